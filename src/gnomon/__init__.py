@@ -1,0 +1,67 @@
+"""Gnomon measures, designs, verifies and ships positional encodings for Transformers.
+
+`import gnomon` loads nothing but this file; each name is loaded when it is first used.
+
+>>> import gnomon
+>>> counts = gnomon.count("three-regimes")
+>>> measured = gnomon.geometry(counts)
+>>> round(gnomon.stress(gnomon.encoding("sinusoidal", dimension=128), measured).scale_free, 1)
+0.1
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gnomon.corpus.counting import count as count
+    from gnomon.corpus.counts import PositionCounts as PositionCounts
+    from gnomon.diagnostics.stress import stress as stress
+    from gnomon.encodings.fitted import fit as fit
+    from gnomon.encodings.registry import catalogue as catalogue
+    from gnomon.encodings.registry import encoding as encoding
+    from gnomon.errors import GnomonError as GnomonError
+    from gnomon.geometry.measure import measure as geometry
+    from gnomon.survey.run import survey as survey
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "GnomonError": "gnomon.errors",
+    "PositionCounts": "gnomon.corpus.counts",
+    "catalogue": "gnomon.encodings.registry",
+    "count": "gnomon.corpus.counting",
+    "encoding": "gnomon.encodings.registry",
+    "fit": "gnomon.encodings.fitted",
+    "stress": "gnomon.diagnostics.stress",
+}
+# Rooms that are functions, too: the package of that name can be called (docs/decisions).
+_ROOMS = ("geometry", "survey")
+
+__all__ = [
+    "GnomonError",
+    "PositionCounts",
+    "__version__",
+    "catalogue",
+    "count",
+    "encoding",
+    "fit",
+    "geometry",
+    "stress",
+    "survey",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its home on first use."""
+    if name in _ROOMS:
+        return importlib.import_module(f"gnomon.{name}")
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'gnomon' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted(__all__)

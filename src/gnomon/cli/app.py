@@ -1,0 +1,101 @@
+"""The command `gnomon`: one verb, one library call, one output.
+
+Exit codes: 0 done, 1 the thing checked does not hold, 2 bad input (one sentence), 3 a fault of
+ours, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from typing import Annotated, Any
+
+import typer
+
+import gnomon
+from gnomon.cli.cache import app as cache_app
+from gnomon.cli.reproduce import reproduce
+from gnomon.cli.stress import stress
+from gnomon.cli.survey import survey
+from gnomon.errors import GnomonError
+
+INTERRUPTED = 130
+FAULT = 3
+
+# typer carries a click of its own or uses the installed one: its exceptions lead to the right one.
+_MISUSED: Any = next(k for k in typer.BadParameter.__mro__ if k.__name__ == "ClickException")
+
+app = typer.Typer(
+    name="gnomon",
+    help="Measure, design, verify and ship positional encodings for Transformers.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(survey)
+app.command()(stress)
+app.command()(reproduce)
+app.add_typer(cache_app, name="cache")
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"gnomon {gnomon.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    del version
+
+
+def main() -> None:
+    """Run the command line and leave with the exit code that the outcome has."""
+    sys.exit(run())
+
+
+def run(arguments: list[str] | None = None) -> int:  # noqa: PLR0911 - a return for each exit code
+    """Run with these arguments; return the exit code and print at most one sentence of error."""
+    try:
+        outcome = app(arguments, standalone_mode=False)
+    except GnomonError as error:
+        return _say(str(error), error.exit_code)
+    except _MISUSED as error:
+        return _misused(error)
+    except (KeyboardInterrupt, typer.Abort):
+        return _say("interrupted; nothing was left half-written.", INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except MemoryError:
+        return _say("this machine has not enough memory for that; try a smaller --length.", 2)
+    except Exception as error:  # noqa: BLE001 - the border: a fault of ours is one sentence, too
+        if os.environ.get("GNOMON_TRACEBACK"):
+            traceback.print_exc()
+        return _say(
+            f"a fault of Gnomon itself ({type(error).__name__}: {error}); please report it, with "
+            "what GNOMON_TRACEBACK=1 prints.",
+            FAULT,
+        )
+    return outcome if isinstance(outcome, int) else 0
+
+
+def _misused(error: Any) -> int:
+    """Explain a wrong option or verb in one sentence; without arguments, print the help."""
+    message = error.format_message().rstrip()
+    if type(error).__name__ == "NoArgsIsHelpError":
+        typer.echo(message)
+        return 2
+    stop = "" if message.endswith((".", "?")) else "."
+    return _say(f"{message}{stop} Run `gnomon --help` for what there is.", 2)
+
+
+def _say(sentence: str, code: int) -> int:
+    typer.echo(f"gnomon: {sentence}", err=True)
+    return code

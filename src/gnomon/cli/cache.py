@@ -1,0 +1,76 @@
+"""`gnomon cache`: list and clear the token cache."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+import typer
+
+from gnomon.cli import options as o
+from gnomon.cli.output import emit
+
+app = typer.Typer(
+    help="List and clear the token cache.", no_args_is_help=False, rich_markup_mode=None
+)
+
+
+@app.callback(invoke_without_command=True)
+def _default(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        list_entries()
+
+
+@app.command("list")
+def list_entries(*, json_file: o.Json = None, quiet: o.Quiet = False) -> None:
+    """List the entries: what was tokenised, how large it is, when it was last used."""
+    from gnomon.corpus import cache
+    from gnomon.report.text import table
+
+    rows = [_described(entry) for entry in cache.entries()]
+    header = ["key", "source", "documents", "tokens", "MB", "days unused"]
+    value: dict[str, Any] = {
+        "folder": str(cache.folder()),
+        "bytes": cache.total_bytes(),
+        "limit": cache.limit_bytes(),
+        "entries": rows,
+    }
+    total = f"{cache.folder()}: {value['bytes'] / 1e6:,.1f} of {value['limit'] / 1e6:,.0f} MB"
+    shown = [
+        [r["key"][:12], r["source"], r["rows"], r["tokens"], r["bytes"] / 1e6, r["days"]]
+        for r in rows
+    ]
+    emit(
+        value,
+        total + ("\n" + table(header, shown) if rows else ""),
+        json_file=json_file,
+        quiet=quiet,
+    )
+
+
+@app.command("clear")
+def clear(
+    *,
+    older_than: Annotated[
+        float | None, typer.Option("--older-than", help="Only entries unused for this many days.")
+    ] = None,
+    json_file: o.Json = None,
+    quiet: o.Quiet = False,
+) -> None:
+    """Remove entries; the cache can always be rebuilt."""
+    from gnomon.corpus import cache
+
+    removed, freed = cache.clear(older_than=older_than)
+    text = f"removed {removed} entries, {freed / 1e6:,.1f} MB"
+    emit({"removed": removed, "bytes": freed}, text, json_file=json_file, quiet=quiet)
+
+
+def _described(entry: Any) -> dict[str, Any]:
+    return {
+        "key": entry.key,
+        "source": entry.source,
+        "rows": entry.rows,
+        "tokens": entry.tokens,
+        "bytes": entry.bytes,
+        "days": round((time.time() - entry.used) / 86_400, 1),
+    }

@@ -1,0 +1,127 @@
+"""Options that keep their names across verbs, declared once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Column = Annotated[
+    str | None,
+    typer.Option(
+        "--column",
+        help="Column or field of text or ids; a number (from 0) where there is no header.",
+    ),
+]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        "--group",
+        help="What is independent: a column, or `contained` (a row inside a longer row belongs "
+        "to it). Default: the document.",
+    ),
+]
+Tokenizer = Annotated[
+    str | None,
+    typer.Option(
+        "--tokenizer",
+        help="A tokenizer.json, or words, characters, bytes, dna, protein. "
+        "Default: words (FASTA: its alphabet).",
+    ),
+]
+Length = Annotated[
+    int | None,
+    typer.Option(
+        "--length",
+        help="Number of positions n. Default: 512, or the longest document if that is shorter.",
+    ),
+]
+Window = Annotated[
+    str,
+    typer.Option("--window", help="start, end (position 0 is the last token), sliding, or packed."),
+]
+Stride = Annotated[
+    int | None, typer.Option("--stride", help="Step of sliding windows. Default: the length.")
+]
+MinimumCount = Annotated[
+    int, typer.Option("--minimum-count", help="Positions with fewer tokens are masked.")
+]
+TopK = Annotated[
+    int | None,
+    typer.Option("--top-k", help="Coarsen the vocabulary to the k commonest types and OTHER."),
+]
+Folds = Annotated[int, typer.Option("--folds", help="Random sets of groups, a power of two.")]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="text, csv, tsv, jsonl, parquet, fasta, npy, memmap or datasets. "
+        "Default: by the file's name.",
+    ),
+]
+Unit = Annotated[
+    str,
+    typer.Option(
+        "--unit",
+        help="What a document is in plain text: line, file or block (blank lines between).",
+    ),
+]
+Split = Annotated[str | None, typer.Option("--split", help="Split of a Hugging Face data set.")]
+Separator = Annotated[
+    int | None, typer.Option("--separator", help="Id that ends a document in a flat file of ids.")
+]
+Dtype = Annotated[
+    str | None, typer.Option("--dtype", help="uint16 or uint32: the type of a flat file of ids.")
+]
+Vocabulary = Annotated[
+    int | None, typer.Option("--vocabulary", help="Size of the vocabulary that ids must keep to.")
+]
+Errors = Annotated[
+    str,
+    typer.Option(
+        "--errors",
+        help="strict, or replace: what happens to undecodable bytes and unknown letters.",
+    ),
+]
+Engine = Annotated[str, typer.Option("--engine", help="Where counting runs: local.")]
+Memory = Annotated[
+    float,
+    typer.Option(
+        "--memory", help="Memory for counts in GB; beyond it folds are merged, and that is said."
+    ),
+]
+Threads = Annotated[
+    int | None, typer.Option("--threads", help="Threads for counting. Default: all cores.")
+]
+NoCache = Annotated[
+    bool, typer.Option("--no-cache", help="Neither read nor write the token cache.")
+]
+LimitLine = Annotated[
+    int, typer.Option("--limit-line", help="Longest line, field or document in bytes.")
+]
+LimitExpansion = Annotated[
+    float,
+    typer.Option("--limit-expansion", help="Largest ratio of decompressed to compressed bytes."),
+]
+LimitTokenizer = Annotated[
+    int, typer.Option("--limit-tokenizer", help="Largest tokenizer file in bytes.")
+]
+Dimension = Annotated[int, typer.Option("--dimension", help="Dimension d of the encodings.")]
+Rank = Annotated[int, typer.Option("--rank", help="Rank of the low-rank and SMACOF encodings.")]
+Metric = Annotated[
+    str,
+    typer.Option(
+        "--metric", help="chord (Hellinger, |sqrt p - sqrt q|) or angle (arccos of the affinity)."
+    ),
+]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]
+Out = Annotated[Path | None, typer.Option("--out", help="Folder that receives the files.")]
+Json = Annotated[
+    str | None,
+    typer.Option("--json", help="Write the result as JSON to this file; - for standard output."),
+]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print no table and no progress.")]
+Verbose = Annotated[
+    bool, typer.Option("-v", "--verbose", help="Say more: notes, eigenvalues, masked positions.")
+]

@@ -1,0 +1,5 @@
+"""`gnomon reproduce`."""
+
+
+def reproduce() -> None:
+    """x."""

@@ -1,0 +1,125 @@
+"""Adding windows up to counts in bounded memory.
+
+Windows are collected to chunks of some millions of tokens, each chunk becomes a sparse matrix
+(`kernel`), and matrices are merged like the digits of a binary counter: only matrices of similar
+size meet, so a count over N chunks costs O(log N) merges per entry. Where the matrices outgrow the
+memory allowed, the number of folds is halved, exactly: fold f joins fold f mod F/2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from gnomon.corpus.counts import merge_folds
+from gnomon.corpus.documents import Ids, Keys
+from gnomon.corpus.folds import fold_of
+from gnomon.corpus.kernel import Slots, count_slots
+from gnomon.corpus.windows import Windows
+
+CHUNK_TOKENS = 2**23
+DEFAULT_MEMORY = 4 * 2**30
+_BYTES_PER_ENTRY = 12
+
+
+class Accumulator:
+    """Counts windows of `length` positions in `folds` folds, within `memory` bytes of counts."""
+
+    def __init__(
+        self, length: int, folds: int, *, memory: int = DEFAULT_MEMORY, threads: int | None = None
+    ) -> None:
+        self.length = length
+        self.folds = folds
+        self.longest = 0
+        self.windows = 0
+        self._memory = memory
+        self._threads = threads
+        self._vocabulary = 1
+        self._pending: list[Windows] = []
+        self._waiting = 0
+        self._matrices: list[csr_array] = []
+
+    def add(self, windows: Windows, vocabulary: int) -> None:
+        """Count these windows, whose ids are all below `vocabulary`."""
+        self._vocabulary = max(self._vocabulary, vocabulary)
+        if len(windows.starts) == 0:
+            return
+        lengths = windows.lengths
+        self.longest = max(self.longest, int(lengths.max()))
+        self.windows += len(lengths)
+        self._pending.append(windows)
+        self._waiting += int(lengths.sum())
+        if self._waiting >= CHUNK_TOKENS:
+            self._count()
+
+    def finish(self) -> csr_array:
+        """Return all counts, (length * folds) x vocabulary, row p * folds + f."""
+        self._count()
+        if not self._matrices:
+            return csr_array((self.length * self.folds, self._vocabulary), dtype=np.int64)
+        while len(self._matrices) > 1:
+            self._merge()
+        return self._widened(self._matrices[0])
+
+    def _count(self) -> None:
+        if not self._pending:
+            return
+        slots = _joined(self._pending, self.folds)
+        self._pending, self._waiting = [], 0
+        self._matrices.append(
+            count_slots(
+                slots,
+                length=self.length,
+                vocabulary=self._vocabulary,
+                folds=self.folds,
+                threads=self._threads,
+            )
+        )
+        while len(self._matrices) > 1 and self._matrices[-2].nnz < 2 * self._matrices[-1].nnz:
+            self._merge()
+        while self.folds > 1 and self._bytes() > self._memory:
+            self._halve()
+
+    def _merge(self) -> None:
+        second, first = self._matrices.pop(), self._matrices.pop()
+        self._matrices.append(self._widened(first) + self._widened(second))
+
+    def _widened(self, matrix: csr_array) -> csr_array:
+        """Give a matrix of an earlier, smaller vocabulary today's width."""
+        shape = (matrix.shape[0], self._vocabulary)
+        return csr_array((matrix.data, matrix.indices, matrix.indptr), shape=shape)
+
+    def _bytes(self) -> int:
+        return _BYTES_PER_ENTRY * sum(matrix.nnz for matrix in self._matrices)
+
+    def _halve(self) -> None:
+        while len(self._matrices) > 1:
+            self._merge()
+        if self._bytes() > self._memory:
+            self._matrices = [merge_folds(self._matrices[0], self.folds, self.folds // 2)]
+            self.folds //= 2
+
+
+def _joined(pending: list[Windows], folds: int) -> Slots:
+    """Lay several batches of windows behind one another."""
+    values: Ids = _flat([w.values for w in pending])
+    shifts = np.cumsum([0, *(len(w.values) for w in pending[:-1])])
+    starts: NDArray[np.int64] = _flat(
+        [w.starts + shift for w, shift in zip(pending, shifts, strict=True)]
+    )
+    keys: Keys = _flat([w.keys for w in pending])
+    lengths: NDArray[np.int64] = _flat([w.lengths for w in pending])
+    return Slots(
+        values=values,
+        starts=starts,
+        lengths=lengths,
+        folds=fold_of(keys, folds),
+        step=pending[0].step,
+    )
+
+
+def _flat(
+    parts: list[NDArray[np.generic]] | list[NDArray[np.int64]] | list[Ids] | list[Keys],
+) -> NDArray:  # type: ignore[type-arg]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -1,0 +1,288 @@
+"""count: a corpus in, counts of token by position and fold out.
+
+One pass: source -> ids (tokenised, or from the token cache) -> windows -> folds -> counts.
+Memory does not grow with the corpus: batches are small, counts are sparse and bounded.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from gnomon.corpus import cache
+from gnomon.corpus.accumulator import DEFAULT_MEMORY, Accumulator
+from gnomon.corpus.counts import PositionCounts, renamed
+from gnomon.corpus.documents import Source
+from gnomon.corpus.folds import GroupSketch, check_folds
+from gnomon.corpus.limits import Limits
+from gnomon.corpus.progress import Progress, Silence
+from gnomon.corpus.resolve import open_source
+from gnomon.corpus.tokenizers import Tokenizer, open_tokenizer
+from gnomon.corpus.tokens import CONTAINED, TokenStream, open_tokens
+from gnomon.corpus.vocabulary import Vocabulary
+from gnomon.corpus.windows import Kind, Window, cutter
+from gnomon.errors import CorpusError, InputError
+
+DEFAULT_LENGTH = 512
+_LEAST = {"minimum_count": 0, "memory": 1, "threads": 1, "seed": 0, "vocabulary": 1}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountOptions:
+    """Everything that decides counts, with the names of the command line's options."""
+
+    format: str | None = None
+    column: str | None = None
+    group: str | None = None
+    unit: Literal["line", "file", "block"] = "line"
+    split: str | None = None
+    separator: int | None = None
+    dtype: str | None = None
+    errors: Literal["strict", "replace"] = "strict"
+    limits: Limits = field(default_factory=Limits)
+    tokenizer: str | os.PathLike[str] | None = None
+    vocabulary: int | None = None
+    length: int | None = None
+    window: Kind = "start"
+    stride: int | None = None
+    minimum_count: int = 10
+    top_k: int | None = None
+    folds: int = 16
+    memory: int = DEFAULT_MEMORY
+    threads: int | None = None
+    cache: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what no corpus could satisfy, before anything is read."""
+        check_folds(self.folds)
+        for name, least in _LEAST.items():
+            value = getattr(self, name)
+            if value is not None and not value >= least:
+                option = name.replace("_", "-")
+                raise InputError(f"--{option} is {value}; it must be {least} or more.")
+        if self.top_k is not None and self.top_k < 1:
+            raise InputError(f"--top-k is {self.top_k}; keep at least one type.")
+        Window(self.window, DEFAULT_LENGTH if self.length is None else self.length, self.stride)
+
+
+def count(
+    corpus: str | os.PathLike[str] | Sequence[Any] | Source,
+    *,
+    progress: Progress | None = None,
+    **options: Any,
+) -> PositionCounts:
+    """Count how often each token stands at each position of a corpus.
+
+    `options` are the fields of `CountOptions`.
+
+    >>> count(["a b a", "a c"], tokenizer="words", minimum_count=1).matrix.toarray()
+    array([[2, 0, 0],
+           [0, 1, 1],
+           [1, 0, 0]])
+    """
+    return count_with(corpus, CountOptions(**options), progress=progress)
+
+
+def count_with(
+    corpus: str | os.PathLike[str] | Sequence[Any] | Source,
+    options: CountOptions,
+    *,
+    progress: Progress | None = None,
+) -> PositionCounts:
+    """Count with options that were made before; a damaged cache entry is rebuilt."""
+    source = open_corpus(corpus, options)
+    tokenizer = tokenizer_for(source, options)
+    listener = progress or Silence()
+    try:
+        return _Run(source, tokenizer, options, listener, use_cache=options.cache).counts()
+    except cache.DamagedCacheError as damage:
+        cache.discard(damage.key)
+        return _Run(source, tokenizer, options, listener, use_cache=options.cache).counts()
+
+
+def open_corpus(corpus: Any, options: CountOptions) -> Source:
+    """Open a corpus by name, or take a source that is open already."""
+    if hasattr(corpus, "batches"):
+        source: Source = corpus
+        return source
+    return open_source(
+        corpus,
+        format=options.format,
+        column=options.column,
+        group=None if options.group == CONTAINED else options.group,
+        unit=options.unit,
+        split=options.split,
+        separator=options.separator,
+        dtype=options.dtype,
+        errors=options.errors,
+        limits=options.limits,
+        seed=options.seed,
+    )
+
+
+def tokenizer_for(source: Source, options: CountOptions) -> Tokenizer | None:
+    """Return the tokenizer asked for; by default words, and for FASTA its alphabet."""
+    name = options.tokenizer
+    if name is None and source.kind == "ids":
+        return None
+    if name is None:
+        protein = source.name.split(".gz")[0].endswith(".faa")
+        fasta = options.format == "fasta" or source.name.split(".gz")[0].endswith(
+            (".fa", ".fasta", ".fna", ".faa")
+        )
+        name = ("protein" if protein else "dna") if fasta else "words"
+    return open_tokenizer(name, limits=options.limits, errors=options.errors)
+
+
+class _Run:
+    """One pass over one corpus."""
+
+    def __init__(
+        self,
+        source: Source,
+        tokenizer: Tokenizer | None,
+        options: CountOptions,
+        progress: Progress,
+        *,
+        use_cache: bool,
+    ) -> None:
+        self.source = source
+        self.tokenizer = tokenizer
+        self.options = options
+        self.progress = progress
+        self.stream: TokenStream = open_tokens(
+            source,
+            tokenizer,
+            group=options.group,
+            vocabulary=options.vocabulary,
+            use_cache=use_cache,
+        )
+        self.axes = source.axes
+        self.size = source.size  # once: asking may cost a walk through folders
+        self.window = Window(options.window, self._length(), options.stride)
+        self.rows = 0
+        self.tokens_read = 0
+        self.document_sum = 0
+        self.groups = GroupSketch()
+
+    def _length(self) -> int:
+        if self.axes is None:
+            return DEFAULT_LENGTH if self.options.length is None else self.options.length
+        positions = int(np.prod(self.axes))
+        if self.options.length not in (None, positions) or self.options.window != "start":
+            raise InputError(
+                f"{self.source.name} is a grid of {'x'.join(map(str, self.axes))} = {positions} "
+                "positions; leave --length and --window out."
+            )
+        return positions
+
+    def counts(self) -> PositionCounts:
+        """Read everything and return the counts."""
+        options = self.options
+        accumulator = Accumulator(
+            self.window.length, options.folds, memory=options.memory, threads=options.threads
+        )
+        self._read(accumulator)
+        self._check(accumulator)
+        counts = self._assembled(accumulator)
+        return counts if options.top_k is None else counts.coarsened(options.top_k)
+
+    def _read(self, accumulator: Accumulator) -> None:
+        packed = self.window.kind == "packed"
+        # Only packs are keyed by their tokens; a document's key is that of its text.
+        keys = self.stream.token_keys if packed and self.stream.token_keys() is not None else None
+        cut = cutter(self.window, keys)
+        for batch in self.stream.batches():
+            windows = cut(batch)
+            accumulator.add(windows, self.stream.size or int(batch.values.max(initial=0)) + 1)
+            self.groups.add(windows.keys if packed else batch.groups)
+            self.rows += batch.rows
+            self.tokens_read += len(batch.values)
+            total = np.add.reduce(batch.documents, dtype=np.uint64)
+            self.document_sum = (self.document_sum + int(total)) % 2**64
+            self._report(batch.bytes_read)
+
+    def _report(self, bytes_read: int) -> None:
+        fraction = min(bytes_read / self.size, 1.0) if self.size and bytes_read else None
+        self.progress.update(rows=self.rows, tokens=self.tokens_read, fraction=fraction)
+
+    def _check(self, accumulator: Accumulator) -> None:
+        name, length = self.source.name, self.options.length
+        if self.rows == 0:
+            raise CorpusError(f"{name} holds no document; check the file and its --column.")
+        if accumulator.longest == 0:
+            short = self.window.kind == "packed" and self.tokens_read > 0
+            need = f"fewer than the {self.window.length} of one pack" if short else "none at all"
+            raise CorpusError(
+                f"the {self.rows} documents of {name} hold {self.tokens_read} tokens, {need}; "
+                "check the column and the tokenizer, or choose a smaller --length."
+            )
+        if length is not None and length > accumulator.longest:
+            raise InputError(
+                f"--length {length} is longer than the longest document of {name} "
+                f"({accumulator.longest} tokens); choose {accumulator.longest} or less."
+            )
+
+    def _assembled(self, accumulator: Accumulator) -> PositionCounts:
+        blocks = accumulator.finish()
+        vocabulary, column = settled(self.stream.vocabulary(), blocks.indices)
+        blocks = renamed(blocks, column, vocabulary.size)
+        counts = PositionCounts(
+            blocks=blocks,
+            folds=accumulator.folds,
+            axes=self.axes or (self.window.length,),
+            vocabulary=vocabulary,
+            rows=self.rows,
+            groups=self.groups,
+            document_sum=self.document_sum,
+            source=self.source.name,
+            tokenizer="ids" if self.tokenizer is None else self.tokenizer.name,
+            window=_window_name(self.window),
+            minimum_count=self.options.minimum_count,
+            notes=self._notes(accumulator),
+        )
+        short = self.axes is None and accumulator.longest < self.window.length
+        return counts.shortened(accumulator.longest) if short else counts
+
+    def _notes(self, accumulator: Accumulator) -> tuple[str, ...]:
+        notes = list(self.stream.notes)
+        if self.window.kind == "packed":
+            notes.append("packed window: position is not document position, and groups are packs")
+        if accumulator.folds < self.options.folds:
+            notes.append(
+                f"{accumulator.folds} folds instead of {self.options.folds}: "
+                "the counts of all of them did not fit in the memory allowed"
+            )
+        if not self.groups.exact:
+            error = 100 * self.groups.relative_error()
+            notes.append(f"the number of groups is estimated (standard error {error:.1f} %)")
+        return tuple(notes)
+
+
+def _window_name(window: Window) -> str:
+    return window.kind if window.stride is None else f"{window.kind}, stride {window.stride}"
+
+
+def settled(vocabulary: Vocabulary, used: Any) -> tuple[Vocabulary, Any]:
+    """Return the final vocabulary and where each provisional id goes (None: it stays).
+
+    Words are put in sorted order; code points, of which there are over a million, are reduced to
+    those that occur. Either way the ids do not depend on the order of reading.
+    """
+    if vocabulary.open and vocabulary.tokens is not None:
+        order = sorted(range(vocabulary.size), key=vocabulary.tokens.__getitem__)
+        column = np.empty(vocabulary.size, np.int64)
+        column[order] = np.arange(vocabulary.size)
+        names = tuple(vocabulary.tokens[i] for i in order)
+        return Vocabulary.of(names, grows=True), column
+    if vocabulary.tokens is None and vocabulary.size == 0x110000:
+        points = np.unique(used)
+        column = np.zeros(vocabulary.size, np.int64)
+        column[points] = np.arange(len(points))
+        return Vocabulary.of(tuple(map(chr, points.tolist())), grows=True), column
+    return vocabulary, None

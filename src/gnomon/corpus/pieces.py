@@ -1,0 +1,182 @@
+"""Sub-word pieces: any `tokenizer.json` of the library `tokenizers`.
+
+Only content is counted. Truncation and padding written in the file are switched off, the template
+that adds special tokens is not applied, and special tokens that stand literally in a text are
+left out; the model's unknown token stays, because it stands for something that was there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from hashlib import blake2b
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gnomon.corpus.alphabets import offsets_of
+from gnomon.corpus.surrogates import Errors, without_surrogates
+from gnomon.corpus.vocabulary import Vocabulary
+from gnomon.errors import TokenizerError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from gnomon.corpus.documents import Ids, Offsets
+    from gnomon.corpus.limits import Limits
+
+_PARALLEL = "TOKENIZERS_PARALLELISM"
+FILE_NAME = "tokenizer.json"
+_MOST_IDS = 2**24
+
+
+class Pieces:
+    """A tokenizer read from a file."""
+
+    grows = False
+
+    def __init__(self, path: Path, *, limits: Limits, errors: Errors = "strict") -> None:
+        stored = _read(path, limits)
+        self.name = path.name
+        self.errors: Errors = errors
+        self._path = path
+        self._model = _parse(stored, path)
+        self._size = _size(self._model, path)
+        self.digest = _digest(stored, errors)
+        self._left_out = _left_out(self._model, stored, self._size)
+        self._vocabulary: Vocabulary | None = None
+        self._encode_batch = getattr(self._model, "encode_batch_fast", self._model.encode_batch)
+
+    def encode(self, texts: list[str], first: int = 0) -> tuple[Ids, Offsets]:
+        """Return the ids of the texts' own pieces."""
+        try:
+            encoded = self._run(texts)
+        except TypeError:  # how the library refuses a lone surrogate
+            encoded = self._run(without_surrogates(texts, self.errors, first))
+        return self._flatten([encoding.ids for encoding in encoded])
+
+    def vocabulary(self) -> Vocabulary:
+        """Return the tokens by id; ids that no token has are called by their number."""
+        if self._vocabulary is None:
+            ids: dict[str, int] = self._model.get_vocab(with_added_tokens=True)
+            names = [f"[id {i}]" for i in range(self._size)]
+            for token, i in ids.items():
+                names[i] = token
+            self._vocabulary = Vocabulary.of(tuple(names))
+        return self._vocabulary
+
+    def _run(self, texts: list[str]) -> Any:
+        try:
+            return self._encode_batch(texts, add_special_tokens=False)
+        except (TypeError, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - a Rust panic is no Exception
+            raise TokenizerError(
+                f"the tokenizer {self._path} failed on a text ({_first_line(error)}); "
+                "choose another --tokenizer."
+            ) from None
+
+    def _flatten(self, rows: list[list[int]]) -> tuple[Ids, Offsets]:
+        offsets = offsets_of([len(row) for row in rows])
+        flat = np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=int(offsets[-1]))
+        kept = ~self._left_out[flat]
+        if not kept.all():
+            return flat[kept], offsets_of(kept)[offsets]
+        return flat, offsets
+
+
+def _read(path: Path, limits: Limits) -> bytes:
+    try:
+        with path.open("rb") as handle:
+            stored = handle.read(limits.tokenizer_bytes + 1)
+    except OSError as error:
+        raise TokenizerError(
+            f"the tokenizer {path} can not be read ({error.strerror}); check the path."
+        ) from None
+    if len(stored) > limits.tokenizer_bytes:
+        raise TokenizerError(
+            f"the tokenizer {path} is larger than {limits.tokenizer_bytes:,} bytes; "
+            "raise --limit-tokenizer if you trust it."
+        )
+    return stored
+
+
+def _parse(stored: bytes, path: Path) -> Any:
+    _be_parallel()
+    from tokenizers import Tokenizer
+
+    try:
+        model = Tokenizer.from_buffer(stored)
+        model.no_truncation()
+        model.no_padding()
+        if getattr(model.model, "dropout", None) is not None:
+            model.model.dropout = None  # merges dropped at random are for training
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - a Rust panic is no Exception
+        raise TokenizerError(
+            f"{path} is not a tokenizer file ({_first_line(error)}); pass a tokenizer.json, or one "
+            "of words, characters, bytes, dna, protein."
+        ) from None
+    return model
+
+
+def _be_parallel() -> None:
+    """Use all cores, and keep the library from warning about it when the process forks.
+
+    After a fork the library's threads are gone, so a child must do without them.
+    """
+    if _PARALLEL in os.environ:
+        return
+    os.environ[_PARALLEL] = "true"
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=lambda: os.environ.__setitem__(_PARALLEL, "false"))
+
+
+def _digest(stored: bytes, errors: Errors) -> str:
+    import tokenizers
+
+    seed = f"pieces-1 {tokenizers.__version__} {errors} ".encode()
+    return blake2b(seed + stored, digest_size=16).hexdigest()
+
+
+def _size(model: Any, path: Path) -> int:
+    """Return the largest id + 1, which may exceed the number of tokens."""
+    largest: int = max(model.get_vocab(with_added_tokens=True).values(), default=-1)
+    if largest >= _MOST_IDS:
+        raise TokenizerError(
+            f"the tokenizer {path} has a token with id {largest:,}; a vocabulary may have "
+            f"{_MOST_IDS:,} ids, so choose another --tokenizer."
+        )
+    return largest + 1
+
+
+def _left_out(model: Any, stored: bytes, size: int) -> NDArray[np.bool_]:
+    """Return, for every id, whether it is special (or padding) and not the unknown token."""
+    description = json.loads(stored)
+    special = [i for i, token in model.get_added_tokens_decoder().items() if token.special]
+    table = np.zeros(size, dtype=np.bool_)
+    table[special] = True
+    table[list(_padding_ids(model, description))] = True
+    table[list(_unknown_ids(model, description["model"]))] = False
+    return table
+
+
+def _padding_ids(model: Any, description: dict[str, Any]) -> Iterable[int]:
+    name = (description.get("padding") or {}).get("pad_token")
+    found = None if name is None else model.token_to_id(name)
+    return () if found is None else (found,)
+
+
+def _unknown_ids(model: Any, description: dict[str, Any]) -> Iterable[int]:
+    name = description.get("unk_token")
+    named = None if name is None else model.token_to_id(name)
+    return (i for i in (named, description.get("unk_id")) if i is not None)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,219 @@
+"""One entry for all corpora: from what the user wrote to a source of documents.
+
+Built-in names come first, so that they mean the same in every folder (write `./digits` for a file
+of that name); then standard input, the hub, URLs, paths, folders and globs. The format follows
+from the suffix, after the suffix of a compression is taken off.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+from gnomon.corpus import hub
+from gnomon.corpus.arrays import ArrayReader
+from gnomon.corpus.builtin import BUILTIN
+from gnomon.corpus.fasta import FastaReader
+from gnomon.corpus.filesource import FileSource, Reader
+from gnomon.corpus.flat import SUFFIX_DTYPES, FlatReader
+from gnomon.corpus.jsonl import JsonLinesReader
+from gnomon.corpus.limits import Limits
+from gnomon.corpus.locating import locate
+from gnomon.corpus.memory import memory_source
+from gnomon.corpus.opening import COMPRESSIONS, StoredFile
+from gnomon.corpus.options import OnError, ReadingOptions, Unit
+from gnomon.corpus.parquet import ParquetReader
+from gnomon.corpus.tables import TableReader
+from gnomon.corpus.text import TextReader
+from gnomon.errors import CorpusError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gnomon.corpus.documents import Source
+
+READERS: dict[str, Callable[[StoredFile, ReadingOptions], Reader]] = {
+    "text": lambda _, options: TextReader(options),
+    "csv": lambda _, options: TableReader(options),
+    "tsv": lambda _, options: TableReader(options),
+    "jsonl": JsonLinesReader.of,
+    "parquet": ParquetReader.of,
+    "fasta": lambda _, options: FastaReader(options),
+    "npy": ArrayReader.of,
+    "memmap": lambda _, options: FlatReader(options),
+}
+FORMATS = (*READERS, "datasets")
+SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".fa": "fasta",
+    ".fasta": "fasta",
+    ".fna": "fasta",
+    ".faa": "fasta",
+    ".npy": "npy",
+    ".bin": "memmap",
+    ".u16": "memmap",
+    ".u32": "memmap",
+}
+_WITH_COLUMNS = {"csv", "tsv", "jsonl", "parquet", "datasets"}
+CONTAINED = "contained"
+_DEFAULT_LIMITS = Limits()
+
+
+def open_source(
+    corpus: str | os.PathLike[str] | Sequence[Any],
+    *,
+    format: str | None = None,  # noqa: A002 - the option is called --format
+    column: str | None = None,
+    group: str | None = None,
+    unit: Unit = "line",
+    split: str | None = None,
+    separator: int | None = None,
+    dtype: str | None = None,
+    errors: OnError = "strict",
+    limits: Limits = _DEFAULT_LIMITS,
+    seed: int = 0,
+) -> Source:
+    """Open a corpus: a path, folder, glob, URL, `-`, `hf:NAME`, built-in name, or a list.
+
+    `group="contained"` is decided when documents are counted, and means nothing here.
+
+    >>> source = open_source(["a b", "b a"])
+    >>> [batch.texts for batch in source.batches()]
+    [['a b', 'b a']]
+    """
+    options = ReadingOptions(
+        format=_known_format(format) or "text",
+        column=column,
+        group=None if group == CONTAINED else group,
+        unit=unit,
+        split=split,
+        separator=separator,
+        dtype=dtype,
+        errors=errors,
+        limits=limits,
+    )
+    _check_choices(options)
+    if not isinstance(corpus, (str, os.PathLike)):
+        return _from_memory(corpus, options, format)
+    name = os.fspath(corpus)
+    if isinstance(corpus, str) and name in BUILTIN:
+        _refuse_options(options, format, f"the built-in corpus {name}")
+        return BUILTIN[name].make(seed)
+    if name.startswith(hub.PREFIX):
+        return hub.open_hub(name, _for_datasets(options, name))
+    if name != "-" and (format == "datasets" or hub.is_saved_dataset(Path(name))):
+        return hub.open_saved(Path(name), _for_datasets(options, name))
+    return _from_files(name, options, format)
+
+
+def _from_files(name: str, options: ReadingOptions, declared: str | None) -> Source:
+    files = locate(name)
+    if not files:
+        raise _missing(name)
+    options = replace(options, format=declared or _common_format(files, name))
+    if options.format == "memmap" and options.dtype is None:
+        options = replace(options, dtype=SUFFIX_DTYPES.get(_suffix(files[0].path)))
+    _check_fitting(options, name)
+    return FileSource(name, files, READERS[options.format](files[0], options), options)
+
+
+def _from_memory(corpus: Any, options: ReadingOptions, declared: str | None) -> Source:
+    if isinstance(corpus, (bytes, bytearray, dict)) or not hasattr(corpus, "__getitem__"):
+        raise CorpusError(
+            f"a corpus can not be a {type(corpus).__name__}; pass a path, a list of strings, a "
+            "list of id lists, or an array of ids."
+        )
+    _refuse_options(options, declared, "a list of documents")
+    return memory_source(corpus, options.errors)
+
+
+def _known_format(name: str | None) -> str | None:
+    if name is not None and name not in FORMATS:
+        raise CorpusError(f"--format {name} is not a format; {nearest(name, FORMATS)}.")
+    return name
+
+
+def _check_choices(options: ReadingOptions) -> None:
+    for option, value, known in (
+        ("--unit", options.unit, ("line", "file", "block")),
+        ("--errors", options.errors, ("strict", "replace")),
+    ):
+        if value not in known:
+            raise CorpusError(f"{option} {value} is not known; {nearest(value, known)}.")
+
+
+def _suffix(path: str) -> str:
+    name = PurePath(path.lower())
+    return PurePath(name.stem).suffix if name.suffix in COMPRESSIONS else name.suffix
+
+
+def _common_format(files: tuple[StoredFile, ...], name: str) -> str:
+    found = Counter(SUFFIXES.get(_suffix(file.path), "text") for file in files)
+    if len(found) == 1:
+        return next(iter(found))
+    listing = ", ".join(f"{count} {kind}" for kind, count in sorted(found.items()))
+    raise CorpusError(
+        f"{name} holds files of several formats ({listing}); choose some with a glob, or name one "
+        "format for all with --format."
+    )
+
+
+def _check_fitting(options: ReadingOptions, name: str) -> None:
+    """Refuse an option that the format can not honour, rather than ignore it."""
+    kind = options.format
+    unfit = {
+        "--column": options.column is not None and kind not in _WITH_COLUMNS,
+        "--group": options.group is not None and kind not in _WITH_COLUMNS,
+        "--unit": options.unit != "line" and kind != "text",
+        "--split": options.split is not None and kind != "datasets",
+        "--separator": options.separator is not None and kind != "memmap",
+        "--dtype": options.dtype is not None and kind != "memmap",
+    }
+    for option, wrong in unfit.items():
+        if wrong:
+            lacking = " without columns" if option in ("--column", "--group") else ""
+            raise CorpusError(
+                f"{name} is read as {kind}{lacking}, so {option} means nothing; drop it, or name "
+                f"another format with --format ({', '.join(FORMATS)})."
+            )
+
+
+def _refuse_options(options: ReadingOptions, declared: str | None, what: str) -> None:
+    given = {
+        "--format": declared,
+        "--column": options.column,
+        "--group": options.group,
+        "--unit": None if options.unit == "line" else options.unit,
+        "--split": options.split,
+        "--separator": options.separator,
+        "--dtype": options.dtype,
+    }
+    for option, value in given.items():
+        if value is not None:
+            raise CorpusError(f"{option} means nothing for {what}; drop it.")
+
+
+def _for_datasets(options: ReadingOptions, name: str) -> ReadingOptions:
+    options = replace(options, format="datasets")
+    _check_fitting(options, name)
+    return options
+
+
+def _missing(name: str) -> CorpusError:
+    path = Path(name)
+    beside = [] if not path.parent.is_dir() else [p.name for p in path.parent.iterdir()][:1000]
+    if not path.suffix and path.name == name:
+        return CorpusError(
+            f"{name!r} is neither a file nor a built-in corpus; {nearest(name, BUILTIN)}; or pass "
+            "a path."
+        )
+    hint = nearest(path.name, beside).partition(" Known")[0] if beside else ""
+    advice = f"{hint} Check the path." if hint.startswith("did") else "check the path."
+    return CorpusError(f"{name} does not exist; {advice}")

@@ -1,0 +1,235 @@
+"""From a source to batches of token ids: read as ids, tokenised, or taken from the token cache.
+
+Tokenising runs one batch ahead in a thread of its own (the libraries release the interpreter
+lock), so that reading, hashing and counting cost little beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from gnomon.corpus import cache
+from gnomon.corpus.documents import IdBatch, Ids, Keys, Offsets, Source, TextBatch, text_keys
+from gnomon.corpus.grouping import contained
+from gnomon.corpus.tokenizers import Tokenizer
+from gnomon.corpus.vocabulary import Vocabulary
+from gnomon.errors import CorpusError, InputError
+
+CONTAINED = "contained"
+
+
+class TokenStream(Protocol):
+    """Documents as ids, with the vocabulary they are ids of."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know of how the ids came about."""
+
+    @property
+    def size(self) -> int | None:
+        """Size of the vocabulary, None while it grows."""
+
+    def batches(self) -> Iterator[IdBatch]:
+        """Read from the beginning."""
+
+    def vocabulary(self) -> Vocabulary:
+        """Return the vocabulary; of a growing one, what was met so far."""
+
+    def token_keys(self) -> Keys | None:
+        """Return keys of provisional ids, None where ids are final."""
+
+
+def open_tokens(
+    source: Source,
+    tokenizer: Tokenizer | None,
+    *,
+    group: str | None = None,
+    vocabulary: int | None = None,
+    use_cache: bool = True,
+) -> TokenStream:
+    """Return the ids of a source, from the cheapest place that can be trusted."""
+    if source.kind == "ids":
+        if group == CONTAINED:
+            raise InputError(
+                f"--group contained compares texts, but {source.name} holds token ids; leave "
+                "--group out."
+            )
+        return FromIds(source, _declared(source, tokenizer, vocabulary))
+    if tokenizer is None:
+        raise InputError("this corpus is text; choose a tokenizer with --tokenizer.")
+    fingerprint = source.fingerprint() if use_cache else None
+    if fingerprint is None:
+        return FromText(source, tokenizer, group, key=None)
+    key = cache.key_of(fingerprint, tokenizer.digest, group)
+    entry = cache.lookup(key)
+    return FromText(source, tokenizer, group, key=key) if entry is None else FromCache(entry)
+
+
+def _declared(source: Source, tokenizer: Tokenizer | None, size: int | None) -> Vocabulary | None:
+    """Return the vocabulary that ids must keep to, if one is declared."""
+    if size is not None:
+        return Vocabulary.anonymous(size)
+    if tokenizer is not None:
+        return tokenizer.vocabulary()
+    return None if source.vocabulary_size is None else Vocabulary.anonymous(source.vocabulary_size)
+
+
+class FromIds:
+    """Ids as they were read, checked against the vocabulary where one is declared."""
+
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, source: Source, declared: Vocabulary | None) -> None:
+        self._source = source
+        self._declared = declared
+        self._largest = 0
+        self.size = None if declared is None else declared.size
+
+    def batches(self) -> Iterator[IdBatch]:
+        """Read from the beginning."""
+        rows = 0
+        for batch in self._source.batches():
+            if not isinstance(batch, IdBatch):
+                raise CorpusError(f"{self._source.name} gave text where ids were declared.")
+            largest = int(batch.values.max(initial=0))
+            self._largest = max(self._largest, largest)
+            if self._declared is not None and largest >= self._declared.size:
+                raise _outside(self._source.name, batch, rows, self._declared.size)
+            rows += batch.rows
+            yield batch
+
+    def vocabulary(self) -> Vocabulary:
+        """Return the declared vocabulary, or as many ids as were met."""
+        return self._declared or Vocabulary.anonymous(self._largest + 1, grows=True)
+
+    def token_keys(self) -> Keys | None:
+        """Ids are final."""
+        return None
+
+
+def _outside(name: str, batch: IdBatch, rows: int, size: int) -> CorpusError:
+    place = int(np.argmax(batch.values >= size))
+    row = rows + int(np.searchsorted(batch.offsets, place, side="right"))
+    return CorpusError(
+        f"row {row} of {name} holds id {int(batch.values[place])}, "
+        f"outside the vocabulary of {size}; pass the right --vocabulary or tokenizer."
+    )
+
+
+class FromCache:
+    """Ids that were tokenised before."""
+
+    notes: tuple[str, ...] = ("tokens taken from the token cache",)
+
+    def __init__(self, entry: cache.CacheEntry) -> None:
+        self._entry = entry
+        self.size: int | None = entry.vocabulary.size
+
+    def batches(self) -> Iterator[IdBatch]:
+        """Read from the beginning; damage raises `cache.DamagedCacheError`."""
+        return self._entry.batches()
+
+    def vocabulary(self) -> Vocabulary:
+        """Return the vocabulary that was stored with the ids."""
+        return self._entry.vocabulary
+
+    def token_keys(self) -> Keys | None:
+        """Ids of a grown vocabulary are provisional in the cache, too."""
+        stored = self._entry.vocabulary
+        return text_keys(list(stored.tokens)) if stored.open and stored.tokens else None
+
+
+@dataclass
+class _Encoding:
+    """A batch of text on its way through the tokenizer."""
+
+    batch: TextBatch
+    ids: Future[tuple[Ids, Offsets]]
+
+
+class FromText:
+    """Text, tokenised while it is read, and kept in the cache under `key`."""
+
+    def __init__(
+        self, source: Source, tokenizer: Tokenizer, group: str | None, *, key: str | None
+    ) -> None:
+        self._source = source
+        self._tokenizer = tokenizer
+        self._contained = group == CONTAINED
+        self._key = key
+        self._keys: Keys = np.empty(0, np.uint64)
+        self.size = None if tokenizer.grows else tokenizer.vocabulary().size
+        self.notes: tuple[str, ...] = ()
+
+    def batches(self) -> Iterator[IdBatch]:
+        """Read from the beginning, tokenise, and write the cache behind."""
+        with ExitStack() as stack:
+            writer = self._writer(stack)
+            for batch in self._encoded():
+                if writer is not None:
+                    writer.add(batch)
+                yield batch
+            if writer is not None:
+                writer.finish(self._tokenizer.vocabulary())
+                self.notes = tuple(writer.notes)
+
+    def vocabulary(self) -> Vocabulary:
+        """Return the tokenizer's vocabulary."""
+        return self._tokenizer.vocabulary()
+
+    def token_keys(self) -> Keys | None:
+        """Return keys of the words met so far, computing only those that are new."""
+        if not self._tokenizer.grows:
+            return None
+        tokens = self._tokenizer.vocabulary().tokens or ()
+        fresh = text_keys(list(tokens[len(self._keys) :]))
+        self._keys = np.concatenate((self._keys, fresh))
+        return self._keys
+
+    def _writer(self, stack: ExitStack) -> Any:
+        if self._key is None:
+            return None
+        return stack.enter_context(cache.writer(self._key, source=self._source.name))
+
+    def _encoded(self) -> Iterator[IdBatch]:
+        rows = 0
+        with ThreadPoolExecutor(1) as pool:
+            ahead: _Encoding | None = None
+            for batch in self._texts():
+                started = _Encoding(batch, pool.submit(self._tokenizer.encode, batch.texts, rows))
+                rows += len(batch.texts)
+                if ahead is not None:
+                    yield _finished(ahead)
+                ahead = started
+            if ahead is not None:
+                yield _finished(ahead)
+
+    def _texts(self) -> Iterator[TextBatch]:
+        batches = (b for b in self._source.batches() if isinstance(b, TextBatch))
+        if not self._contained:
+            return batches
+        # Containment is a relation between all rows, so all of them must be here at once.
+        held = list(batches)
+        roots = iter(contained([text for batch in held for text in batch.texts]))
+        return (replace(b, groups=[next(roots) for _ in b.texts]) for b in held)
+
+
+def _finished(encoding: _Encoding) -> IdBatch:
+    """Hash the texts while their ids are on the way, then join both."""
+    batch = encoding.batch
+    documents = text_keys(batch.texts)
+    groups = documents if batch.groups is None else text_keys(batch.groups)
+    values, offsets = encoding.ids.result()
+    return IdBatch(
+        values=values,
+        offsets=offsets,
+        documents=documents,
+        groups=groups,
+        bytes_read=batch.bytes_read,
+    )

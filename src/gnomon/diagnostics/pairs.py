@@ -1,0 +1,160 @@
+"""What a diagnostic compares: distances of an encoding and of a geometry, pair by pair.
+
+Matrices are square and symmetric; only pairs i < j count. A target is a geometry or an array of
+distances; a subject is an encoding, its lifted distances, vectors (one row per position) or an
+array of distances. A square array that is symmetric, non-negative and zero on the diagonal is read
+as distances, any other as vectors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnomon.encodings.base import Encoding
+from gnomon.encodings.euclidean import distances_between
+from gnomon.encodings.lifts import Lifted, lift
+from gnomon.errors import InputError
+
+Floats = NDArray[np.float64]
+_TILE = 256
+_SYMMETRIC = 1e-9
+"""Relative asymmetry that rounding may leave in distances."""
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Distances between m positions and the coordinates (m, axes) of these positions."""
+
+    distances: Floats
+    coordinates: NDArray[Any]
+
+
+def target_of(value: Any, positions: Any = None) -> Target:
+    """Read a geometry or an array of distances; positions are 0, 1, ... unless they are given."""
+    trusted = hasattr(value, "coordinates") and hasattr(value, "distances")
+    distances = value.distances if trusted else square(value, "The target distances")
+    if len(distances) < 2:
+        raise InputError(
+            f"The target has {len(distances)} position; distances need two or more, so use a "
+            "greater length or a smaller minimum count."
+        )
+    if positions is not None:
+        coordinates = np.asarray(positions).reshape(len(np.asarray(positions)), -1)
+    else:
+        coordinates = value.coordinates if trusted else np.arange(len(distances))[:, None]
+    if len(coordinates) != len(distances):
+        raise InputError(
+            f"There are {len(coordinates)} positions for {len(distances)} rows of distances; "
+            "pass one position per row."
+        )
+    return Target(distances, coordinates)
+
+
+def lifted_of(
+    subject: Any,
+    target: Target,
+    *,
+    lift_name: str = "kernel",
+    probe: Any = None,
+    rng: np.random.Generator | None = None,
+) -> Lifted:
+    """Return the distances of a subject at the positions of a target."""
+    if isinstance(subject, Encoding):
+        return lift(subject, target.coordinates, lift=lift_name, probe=probe, rng=rng)
+    found = subject if isinstance(subject, Lifted) else _from_array(subject, target)
+    if len(found.distances) != len(target.distances):
+        raise InputError(
+            f"The encoding has {len(found.distances)} positions and the target "
+            f"{len(target.distances)}; measure both at the same positions."
+        )
+    return found
+
+
+def _from_array(subject: Any, target: Target) -> Lifted:
+    values = np.asarray(getattr(subject, "vectors", subject), dtype=np.float64)
+    if values.ndim != 2 or values.size == 0:
+        raise InputError(
+            f"The encoding is an array of shape {values.shape}; pass vectors of shape "
+            "(positions, dimension), a square array of distances, or an encoding."
+        )
+    if not np.isfinite(values).all():
+        row, column = np.argwhere(~np.isfinite(values))[0]
+        raise InputError(
+            f"The encoding holds {values[row, column]} at row {row}, column {column}; "
+            "pass finite numbers."
+        )
+    if _looks_like_distances(values):
+        note = "distances as given"
+        return Lifted(
+            distances=values, lift="distances", negative_share=0.0, profile=None, note=note
+        )
+    return Lifted(
+        distances=distances_between(_rows_at(values, target)),
+        lift="vectors",
+        negative_share=0.0,
+        profile=None,
+        note="Euclidean distance of the vectors given",
+    )
+
+
+def _rows_at(vectors: Floats, target: Target) -> Floats:
+    """Take the rows of a longer table at the positions that the target kept."""
+    wanted = target.coordinates
+    if len(vectors) == len(wanted) or wanted.shape[1] != 1 or len(vectors) <= wanted.max():
+        return vectors
+    return vectors[wanted[:, 0].astype(np.int64)]
+
+
+def _looks_like_distances(values: Floats) -> bool:
+    if values.shape[0] != values.shape[1] or np.diagonal(values).any():
+        return False
+    return bool((values >= 0.0).all()) and _asymmetry(values) <= _SYMMETRIC * values.max()
+
+
+def square(value: Any, what: str) -> Floats:
+    """Return a square, symmetric array of distances, or say what it is instead."""
+    if hasattr(value, "distances"):
+        return np.asarray(value.distances)  # a result was checked when it was made
+    values = np.asarray(value, dtype=np.float64)
+    if values.ndim != 2 or values.shape[0] != values.shape[1] or values.size == 0:
+        raise InputError(
+            f"{what} have shape {values.shape}; pass a square array, one row per position."
+        )
+    _check_entries(values, what)
+    return values
+
+
+def _check_entries(values: Floats, what: str) -> None:
+    lowest, highest = values.min(), values.max()
+    if not (np.isfinite(lowest) and np.isfinite(highest)) or lowest < 0.0:
+        row, column = np.argwhere(~(np.isfinite(values) & (values >= 0.0)))[0]
+        raise InputError(
+            f"{what} hold {values[row, column]} at row {row}, column {column}; "
+            "pass finite distances from 0 on."
+        )
+    if _asymmetry(values) > _SYMMETRIC * highest:
+        raise InputError(f"{what} are not symmetric; pass distances with d(i, j) = d(j, i).")
+
+
+def _asymmetry(values: Floats) -> float:
+    """Return the largest |d_ij - d_ji|, tile by tile so that both sides stay in cache."""
+    worst = 0.0
+    for row in range(0, len(values), _TILE):
+        for column in range(0, row + 1, _TILE):
+            upper = values[column : column + _TILE, row : row + _TILE]
+            lower = values[row : row + _TILE, column : column + _TILE]
+            worst = max(worst, float(np.abs(lower - upper.T).max()))
+    return worst
+
+
+def condensed(distances: Floats) -> Floats:
+    """Return the entries above the diagonal, row after row.
+
+    >>> condensed(np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0]]))
+    array([1, 2, 3])
+    """
+    return np.concatenate([row[index + 1 :] for index, row in enumerate(distances)])

@@ -1,0 +1,164 @@
+"""ALiBi: a penalty on the logit that grows linearly with the lag, one slope per head.
+
+    bias_h(i, j) = -m_h (i - j)   (causal: keys after the query are masked by the caller),
+    bias_h(i, j) = -m_h |i - j|   (symmetric).
+
+Slopes for H heads, H a power of two: m_h = 2^(-8(h+1)/H), h = 0 ... H-1. For other H: the slopes of
+the next lower power of two, then every other slope of twice that number, until there are H.
+On several axes the lag is Euclidean, which knows no before and after, so the bias is symmetric.
+
+Lifts. *kernel*: k_ij = -m |i-j| with m the mean slope, so D = sqrt(2 m |i-j|).
+*slope*: D = m |i-j|, the bias read as a distance, as [cirrincione2026] does.
+
+Source: [press2021 sec. 3].
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from gnomon.encodings import checks
+from gnomon.encodings.base import Encoding, LagDistances
+from gnomon.encodings.card import Card, in_words
+from gnomon.encodings.positions import Array, Namespace, as_coordinates, namespace_of
+from gnomon.errors import EncodingError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+CARD = Card(
+    name="alibi",
+    family="bias",
+    kind=("bias",),
+    formula="bias_h(i, j) = -m_h (i - j), m_h = 2^(-8(h+1)/H)",
+    source="press2021",
+    level=in_words("L1"),
+    relative=True,
+    causal_only=True,
+    verified_against=("the published slopes of 8, 12 and 40 heads",),
+)
+
+
+def official_slopes(heads: int) -> tuple[float, ...]:
+    """Return the published slopes for any number of heads, steepest first within each ladder.
+
+    >>> official_slopes(4)
+    (0.25, 0.0625, 0.015625, 0.00390625)
+    """
+    below = 1 << (heads.bit_length() - 1)
+    slopes = _ladder(below)
+    return slopes + _ladder(2 * below)[0 : 2 * (heads - below) : 2]
+
+
+def _ladder(heads: int) -> tuple[float, ...]:
+    return tuple(2.0 ** (-8.0 * (head + 1) / heads) for head in range(heads))
+
+
+def linear_bias(lags: Array, slopes: Array, *, xp: Namespace) -> Array:
+    """Return -m_h lag for lags (..., queries, keys): shape (..., heads, queries, keys)."""
+    return -slopes[:, None, None] * xp.expand_dims(lags, axis=-3)
+
+
+def best_slope(distances: NDArray[np.float64], positions: Any = None) -> float:
+    """Return m* = sum h l / sum l^2 over pairs: the slope whose m |i-j| has the least raw stress.
+
+    >>> best_slope(np.array([[0.0, 3.0], [3.0, 0.0]]))
+    3.0
+    """
+    points = np.arange(len(distances)) if positions is None else np.asarray(positions)
+    points = points.reshape(len(distances), -1).astype(np.float64)
+    products = squares = 0.0
+    for row in range(len(points) - 1):
+        lags = np.linalg.norm(points[row + 1 :] - points[row], axis=1)
+        products += float(lags @ distances[row, row + 1 :])
+        squares += float(lags @ lags)
+    if squares == 0.0:
+        raise EncodingError("All positions are the same, so no slope fits; pass two or more.")
+    return products / squares
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Alibi(Encoding):
+    """Linear biases with the official slopes of `heads` heads, or with `slopes` of your own.
+
+    `symmetric` is left to the axes when it is None: causal on one, symmetric on several.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("bias",)
+    heads: int | None = None
+    slopes: tuple[float, ...] | None = None
+    symmetric: bool | None = None
+
+    def __post_init__(self) -> None:
+        checks.whole("axes", self.axes, least=1)
+        given = self._given_slopes()
+        object.__setattr__(self, "slopes", given)
+        object.__setattr__(self, "heads", len(given))
+        if self.symmetric is None:
+            object.__setattr__(self, "symmetric", self.axes > 1)
+        if self.axes > 1 and not self.symmetric:
+            raise EncodingError(
+                f"symmetric is False on {self.axes} axes, where a Euclidean lag has no before and "
+                "after; pass symmetric=True."
+            )
+
+    def _given_slopes(self) -> tuple[float, ...]:
+        if self.slopes is None:
+            heads = 8 if self.heads is None else self.heads
+            checks.whole("heads", heads, least=1)
+            return official_slopes(heads)
+        slopes = np.ravel(np.asarray(self.slopes, dtype=object)).tolist()
+        for slope in slopes:
+            checks.real("slopes", slope, least=0.0)
+        if not slopes or self.heads not in (None, len(slopes)):
+            raise EncodingError(
+                f"heads is {self.heads} and slopes has {len(slopes)} entries; pass one of the two."
+            )
+        return tuple(float(slope) for slope in slopes)
+
+    @property
+    def card(self) -> Card:
+        """Return the card: causal ALiBi is an augmented group, symmetric ALiBi is none."""
+        if not self.symmetric:
+            return CARD
+        formula = "bias_h(i, j) = -m_h |i - j|, m_h = 2^(-8(h+1)/H)"
+        return dataclasses.replace(CARD, formula=formula, level=in_words("L5"), causal_only=False)
+
+    @property
+    def lifts(self) -> tuple[str, ...]:
+        """Name kernel and slope."""
+        return ("kernel", "slope")
+
+    @property
+    def mean_slope(self) -> float:
+        """Return the mean of the slopes over heads."""
+        return float(np.mean(self.slopes or ()))
+
+    def bias(self, positions_q: Array, positions_k: Array | None = None) -> Array:
+        """Return the biases, shape (..., heads, queries, keys)."""
+        queries = as_coordinates(positions_q, self.axes)
+        keys_at = positions_q if positions_k is None else positions_k
+        keys = as_coordinates(keys_at, self.axes, like=queries)
+        xp = namespace_of(queries)
+        steps = queries[..., :, None, :] - keys[..., None, :, :]
+        lags = steps[..., 0] if not self.symmetric else xp.sqrt(xp.sum(steps * steps, axis=-1))
+        slopes = xp.asarray(np.asarray(self.slopes), device=queries.device)
+        return linear_bias(lags, slopes, xp=xp)
+
+    def lag_distances(
+        self, lift: str, probe: NDArray[np.float64] | None = None
+    ) -> LagDistances | None:
+        """Return m t for the slope lift, sqrt(2 m t) for the kernel lift, t the Euclidean lag."""
+        del probe
+        slope = self.mean_slope
+
+        def distances(lags: NDArray[np.float64]) -> NDArray[np.float64]:
+            lengths = np.sqrt(np.sum(lags * lags, axis=-1))
+            scaled: NDArray[np.float64] = slope * lengths
+            return scaled if lift == "slope" else np.sqrt(2.0 * scaled)
+
+        return distances

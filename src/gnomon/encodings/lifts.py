@@ -1,0 +1,204 @@
+"""Lifts: how an encoding is given distances between positions.
+
+* *kernel* (default): D_ij^2 = k_ii + k_jj - 2 k_ij with k the positional part of the logit,
+  symmetrised: p_i.p_j for vectors, sum_k cos(w_k (i-j)) for rotary encodings (content of unit
+  pairs), the mean over heads of the bias for biases. Negative D^2 are set to 0 and their share of
+  all pairs is reported.
+* *vectors*: the Euclidean distance of the vectors that are added.
+* *probe*: |R_i u - R_j u| for a content vector u.
+* *slope*: the bias of ALiBi read as a distance, m |i-j| [cirrincione2026 sec. 6].
+
+The lift decides rankings, so it stands in every table. Encodings whose distances depend on the lag
+alone are lifted through their lag profile: O(n d) instead of O(n^2 d), and at equally spaced
+positions the n x n matrix is a view of 2n - 1 numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnomon.encodings.euclidean import distances_between
+from gnomon.encodings.positions import as_coordinates
+from gnomon.errors import EncodingError
+from gnomon.results import Result
+
+if TYPE_CHECKING:
+    from gnomon.encodings.base import Encoding, LagDistances
+
+LIFTS = ("kernel", "vectors", "probe", "slope")
+Floats = NDArray[np.float64]
+_PAIRS = 2**20
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Lifted(Result):
+    """Distances between positions; `profile` holds them by lag where nothing else decides them."""
+
+    distances: Floats
+    lift: str
+    negative_share: float
+    profile: Floats | None
+    note: str
+
+
+def lift(
+    encoding: Encoding,
+    positions: Any,
+    *,
+    lift: str = "kernel",
+    probe: Any = None,
+    rng: np.random.Generator | None = None,
+) -> Lifted:
+    """Return the distances between positions that an encoding makes under a lift.
+
+    `probe` is the content vector of the probe lift; without it one is drawn from `rng` (seed 0 when
+    None), normal with mean pair energy 1.
+    """
+    if lift not in encoding.lifts:
+        raise EncodingError(
+            f"The encoding {encoding.name!r} has no lift {lift!r}; "
+            f"it has: {', '.join(encoding.lifts)}."
+        )
+    points = _points(encoding, positions)
+    content = _probe(encoding, probe, rng) if lift == "probe" else None
+    closed = encoding.lag_distances(lift, content)
+    if closed is not None:
+        distances, profile = _by_lag(closed, points)
+        return _lifted(encoding, lift, distances, profile, 0.0)
+    if lift == "kernel" and "vectors" not in encoding.kinds:
+        distances, share = _from_bias(encoding.bias(_shaped(points)))
+        return _lifted(encoding, lift, distances, None, share)
+    vectors = _carried(encoding, points, content)
+    return _lifted(encoding, lift, distances_between(vectors), None, 0.0)
+
+
+def _lifted(
+    encoding: Encoding, name: str, distances: Floats, profile: Floats | None, share: float
+) -> Lifted:
+    notes = {
+        "kernel": "the positional part of the logit, symmetrised",
+        "vectors": "Euclidean distance of the vectors added",
+        "probe": "a content vector carried to every position; the probe decides the distances",
+        "slope": "the bias read as a distance; the slope decides the scale",
+    }
+    if "bias" in encoding.kinds:
+        notes["kernel"] = "the mean bias over heads, the causal half mirrored"
+    return Lifted(
+        distances=distances,
+        lift=name,
+        negative_share=share,
+        profile=profile,
+        note=notes[name],
+    )
+
+
+def _points(encoding: Encoding, positions: Any) -> Floats:
+    """Return coordinates (m, axes); a single axis may also come as a column (m, 1)."""
+    values = np.asarray(positions)
+    if values.ndim == 2 and encoding.axes == 1:
+        if values.shape[1] != 1:
+            raise EncodingError(
+                f"The positions have {values.shape[1]} axes and the encoding {encoding.name!r} "
+                f"has 1; make it with axes={values.shape[1]}."
+            )
+        values = values[:, 0]
+    points = np.asarray(as_coordinates(values, encoding.axes))
+    if points.ndim != 2 or len(points) == 0:
+        raise EncodingError(
+            f"The positions have shape {values.shape}; pass one list of positions to lift."
+        )
+    return points
+
+
+def _shaped(points: Floats) -> Floats:
+    return points[:, 0] if points.shape[1] == 1 else points
+
+
+def _by_lag(closed: LagDistances, points: Floats) -> tuple[Floats, Floats | None]:
+    """Return distances through the lags: a Toeplitz view, a table of whole lags, or all pairs."""
+    steps = np.diff(points, axis=0)
+    if points.shape[1] == 1 and len(points) > 1 and steps[0, 0] != 0 and np.ptp(steps) == 0:
+        profile = closed(np.abs(steps[0, 0]) * np.arange(len(points), dtype=np.float64)[:, None])
+        return toeplitz(profile), profile
+    if np.array_equal(points, np.rint(points)):
+        spans = tuple(int(span) + 1 for span in np.ptp(points, axis=0))
+        if np.prod(spans, dtype=np.float64) <= 4 * len(points) ** 2:
+            return _from_lag_table(closed, points, spans), None
+    return _all_pairs(closed, points), None
+
+
+def toeplitz(profile: Floats) -> Floats:
+    """Return the read-only matrix with entry profile[|i-j|] at (i, j), as a view of 2n - 1 numbers.
+
+    >>> toeplitz(np.array([0.0, 1.0, 2.0]))
+    array([[0., 1., 2.],
+           [1., 0., 1.],
+           [2., 1., 0.]])
+    """
+    both = np.concatenate([profile[:0:-1], profile])
+    size, stride = len(profile), both.strides[0]
+    return np.lib.stride_tricks.as_strided(
+        both[size - 1 :], shape=(size, size), strides=(-stride, stride), writeable=False
+    )
+
+
+def _from_lag_table(closed: LagDistances, points: Floats, spans: tuple[int, ...]) -> Floats:
+    """Evaluate every whole lag once; frequencies act on one axis each, so signs do not matter."""
+    grid = np.stack(np.meshgrid(*map(np.arange, spans), indexing="ij"), axis=-1)
+    table = closed(grid.astype(np.float64))
+    whole = points.astype(np.int64)
+    steps = np.abs(whole[:, None, :] - whole[None, :, :])
+    found: Floats = table[tuple(np.moveaxis(steps, -1, 0))]
+    return found
+
+
+def _all_pairs(closed: LagDistances, points: Floats) -> Floats:
+    distances = np.empty((len(points), len(points)))
+    step = max(1, _PAIRS // len(points))
+    for start in range(0, len(points), step):
+        lags = np.abs(points[start : start + step, None, :] - points[None, :, :])
+        distances[start : start + step] = closed(lags)
+    return distances
+
+
+def _from_bias(bias: Any) -> tuple[Floats, float]:
+    """Return distances from the mean bias over heads, and the share of pairs with D^2 < 0.
+
+    The logit of a pair is the one of the later query and the earlier key, which a causal mask
+    leaves; where both halves are equal this is the ordinary symmetrisation.
+    """
+    mean = np.asarray(bias, dtype=np.float64).mean(axis=-3)
+    lower = np.tril(mean)
+    kernel = lower + np.tril(mean, -1).T
+    own = np.diagonal(kernel)
+    squares = own[:, None] + own[None, :] - 2.0 * kernel
+    np.fill_diagonal(squares, 0.0)
+    pairs = squares[np.triu_indices(len(squares), 1)]
+    share = float(np.mean(pairs < 0.0)) if pairs.size else 0.0
+    return np.sqrt(np.maximum(squares, 0.0)), share
+
+
+def _carried(encoding: Encoding, points: Floats, content: Floats | None) -> Floats:
+    if content is None:
+        return np.asarray(encoding.vectors(_shaped(points)), dtype=np.float64)
+    copies = np.tile(content, (len(points), 1))
+    carried, _ = encoding.transform(copies, copies, _shaped(points))
+    return np.asarray(carried, dtype=np.float64)
+
+
+def _probe(encoding: Encoding, probe: Any, rng: np.random.Generator | None) -> Floats:
+    dimension = int(getattr(encoding, "dimension", np.size(probe)))
+    if probe is None:
+        stream = np.random.default_rng(0) if rng is None else rng
+        return stream.normal(scale=np.sqrt(0.5), size=dimension)
+    content = np.asarray(probe, dtype=np.float64)
+    if content.shape != (dimension,) or not np.isfinite(content).all():
+        raise EncodingError(
+            f"The probe has shape {content.shape}; pass {dimension} finite numbers, one per "
+            f"coordinate of {encoding.name!r}."
+        )
+    return content

@@ -1,0 +1,87 @@
+"""Random vectors: independent normal coordinates, as learned tables start from.
+
+    p_i[k] ~ N(0, sigma^2), a function of (seed, i, k) alone.
+
+Row i is the same whatever other rows are asked for: coordinate k of position i is the k-th draw of
+a SplitMix64 stream [steele2014] that starts at a hash of (seed, i), made normal by Box and Muller
+[box1958]. In high dimension all distances tend to sigma sqrt(2 d), the regular simplex. Raw
+stress of a random table is a statement about sigma, so sigma stands in its parameters:
+BERT starts from 0.02 [devlin2019], the published comparison from 1 [cirrincione2026].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from gnomon.encodings import checks
+from gnomon.encodings.base import Encoding
+from gnomon.encodings.card import Card, in_words
+from gnomon.encodings.positions import Array, whole_coordinates
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+CARD = Card(
+    name="random",
+    family="additive",
+    kind=("vectors",),
+    formula="p_i[k] ~ N(0, sigma^2), a function of (seed, i, k) alone",
+    source="devlin2019",
+    level=in_words("L6"),
+    relative=False,
+    verified_against=("the normal law (Kolmogorov-Smirnov)",),
+)
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def mix(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the SplitMix64 finaliser of 64-bit words: a bijection that spreads every bit."""
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: NDArray[np.uint64] = state ^ (state >> np.uint64(31))
+    return mixed
+
+
+def normal_rows(coordinates: NDArray[np.int64], dimension: int, seed: int) -> NDArray[np.float64]:
+    """Return standard normal rows (..., dimension) for whole coordinates (..., axes)."""
+    flat = coordinates.reshape(-1, coordinates.shape[-1]).astype(np.uint64)
+    starts = mix(np.full(len(flat), seed, dtype=np.uint64) + _GOLDEN)
+    for axis in range(flat.shape[1]):
+        starts = mix((starts ^ flat[:, axis]) + _GOLDEN)
+    pairs = (dimension + 1) // 2
+    steps = np.arange(1, 2 * pairs + 1, dtype=np.uint64) * _GOLDEN
+    bits = mix(starts[:, None] + steps) >> np.uint64(11)
+    uniform = (bits.astype(np.float64) + 0.5) * 2.0**-53  # in (0, 1): the logarithm is finite
+    radius = np.sqrt(-2.0 * np.log(uniform[:, :pairs]))
+    angle = 2.0 * np.pi * uniform[:, pairs:]
+    normal = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
+    return normal[:, :dimension].reshape(*coordinates.shape[:-1], dimension)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Random(Encoding):
+    """Normal vectors of `dimension` coordinates with standard deviation `sigma`."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("vectors",)
+    dimension: int
+    sigma: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        checks.whole("axes", self.axes, least=1)
+        checks.whole("dimension", self.dimension, least=1)
+        checks.real("sigma", self.sigma, least=0.0)
+        checks.whole("seed", self.seed, least=0)
+
+    @property
+    def card(self) -> Card:
+        """Return the card of random vectors."""
+        return CARD
+
+    def vectors(self, positions: Array) -> NDArray[np.float64]:
+        """Return one vector per whole position, shape (..., dimension)."""
+        coordinates = whole_coordinates(positions, self.axes, what="a random table")
+        return self.sigma * normal_rows(coordinates, self.dimension, int(self.seed) % 2**64)

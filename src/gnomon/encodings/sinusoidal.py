@@ -1,0 +1,87 @@
+"""Sinusoidal vectors: every pair of coordinates is a clock hand of its own speed.
+
+    p_i[2k] = sin(i w_k),  p_i[2k+1] = cos(i w_k),  w_k = base^(-2k/d),  k = 0 ... d/2 - 1.
+
+Every row has norm sqrt(d/2), and |p_i - p_j|^2 = 4 sum_k sin^2(w_k (i-j)/2) depends on the lag
+alone, although the encoding, being added to content, is not relative in the logit.
+On several axes each axis has an equal share of the dimension, in order.
+
+Source: [vaswani2017 sec. 3.5].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from gnomon.encodings import checks
+from gnomon.encodings.base import Encoding, LagDistances
+from gnomon.encodings.card import Card, in_words
+from gnomon.encodings.frequencies import circular_distances, geometric_frequencies, phases
+from gnomon.encodings.positions import Array, Namespace, as_coordinates, namespace_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+CARD = Card(
+    name="sinusoidal",
+    family="additive",
+    kind=("vectors",),
+    formula="p_i[2k] = sin(i w_k), p_i[2k+1] = cos(i w_k), w_k = base^(-2k/d)",
+    source="vaswani2017",
+    level=in_words("L6"),
+    relative=False,
+    verified_against=("the formula in Python floats",),
+)
+
+
+def sinusoidal_vectors(coordinates: Array, frequencies: Array, *, xp: Namespace) -> Array:
+    """Return (sin, cos) of every phase, pair after pair: shape (..., 2 pairs)."""
+    angles = phases(coordinates, frequencies, xp=xp)
+    pairs = xp.stack([xp.sin(angles), xp.cos(angles)], axis=-1)
+    return xp.reshape(pairs, (*angles.shape[:-1], 2 * angles.shape[-1]))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sinusoidal(Encoding):
+    """The sinusoid of `dimension` coordinates with wavelengths from 2 pi to about 2 pi base.
+
+    >>> Sinusoidal(dimension=4).vectors([0])
+    array([[0., 1., 0., 1.]])
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("vectors",)
+    dimension: int
+    base: float = 10000.0
+
+    def __post_init__(self) -> None:
+        checks.whole("axes", self.axes, least=1)
+        checks.whole(
+            "dimension", self.dimension, least=2, multiple_of=2 * self.axes, why="two per axis"
+        )
+        checks.real("base", self.base, above=0.0)
+
+    @property
+    def card(self) -> Card:
+        """Return the card of sinusoidal vectors."""
+        return CARD
+
+    @property
+    def frequencies(self) -> NDArray[np.float64]:
+        """Return the frequencies in radians per position, shape (dimension/2, axes)."""
+        return geometric_frequencies(self.dimension, float(self.base), self.axes)
+
+    def vectors(self, positions: Array) -> Array:
+        """Return one vector per position, shape (..., dimension)."""
+        coordinates = as_coordinates(positions, self.axes)
+        xp = namespace_of(coordinates)
+        frequencies = xp.asarray(self.frequencies, device=coordinates.device)
+        return sinusoidal_vectors(coordinates, frequencies, xp=xp)
+
+    def lag_distances(
+        self, lift: str, probe: NDArray[np.float64] | None = None
+    ) -> LagDistances | None:
+        """Return 2 sqrt(sum_k sin^2(w_k t/2)): kernel and vectors give the same distances."""
+        del lift, probe
+        return circular_distances(self.frequencies)

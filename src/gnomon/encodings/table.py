@@ -1,0 +1,100 @@
+"""A table of position vectors from a file or an array, such as a model has learned.
+
+    p_i = row i of the table,  i = 0 ... rows - 1.
+
+Read from `.npy`, from a member of `.npz`, or from a tensor of `.safetensors`; never by pickle, so
+that a file can hold numbers and nothing else. A table ends: positions past its end are refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from gnomon.encodings.base import Encoding
+from gnomon.encodings.card import Card, in_words
+from gnomon.encodings.positions import Array, whole_coordinates
+from gnomon.errors import EncodingError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+CARD = Card(
+    name="table",
+    family="additive",
+    kind=("vectors",),
+    formula="p_i = row i of a table",
+    source="devlin2019",
+    level=in_words("L6"),
+    relative=False,
+    learnable=True,
+    verified_against=("the rows of the file",),
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Table(Encoding):
+    """The rows of `values`, found in `source`.
+
+    >>> Table(values=np.eye(2)).vectors([1])
+    array([[0., 1.]])
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("vectors",)
+    values: NDArray[np.float64] = field(repr=False)
+    source: str = "array"
+
+    def __post_init__(self) -> None:
+        checked = checked_table(self.values, self.source)
+        checked.flags.writeable = False
+        object.__setattr__(self, "values", checked)
+
+    @property
+    def card(self) -> Card:
+        """Return the card of a table."""
+        return CARD
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Return where the table came from and its shape."""
+        rows, dimension = self.values.shape
+        return {"source": self.source, "rows": rows, "dimension": dimension}
+
+    @property
+    def dimension(self) -> int:
+        """Return the number of coordinates of a row."""
+        return int(self.values.shape[1])
+
+    def vectors(self, positions: Array) -> NDArray[np.float64]:
+        """Return the rows at whole positions, shape (..., dimension)."""
+        rows = whole_coordinates(positions, 1, what=f"the table {self.source}")[..., 0]
+        outside = (rows < 0) | (rows >= len(self.values))
+        if outside.any():
+            raise EncodingError(
+                f"Position {rows[outside].flat[0]} is not in the table {self.source}, which has "
+                f"rows 0 to {len(self.values) - 1}; ask for positions within it."
+            )
+        taken: NDArray[np.float64] = self.values[rows]
+        return taken
+
+
+def checked_table(values: Any, source: str) -> NDArray[np.float64]:
+    """Return a copy in float64, or say why the array is no table of position vectors."""
+    array = np.asarray(values)
+    if array.ndim != 2 or 0 in array.shape:
+        raise EncodingError(
+            f"{source} has shape {array.shape}; a table of positions has two axes, "
+            "(positions, dimension), and at least one row."
+        )
+    if array.dtype.kind not in "iuf":
+        raise EncodingError(f"{source} holds {array.dtype}; pass a table of real numbers.")
+    table = array.astype(np.float64)
+    if not np.isfinite(table).all():
+        row, column = np.argwhere(~np.isfinite(table))[0]
+        raise EncodingError(
+            f"{source} holds {table[row, column]} at row {row}, column {column}; "
+            "pass a table of finite numbers."
+        )
+    return table

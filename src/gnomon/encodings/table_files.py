@@ -1,0 +1,117 @@
+"""Reading a table of numbers from a file that may come from anywhere.
+
+`.npy` is mapped, so a header that promises more than the file holds is caught before memory is
+taken. `.safetensors` is read through its own header: eight bytes of length, a JSON object, data.
+bfloat16, which NumPy lacks, is the upper half of a float32. Nothing is ever loaded by pickle.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gnomon.encodings.table import Table
+from gnomon.errors import EncodingError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SUFFIXES = (".npy", ".npz", ".safetensors")
+
+
+def open_table(path: str | os.PathLike[str] | Any, *, member: str | None = None) -> Table:
+    """Return the table in a file, or of an array; `member` names one of several tensors.
+
+    A file is also found as `FILE:MEMBER`.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        return Table(values=path, source="array")
+    file, member = _split(os.fspath(path), member)
+    if not file.is_file():
+        raise EncodingError(f"There is no file {file}; check the path of the table.")
+    readers = {".npy": _from_npy, ".npz": _from_npz, ".safetensors": _from_safetensors}
+    reader = readers.get(file.suffix)
+    if reader is None:
+        raise EncodingError(
+            f"{file} is no table that can be read; pass one of: {', '.join(SUFFIXES)}."
+        )
+    values, name = reader(file, member)
+    return Table(values=values, source=file.name if name is None else f"{file.name}:{name}")
+
+
+def _split(path: str, member: str | None) -> tuple[Path, str | None]:
+    head, colon, tail = path.rpartition(":")
+    if member is None and colon and head.endswith(SUFFIXES):
+        return Path(head), tail
+    return Path(path), member
+
+
+def _from_npy(file: Path, member: str | None) -> tuple[Any, str | None]:
+    if member is not None:
+        raise EncodingError(f"{file} holds one array without a name; leave out {member!r}.")
+    try:
+        return np.load(file, mmap_mode="r", allow_pickle=False), None
+    except (OSError, ValueError, EOFError) as error:
+        raise _unreadable(file, ".npy", error) from error
+
+
+def _from_npz(file: Path, member: str | None) -> tuple[Any, str]:
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            name = _chosen(file, member, archive.files)
+            return archive[name], name
+    except EncodingError:
+        raise
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, MemoryError) as error:
+        raise _unreadable(file, ".npz", error) from error
+
+
+def _from_safetensors(file: Path, member: str | None) -> tuple[Any, str]:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(os.fspath(file), framework="np") as tensors:
+            name = _chosen(file, member, tensors.keys())
+            if tensors.get_slice(name).get_dtype() == "BF16":
+                return _bfloat16(file, name), name
+            return tensors.get_tensor(name), name
+    except (OSError, SafetensorError, TypeError) as error:
+        raise _unreadable(file, ".safetensors", error) from error
+
+
+def _bfloat16(file: Path, name: str) -> Any:
+    """Read one tensor by the header, which the library has checked before."""
+    import json
+
+    with file.open("rb") as handle:
+        length = int.from_bytes(handle.read(8), "little")
+        entry = json.loads(handle.read(length))[name]
+        begin, end = entry["data_offsets"]
+        handle.seek(8 + length + begin)
+        halves = np.frombuffer(handle.read(end - begin), dtype="<u2")
+    return (halves.astype(np.uint32) << 16).view(np.float32).reshape(entry["shape"])
+
+
+def _chosen(file: Path, member: str | None, names: Iterable[str]) -> str:
+    known = list(names)
+    if member is None and len(known) == 1:
+        return known[0]
+    if member is None:
+        raise EncodingError(
+            f"{file} holds {len(known)} arrays; name one with member=..., or as "
+            f"{file.name}:NAME. Known: {', '.join(sorted(known)[:20])}."
+        )
+    if member not in known:
+        raise EncodingError(f"{file} holds no array {member!r}: {nearest(member, known)}.")
+    return member
+
+
+def _unreadable(file: Path, suffix: str, error: Exception) -> EncodingError:
+    reason = " ".join(str(error).split()) or type(error).__name__
+    return EncodingError(
+        f"{file} can not be read as {suffix} ({reason[:120]}); pass a whole file of plain numbers."
+    )

@@ -1,0 +1,161 @@
+"""The laws of the positions: counts that were checked, in the form the kernels read.
+
+The law of position i gives token v the share p_iv = c_iv / N_i, with N_i the tokens counted there.
+Counts stay integers until the last moment: two rows in the same proportion then differ by exactly
+zero, and near rows can be subtracted without loss (see `gnomon.geometry.near`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from gnomon.errors import CountsError
+from gnomon.geometry.parallel import each, stripes
+from gnomon.numeric import compiled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LARGEST_TOKEN = 2**31 - 1
+ENTRIES = 2**20
+"""Entries per task of one thread."""
+
+
+@dataclass(frozen=True)
+class Laws:
+    """Counts of m positions in compressed rows; tokens that never occur are left out."""
+
+    starts: NDArray[np.int64]
+    """Row i is `starts[i]:starts[i + 1]` of `tokens` and `counts`."""
+    tokens: NDArray[np.int32]
+    """Token numbers, ascending inside a row, counted among the tokens that occur."""
+    counts: NDArray[np.int64]
+    totals: NDArray[np.int64]
+    """N_i, the tokens counted at position i; never zero."""
+    vocabulary: int
+    """How many tokens occur at all."""
+
+    @property
+    def positions(self) -> int:
+        """How many positions there are."""
+        return int(self.totals.size)
+
+    @property
+    def matrix(self) -> csr_array:
+        """The counts as a sparse matrix (a view)."""
+        shape = (self.positions, self.vocabulary)
+        return csr_array((self.counts, self.tokens, self.starts), shape=shape)
+
+
+def counts_matrix(counts: Any) -> csr_array:
+    """Return counts as a canonical int64 CSR matrix, or say in one sentence why they are none.
+
+    >>> counts_matrix([[2, 0], [1, 3]]).toarray().tolist()
+    [[2, 0], [1, 3]]
+    """
+    matrix = counts if issparse(counts) else _dense(counts)
+    if matrix.ndim != 2:
+        raise CountsError(
+            f"counts have {matrix.ndim} axes where 2 are needed; "
+            "pass one row per position and one column per token."
+        )
+    matrix = csr_array(matrix)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    whole = _whole(matrix)
+    return csr_array((whole, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _dense(counts: Any) -> NDArray[Any]:
+    array = np.asarray(counts)
+    if array.dtype.kind not in "iufb":
+        raise CountsError(
+            f"counts are of type {array.dtype}, not numbers; "
+            "pass whole numbers, one row per position and one column per token."
+        )
+    return array.astype(np.int64) if array.dtype.kind == "b" else array
+
+
+def _whole(matrix: csr_array) -> NDArray[np.int64]:
+    """Return the stored values as int64; refuse what can not be a count, naming its place."""
+    values = matrix.data
+    if values.size == 0:
+        return values.astype(np.int64)
+    if values.dtype.kind == "f":
+        _refuse(matrix, ~np.isfinite(values), "is no number", "recount, or leave that position out")
+        advice = "pass counts of tokens, not probabilities"
+        _refuse(matrix, values != np.trunc(values), "is not a whole number", advice)
+        _refuse(matrix, np.abs(values) >= 2.0**53, "is too large to be exact", "pass integers")
+    if values.min() < 0:
+        _refuse(matrix, values < 0, "is negative", "counts start at zero")
+    return values.astype(np.int64, copy=False)
+
+
+def _refuse(matrix: csr_array, bad: NDArray[np.bool_], what: str, advice: str) -> None:
+    if not bad.any():
+        return
+    at = int(np.argmax(bad))
+    row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
+    raise CountsError(
+        f"counts[{row}, {matrix.indices[at]}] = {matrix.data[at]} {what} "
+        f"({int(bad.sum())} such entries); {advice}."
+    )
+
+
+def totals(matrix: csr_array) -> NDArray[np.int64]:
+    """Return N_i, the tokens counted in each row, exactly."""
+    sums = np.zeros(matrix.shape[0], dtype=np.int64)
+    filled = np.flatnonzero(np.diff(matrix.indptr))
+    if filled.size:
+        sums[filled] = np.add.reduceat(matrix.data, matrix.indptr[filled])
+    return sums
+
+
+def laws(matrix: csr_array, kept: NDArray[np.bool_] | None = None) -> Laws:
+    """Return the laws of the kept rows of checked counts; every kept row must hold tokens."""
+    if kept is not None and not kept.all():
+        matrix = matrix[np.flatnonzero(kept)]
+    tokens, vocabulary = _occurring(matrix)
+    return Laws(
+        starts=matrix.indptr.astype(np.int64, copy=False),
+        tokens=tokens,
+        counts=matrix.data,
+        totals=totals(matrix),
+        vocabulary=vocabulary,
+    )
+
+
+def _occurring(matrix: csr_array) -> tuple[NDArray[np.int32], int]:
+    """Renumber the columns so that those without any entry vanish; order is kept."""
+    if matrix.shape[1] > LARGEST_TOKEN:
+        raise CountsError(
+            f"counts have {matrix.shape[1]} columns, more than {LARGEST_TOKEN}; "
+            "coarsen the vocabulary (--top-k)."
+        )
+    occurs = _occurs(matrix)
+    found = int(occurs.sum())
+    tokens = matrix.indices.astype(np.int32, copy=False)
+    if found == occurs.size:
+        return tokens, found
+    number = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
+    return number[tokens], found
+
+
+def _occurs(matrix: csr_array) -> NDArray[np.bool_]:
+    """Say of every column whether it has an entry."""
+    occurs = np.zeros(matrix.shape[1], dtype=np.bool_)
+    if not compiled():
+        occurs[matrix.indices] = True
+        return occurs
+    from gnomon.geometry.kernels import mark_tokens
+
+    def entries(first: int, last: int) -> None:
+        mark_tokens(matrix.indices, occurs, first, last)
+
+    each(entries, stripes(0, matrix.indices.size, ENTRIES))
+    return occurs

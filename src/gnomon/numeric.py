@@ -1,0 +1,55 @@
+"""Which route numbers take, and on how many threads.
+
+Every compiled kernel has a NumPy route with an equal result, so both switches change speed alone.
+`GNOMON_NUMBA=0` in the environment chooses the NumPy route, which is also what tests compare with;
+`GNOMON_THREADS` says how many threads the kernels may use.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+from gnomon.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+
+def compiled() -> bool:
+    """Say whether compiled kernels are used: numba is installed and `GNOMON_NUMBA` is not 0."""
+    if os.environ.get("GNOMON_NUMBA", "1") == "0":
+        return False
+    return importlib.util.find_spec("numba") is not None
+
+
+def threads() -> int:
+    """Return how many threads a kernel may use: `GNOMON_THREADS`, else the cores given to us."""
+    asked = os.environ.get("GNOMON_THREADS")
+    if asked is None:
+        affinity = getattr(os, "sched_getaffinity", None)  # macOS and Windows have none
+        return len(affinity(0)) if affinity else os.cpu_count() or 1
+    if not asked.isdigit() or int(asked) < 1:
+        raise InputError(f"GNOMON_THREADS is {asked!r}; set it to a whole number from 1 on.")
+    return int(asked)
+
+
+def over_rows(work: Callable[[int, int], T], rows: int, *, block: int = 256) -> list[T]:
+    """Return `work(start, stop)` for stretches of `block` rows, in order, on threads.
+
+    The stretches do not depend on the number of threads, so neither does what is made of them.
+
+    >>> over_rows(lambda start, stop: stop - start, 10, block=4)
+    [4, 4, 2]
+    """
+    starts = list(range(0, rows, block))
+    stops = [min(start + block, rows) for start in starts]
+    workers = min(threads(), len(starts))
+    if workers <= 1:
+        return [work(start, stop) for start, stop in zip(starts, stops, strict=True)]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(work, starts, stops))

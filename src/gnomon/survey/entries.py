@@ -1,0 +1,179 @@
+"""One line of the survey for each encoding: how its distances compare with the corpus's.
+
+Every encoding is lifted by the kernel; rotary encodings also by a probe and ALiBi also as a slope,
+since published tables use those. The lift decides rankings, so each line names its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnomon.diagnostics.correlation import correlation
+from gnomon.diagnostics.monotonicity import Monotonicity, violations
+from gnomon.diagnostics.separation import Separation, separation
+from gnomon.diagnostics.stress import StressReport, stress
+from gnomon.encodings.alibi import best_slope
+from gnomon.encodings.base import Encoding
+from gnomon.encodings.fitted import fit
+from gnomon.encodings.lifts import lift as lift_encoding
+from gnomon.encodings.registry import encoding
+from gnomon.geometry.measure import Geometry
+from gnomon.results import Result
+
+SIGMAS = (1.0, 0.02)
+"""Random tables of unit normals, and as BERT starts its own."""
+NONMETRIC_UP_TO = 1024
+"""Non-metric stress sorts all pairs: beyond this many positions a survey leaves it out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """An encoding with the lift that gives it distances."""
+
+    encoding: Encoding
+    lift: str
+    label: str
+    """What the line is called: the name, with the parameter that tells it from its neighbours."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Entry(Result):
+    """What the survey says of one encoding under one lift."""
+
+    name: str
+    label: str
+    lift: str
+    dimension: int | None
+    parameters: dict[str, Any]
+    stress: StressReport
+    monotonicity: Monotonicity
+    separation: Separation
+    pearson: float | None
+    spearman: float | None
+    reason: str | None = None
+    """Why there is no dimension or no correlation, where there is none."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry with the keys of survey.json."""
+        plugin = {
+            key: getattr(self.stress, key)
+            for key in ("raw", "scale_free", "best_scale", "kruskal", "nonmetric", "skill")
+        }
+        plugin |= _because(_listed(self.stress.reasons))
+        return {
+            "name": self.name,
+            "label": self.label,
+            "dimension": self.dimension,
+            "lift": self.lift,
+            "parameters": self.parameters,
+            "stress": {
+                "plugin": plugin,
+                "debiased": {
+                    "scale_free": None,
+                    "interval": None,
+                    "skill": None,
+                    "squared": None,
+                    "reason": NOT_DEBIASED,
+                },
+                "negative_share": self.stress.negative_share,
+            },
+            "monotonicity": monotonicity_dict(self.monotonicity),
+            "separation": {
+                "minimum": self.separation.minimum,
+                "mean": self.separation.mean,
+                "relative": self.separation.relative,
+            }
+            | _because(self.separation.reason),
+            "pearson": self.pearson,
+            "spearman": self.spearman,
+        } | _because(self.reason)
+
+
+def monotonicity_dict(found: Monotonicity) -> dict[str, Any]:
+    """Return the shares of triples, with the reason where there are none."""
+    return {"violations": found.violations, "ties": found.ties} | _because(found.reason)
+
+
+def _listed(reasons: Mapping[str, str]) -> str | None:
+    return "; ".join(f"{name}: {reason}" for name, reason in reasons.items()) or None
+
+
+def _because(reason: str | None) -> dict[str, str]:
+    """Return the reason that stands beside a null, where there is one."""
+    return {} if reason is None else {"reason": reason}
+
+
+NOT_DEBIASED = "this version has the plug-in estimator only"
+
+
+def candidates(
+    geometry: Geometry, *, dimension: int, rank: int, seed: int, tables: tuple[Path, ...] = ()
+) -> Iterator[Candidate]:
+    """Yield the encodings that a survey compares, fitted ones last."""
+    axes = geometry.coordinates.shape[1]
+    for name in ("sinusoidal", "rope"):
+        made = encoding(name, dimension=_divisible(dimension, 2 * axes), axes=axes)
+        for lift in ("kernel", "probe") if name == "rope" else ("kernel",):
+            yield Candidate(encoding=made, lift=lift, label=name)
+    yield from _alibis(geometry, axes)
+    for sigma in SIGMAS:
+        made = encoding("random", dimension=dimension, sigma=sigma, seed=seed, axes=axes)
+        yield Candidate(encoding=made, lift="kernel", label=f"random, sigma {sigma:g}")
+    for path in tables:
+        yield Candidate(encoding=encoding("table", path=path), lift="kernel", label=path.stem)
+    yield from _fitted(geometry, dimension, rank)
+
+
+def _alibis(geometry: Geometry, axes: int) -> Iterator[Candidate]:
+    official = encoding("alibi", heads=8, axes=axes)
+    slope = best_slope(geometry.distances, geometry.coordinates)
+    best = encoding("alibi", slopes=(slope,), axes=axes)
+    yield Candidate(encoding=official, lift="kernel", label="alibi")
+    yield Candidate(encoding=official, lift="slope", label="alibi")
+    yield Candidate(encoding=best, lift="slope", label="alibi, best slope")
+
+
+def _fitted(geometry: Geometry, dimension: int, rank: int) -> Iterator[Candidate]:
+    low = min(rank, dimension, len(geometry.positions) - 1)
+    full = fit(geometry, dimension=dimension)
+    yield Candidate(encoding=full, lift="kernel", label="mds")
+    made = fit(geometry, dimension=dimension, rank=low)
+    yield Candidate(encoding=made, lift="kernel", label=f"mds, rank {low}")
+    made = fit(geometry, method="smacof", dimension=dimension, rank=low)
+    yield Candidate(encoding=made, lift="kernel", label=f"smacof, rank {low}")
+
+
+def _divisible(dimension: int, by: int) -> int:
+    """Return the largest usable dimension: whole pairs on every axis."""
+    return max(dimension - dimension % by, by)
+
+
+def entry(candidate: Candidate, geometry: Geometry, *, seed: int) -> Entry:
+    """Measure one candidate against the geometry of the corpus."""
+    rng = np.random.default_rng([seed, 1])
+    lifted = lift_encoding(candidate.encoding, geometry.coordinates, lift=candidate.lift, rng=rng)
+    distances: NDArray[np.float64] = lifted.distances
+    relation = correlation(distances, geometry.distances)
+    dimension = candidate.encoding.parameters.get("dimension")
+    reasons = {} if dimension is not None else {"dimension": "a bias has no vectors"}
+    if relation.reason is not None:
+        reasons["pearson, spearman"] = relation.reason
+    return Entry(
+        name=candidate.encoding.name,
+        label=candidate.label,
+        lift=candidate.lift,
+        dimension=dimension,
+        parameters=candidate.encoding.parameters,
+        stress=stress(lifted, geometry, nonmetric=len(distances) <= NONMETRIC_UP_TO),
+        monotonicity=violations(distances, positions=geometry.coordinates),
+        separation=separation(distances),
+        pearson=relation.pearson,
+        spearman=relation.spearman,
+        reason=_listed(reasons),
+    )

@@ -1,0 +1,111 @@
+"""`--dry-run`: what a survey would cost, from a sample of the corpus and the sizes of its arrays.
+
+Tokens and time of counting are extrapolated from the first documents by bytes; memory is added up
+from the arrays a survey holds at its peak. Both are estimates, good to a factor of about two.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gnomon.corpus.counting import DEFAULT_LENGTH, CountOptions, open_corpus, tokenizer_for
+from gnomon.corpus.documents import IdBatch
+from gnomon.corpus.tokens import FromCache, open_tokens
+from gnomon.errors import InputError
+from gnomon.results import Result
+from gnomon.survey.run import SurveyOptions
+
+SAMPLE_SECONDS = 1.0
+_BASE_BYTES = 300 * 2**20
+"""Interpreter, libraries, tokenizer and compiled kernels."""
+_GEOMETRY_RATE = 2e10
+"""Floating-point operations a second, on the low side of two ordinary cores."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Estimate(Result):
+    """What a survey would cost."""
+
+    source: str
+    cached: bool
+    sampled_rows: int
+    rows: int | None
+    tokens: int | None
+    length: int
+    counting_seconds: float | None
+    geometry_seconds: float
+    memory_bytes: int
+    note: str
+
+
+def estimate(corpus: Any, counting: CountOptions, options: SurveyOptions) -> Estimate:
+    """Read a second's worth of the corpus and extrapolate."""
+    if corpus == "-":
+        raise InputError("standard input can be read only once; --dry-run needs a file.")
+    source = open_corpus(corpus, counting)
+    stream = open_tokens(
+        source,
+        tokenizer_for(source, counting),
+        group=None,  # grouping by containment would read everything
+        vocabulary=counting.vocabulary,
+        use_cache=counting.cache,
+    )
+    sample, seconds = _sampled(stream)
+    read = sample[-1].bytes_read if sample else 0
+    whole = source.size / read if source.size and read else None
+    rows = sum(batch.rows for batch in sample)
+    lengths = np.concatenate([np.diff(batch.offsets) for batch in sample])
+    length = counting.length or min(DEFAULT_LENGTH, int(lengths.max(initial=1)))
+    length = int(np.prod(source.axes)) if source.axes else length
+    counted = float(np.minimum(lengths, length).sum()) * (whole or 1.0)
+    vocabulary = stream.size or max(int(batch.values.max(initial=0)) for batch in sample) + 1
+    return Estimate(
+        source=source.name,
+        cached=isinstance(stream, FromCache),
+        sampled_rows=rows,
+        rows=None if whole is None else round(rows * whole),
+        tokens=None if whole is None else round(counted),
+        length=length,
+        counting_seconds=None if whole is None else seconds * whole,
+        geometry_seconds=length**2 * (vocabulary + 40 * length) / _GEOMETRY_RATE,
+        memory_bytes=_memory(length, vocabulary, counted, counting, options),
+        note="extrapolated from a sample; good to a factor of about two",
+    )
+
+
+def _sampled(stream: Any) -> tuple[list[IdBatch], float]:
+    begun = time.perf_counter()
+    batches = []
+    for batch in stream.batches():
+        batches.append(batch)
+        if time.perf_counter() - begun > SAMPLE_SECONDS:
+            break
+    return batches, time.perf_counter() - begun
+
+
+def _memory(
+    length: int, vocabulary: int, tokens: float, counting: CountOptions, options: SurveyOptions
+) -> int:
+    """Add up: fold counts (twice, while two meet), dense blocks, and square matrices."""
+    entries = min(tokens, float(counting.folds) * length * vocabulary)
+    counts = 2 * min(12.0 * entries, float(counting.memory))
+    squares = 8 * 8.0 * length**2
+    blocks = 2 * 64 * 2**20
+    vectors = 8.0 * length * options.dimension * 3
+    return int(_BASE_BYTES + counts + squares + blocks + vectors)
+
+
+def estimate_text(found: Estimate) -> str:
+    """Return the estimate in words."""
+    size = "an unknown number of" if found.tokens is None else f"about {found.tokens:,}"
+    seconds = "unknown" if found.counting_seconds is None else f"{found.counting_seconds:.0f} s"
+    where = "from the token cache" if found.cached else "tokenising"
+    return (
+        f"{found.source}: {size} tokens at n = {found.length} positions\n"
+        f"counting ({where}): {seconds}; geometry: {found.geometry_seconds:.1f} s; "
+        f"memory: {found.memory_bytes / 2**20:,.0f} MB\n{found.note}"
+    )

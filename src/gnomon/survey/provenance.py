@@ -1,0 +1,50 @@
+"""Where a result comes from: versions, threads, linear algebra, command and seed."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+import gnomon
+
+_LIBRARIES = ("numpy", "scipy", "numba", "pyarrow", "tokenizers")
+
+
+def provenance(seed: int, *, command: str | None = None) -> dict[str, Any]:
+    """Return what is needed to repeat a result."""
+    return {
+        "gnomon": gnomon.__version__,
+        "seed": seed,
+        "versions": {"python": platform.python_version()} | _versions(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "threads": os.cpu_count(),
+        "blas": _blas(),
+        "command": command if command is not None else _command(),
+    }
+
+
+def _versions() -> dict[str, str | None]:
+    found: dict[str, str | None] = {}
+    for library in _LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            found[library] = None
+    return found
+
+
+def _blas() -> str | None:
+    config: Any = np.show_config(mode="dicts")
+    blas = (config or {}).get("Build Dependencies", {}).get("blas", {})
+    return f"{blas.get('name')} {blas.get('version')}" if blas.get("name") else None
+
+
+def _command() -> str | None:
+    """Return the command line as typed, where the command was `gnomon`."""
+    name = os.path.basename(sys.argv[0]) if sys.argv else ""  # noqa: PTH119 - no Path needed
+    return " ".join(["gnomon", *sys.argv[1:]]) if name.startswith("gnomon") else None

@@ -1,0 +1,60 @@
+"""What the README shows can be typed: its Python example and its commands run as they stand."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+COMMANDS = re.findall(r"^    gnomon (.*)$", README, re.MULTILINE)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, rng: np.random.Generator) -> Path:
+    """A folder with the files the README talks about, of words drawn at random."""
+    words = np.array(["sun", "dial", "shadow", "noon", "hour", "stone"])
+    rows = [" ".join(rng.choice(words, size=80)) for _ in range(60)]
+    with (tmp_path / "reviews.csv").open("w", newline="", encoding="utf-8") as handle:
+        csv.writer(handle).writerows([["text"], *([row] for row in rows)])
+    genes = ["".join(rng.choice(list("ACGT"), size=320)) for _ in range(60)]
+    fasta = "".join(f">gene{number}\n{gene}\n" for number, gene in enumerate(genes))
+    (tmp_path / "genes.fasta").write_text(fasta, encoding="utf-8")
+    return tmp_path
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("example", PYTHON)
+def test_the_python_example_of_the_readme_runs_as_it_stands(desk: Path, example: str) -> None:
+    done = run(desk, "-W", "error", "-c", example)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == example.count("print(")
+
+
+def commands_on(name: str) -> list[str]:
+    return [line.partition("#")[0].strip() for line in COMMANDS if name in line]
+
+
+@pytest.mark.parametrize("line", commands_on("reviews.csv") + commands_on("genes.fasta"))
+def test_a_command_of_the_readme_runs_as_it_stands(desk: Path, line: str) -> None:
+    start = "import sys; from gnomon.cli.app import main; sys.exit(main())"
+    done = run(desk, "-c", start, *shlex.split(line))
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_readme_has_examples_to_try() -> None:
+    """Without this, a change of layout could empty the tests above."""
+    assert PYTHON
+    assert commands_on("reviews.csv")
+    assert commands_on("genes.fasta")
