@@ -26,6 +26,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "in Recent Developments in Statistics, North-Holland, 133-145, 1977.",
         "devlin2019": "J. Devlin, M.-W. Chang, K. Lee and K. Toutanova, BERT: pre-training of deep "
         "bidirectional transformers for language understanding, NAACL, 2019. arXiv:1810.04805.",
+        "dinkelbach1967": "W. Dinkelbach, On nonlinear fractional programming, Management Science "
+        "13, 492-498, 1967.",
         "gower1966": "J. C. Gower, Some distance properties of latent root and vector methods used "
         "in multivariate analysis, Biometrika 53, 325-338, 1966.",
         "guttman1968": "L. Guttman, A general nonmetric technique for finding the smallest "

@@ -54,8 +54,9 @@ def pickled(text: str) -> list[str]:
     """Reading a pickle runs what is in it: no pickler is imported, called or allowed."""
     found = []
     for node in ast.walk(ast.parse(text)):
-        names = {name.partition(".")[0] for name in _imported(node)}
-        found += [f"line {node.lineno}: imports {name}" for name in sorted(names & PICKLERS)]
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = {name.partition(".")[0] for name in _imported(node)}
+            found += [f"line {node.lineno}: imports {name}" for name in sorted(names & PICKLERS)]
         if isinstance(node, ast.Attribute) and "pickle" in node.attr:
             found.append(f"line {node.lineno}: uses {node.attr}")
         if isinstance(node, ast.Call) and _is_numpy_load(node.func) and not _refuses(node):
@@ -65,10 +66,10 @@ def pickled(text: str) -> list[str]:
     return found
 
 
-def _imported(node: ast.AST) -> list[str]:
+def _imported(node: ast.Import | ast.ImportFrom) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
-    return [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+    return [node.module or ""]
 
 
 def _is_numpy_load(function: ast.expr) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gnomon.corpus.builtin import BUILTIN, digits, python_stdlib, three_regimes
-from gnomon.corpus.digits import drawn_digits
+from gnomon.corpus.digits import LIT, drawn_digits
 from gnomon.corpus.modules import ModulesSource, top_level_blocks
 from gnomon.corpus.resolve import open_source
 from gnomon.errors import CorpusError, InputError
@@ -98,13 +98,28 @@ def test_digits_are_drawn_where_scikit_learn_is_missing(monkeypatch):
     assert set(np.unique(images)) == set(range(17))
 
 
-def test_drawn_digits_can_be_told_apart_by_their_nearest_mean(rng):
-    """Nine in ten of new drawings are nearest to the mean image of their own digit."""
-    train, test = (drawn_digits(1000, rng).reshape(1000, 64) for _ in range(2))
-    labels = np.arange(1000) % 10
-    means = np.stack([train[labels == digit].mean(0) for digit in range(10)])
-    nearest = ((test[:, None] - means) ** 2).sum(-1).argmin(1)
-    assert (nearest == labels).mean() > 0.9
+def share_nearest_to_own_mean(images, labels):
+    """Split in halves; how many of the second half are nearest to their digit's mean."""
+    half = len(images) // 2
+    train, test = images[:half].reshape(half, 64), images[half:].reshape(-1, 64)
+    means = np.stack([train[labels[:half] == digit].mean(0) for digit in range(10)])
+    found = ((test[:, None] - means) ** 2).sum(-1).argmin(1)
+    return (found == labels[half:]).mean()
+
+
+def test_drawn_digits_are_told_apart_about_as_well_as_real_ones(rng):
+    real = pytest.importorskip("sklearn.datasets").load_digits()
+    drawn = drawn_digits(1800, rng)
+    expected = share_nearest_to_own_mean(real.images, real.target)
+    assert share_nearest_to_own_mean(drawn, np.arange(1800) % 10) == pytest.approx(
+        expected, abs=0.1
+    )
+
+
+def test_strokes_of_drawn_digits_are_the_usual_seven_segment_codes():
+    """Bit i of the code 0bgfedcba says that stroke i (a to g) is lit."""
+    usual = [0x3F, 0x06, 0x5B, 0x4F, 0x66, 0x6D, 0x7D, 0x07, 0x7F, 0x6F]
+    assert [sum(1 << int(stroke) for stroke in lit) for lit in LIT] == usual
 
 
 def test_blocks_are_top_level_functions_and_classes_with_their_decorators():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -198,6 +199,28 @@ def test_an_unfinished_entry_leaves_nothing(rng):
     assert list(cache.folder().iterdir()) == []
 
 
+def _killed() -> None:
+    with cache.writer(KEY, source="x") as writer:
+        for _ in range(3):
+            writer.add(batch_of([2**20], np.random.default_rng(0)))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this platform has no SIGKILL")
+def test_a_process_killed_while_writing_leaves_no_entry(rng):
+    process = multiprocessing.get_context("spawn").Process(target=_killed)
+    process.start()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
+    (left,) = cache.folder().iterdir()
+    assert left.suffix == ".tmp"
+    assert left.stat().st_size > 2**20
+    assert cache.lookup(KEY) is None
+    assert (cache.entries(), cache.total_bytes()) == ([], 0)
+    keep([batch_of([5], rng)])
+    assert cache.lookup(KEY) is not None
+
+
 def test_a_folder_that_can_not_be_made_is_noted_and_nothing_fails(rng, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("not a folder")
     monkeypatch.setenv("GNOMON_CACHE", str(tmp_path / "file"))
@@ -299,6 +322,17 @@ def test_the_folder_follows_the_environment(monkeypatch, tmp_path):
     assert cache.folder() == tmp_path / "gnomon"
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert "gnomon" in cache.folder().parts
+
+
+def test_a_user_without_a_home_is_told_to_name_a_folder(monkeypatch):
+    def homeless() -> Path:
+        raise RuntimeError
+
+    for name in ("GNOMON_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pathlib.Path.home", homeless)
+    with pytest.raises(InputError, match=r"no home folder .*; set GNOMON_CACHE to a folder"):
+        cache.folder()
 
 
 def _write(seed: int) -> None:

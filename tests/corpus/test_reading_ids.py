@@ -128,7 +128,6 @@ def test_an_array_with_more_axes_is_a_grid(tmp_path, rng):
     ("array", "message"),
     [
         (np.zeros((2, 2)), r"holds float64 numbers; ids must be integers"),
-        (np.array(["a"]), r"holds <U1 numbers; ids must be integers"),
         (np.array([[1, 2], [3, -4]]), r"row 2: -4 is no token id"),
         (np.array(3), r"holds a single number; pass an array of rows x length"),
         (np.zeros((0, 4), int), r"holds no document"),
@@ -161,6 +160,14 @@ def test_arrays_of_another_shape_in_one_folder_are_named(tmp_path):
     np.save(tmp_path / "b.npy", np.zeros((2, 4, 4), int))
     with pytest.raises(CorpusError, match=r"b\.npy has rows of shape \(4, 4\), unlike"):
         rows_of(open_source(tmp_path))
+
+
+@pytest.mark.parametrize("kind", ["<U3", object])
+def test_an_array_or_column_of_strings_is_a_list_of_texts(kind):
+    pandas = pytest.importorskip("pandas")
+    values = np.array(["one", "two"], kind)
+    for corpus in (values, pandas.Series(values, index=[7, 8])):
+        assert next(open_source(corpus).batches()).texts == ["one", "two"]
 
 
 @settings(max_examples=60, deadline=None)

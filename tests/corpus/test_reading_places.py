@@ -14,7 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from gnomon.corpus import batching
+from gnomon.corpus.documents import TextBatch
 from gnomon.corpus.resolve import open_source
 from gnomon.errors import CorpusError, MissingExtraError
 
@@ -210,6 +214,38 @@ def test_a_small_file_costs_no_batch_of_its_own(tmp_path):
     assert [len(batch.texts) for batch in open_source(tmp_path).batches()] == [50]
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    pieces=st.lists(
+        st.lists(st.tuples(st.text("ab ", max_size=9), st.text("gh", min_size=1)), max_size=8),
+        max_size=8,
+    ),
+    characters=st.integers(1, 30),
+    documents=st.integers(1, 9),
+    grouped=st.booleans(),
+)
+def test_batching_keeps_every_document_and_its_group_in_order(
+    pieces, characters, documents, grouped
+):
+    given_pieces = [
+        TextBatch(texts=[t for t, _ in rows], groups=[g for _, g in rows] if grouped else None)
+        for rows in pieces
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batching, "TEXT_CHARACTERS", characters)
+        patch.setattr(batching, "TEXT_DOCUMENTS", documents)
+        batches = list(batching.rebatch_texts(given_pieces))
+    expected = [row for rows in pieces for row in rows if row[0].strip()]
+    assert [t for b in batches for t in b.texts] == [t for t, _ in expected]
+    if grouped:
+        assert [g for b in batches for g in b.groups] == [g for _, g in expected]
+    else:
+        assert all(b.groups is None for b in batches)
+    for batch in batches:
+        assert 1 <= len(batch.texts) <= documents
+        assert sum(map(len, batch.texts[:-1])) < characters
+
+
 def test_text_batches_are_bounded():
     batches = list(open_source(["x" * 100_000] * 100 + ["y"] * 10_000).batches())
     assert sum(len(batch.texts) for batch in batches) == 10_100
@@ -219,6 +255,8 @@ def test_text_batches_are_bounded():
 
 PEAK = """
 import resource, sys
+from gnomon.corpus import batching
+from gnomon.corpus.documents import TextBatch
 from gnomon.corpus.resolve import open_source
 documents = 0
 for batch in open_source(sys.argv[1]).batches():
@@ -241,8 +279,8 @@ def test_peak_memory_stays_when_a_corpus_is_repeated_ten_times(tmp_path, form):
         else:
             quote = '{"text": "%s"}\n' if form == "jsonl" else "%s\n"
             header = "text\n" if form == "csv" else ""
-            opened = gzip.open(path, "wt") if form.endswith("gz") else path.open("w")
-            with opened as handle:
+            opener = gzip.open if form.endswith("gz") else open
+            with opener(path, "wt") as handle:
                 handle.write(header)
                 handle.writelines(quote % text for text in documents * times)
         done = subprocess.run(

@@ -271,6 +271,28 @@ def test_parquet_reads_the_same_in_any_number_of_row_groups(tmp_path):
         assert [batch.bytes_read for batch in source.batches()][-1] == source.size
 
 
+def test_a_parquet_value_stored_once_and_used_often_is_not_copied_at_once(tmp_path):
+    """40 kB that stand for 400 MB: read in slices where that is allowed, refused where not."""
+    path = tmp_path / "a.parquet"
+    values = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 400, pa.int32()), ["x" * 10**6, "y"])
+    pq.write_table(pa.table({"text": values}), path)
+    before = pa.total_allocated_bytes()
+    largest, count = 0, 0
+    for batch in open_source(path, limits=Limits(expansion=1e6)).batches():
+        largest = max(largest, pa.total_allocated_bytes() - before)
+        count += len(batch.texts)
+    assert count == 800
+    assert largest < 64 << 20
+    with pytest.raises(CorpusError, match=r"more than 1000 times its size.*--limit-expansion"):
+        texts_of(open_source(path))
+
+
+def test_parquet_ids_repeated_beyond_the_limit_are_refused(tmp_path):
+    path = table(tmp_path, "a.parquet", ids=pa.array([np.zeros(20_000_000, np.int8)]))
+    with pytest.raises(CorpusError, match=r"more than 100 times its size.*--limit-expansion"):
+        rows_of(open_source(path, limits=Limits(expansion=100)))
+
+
 @pytest.mark.parametrize(("value", "shown"), [(-1, "-1"), (2**31, "2147483648")])
 def test_bad_ids_in_parquet_are_named_by_their_row(tmp_path, value, shown):
     path = table(tmp_path, "a.parquet", ids=[[1, 2], [], [3, value]])
@@ -343,3 +365,13 @@ def test_sst2_equals_splitting_its_lines_at_tabs(data_root):
     lines = path.read_text(encoding="utf-8").splitlines()[1:]
     expected = [line.split("\t")[1] for line in lines if line]
     assert texts_of(open_source(path, column="sentence")) == expected
+
+
+def test_a_second_parquet_file_without_the_column_is_named(tmp_path):
+    table(tmp_path, "a.parquet", text=["a"])
+    table(tmp_path, "b.parquet", words=["b"])
+    with pytest.raises(CorpusError, match=r"b\.parquet has no column 'text'"):
+        texts_of(open_source(tmp_path))
+    table(tmp_path, "b.parquet", text=[[1]])
+    with pytest.raises(CorpusError, match=r"b\.parquet: the column 'text' holds ids where"):
+        texts_of(open_source(tmp_path))

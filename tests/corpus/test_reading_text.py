@@ -132,7 +132,7 @@ def test_a_file_that_is_not_compressed_as_its_suffix_says_is_named(tmp_path, suf
 def test_a_decompression_bomb_is_refused_by_the_option_that_lets_it_pass(
     tmp_path, suffix, monkeypatch
 ):
-    monkeypatch.setattr(opening, "_SLACK", 1 << 20)
+    monkeypatch.setattr(opening, "SLACK", 1 << 20)
     data = (b"a" * 1023 + b"\n") * (4 << 10)
     path = written(tmp_path, f"a.{suffix}", COMPRESS[suffix](data))
     with pytest.raises(CorpusError, match=r"more than 10 times its size.*--limit-expansion"):

@@ -228,6 +228,16 @@ def test_a_file_that_is_no_tokenizer_is_refused_in_a_sentence(tmp_path, stored):
         open_tokenizer(path)
 
 
+def test_a_file_that_makes_the_library_panic_is_refused_in_a_sentence(tmp_path, capfd):
+    """A Rust panic is a BaseException: merges shorter than the declared prefix."""
+    path = made(tmp_path, "BPE")
+    changed = json.loads(path.read_text())
+    changed["model"]["continuing_subword_prefix"] = "longer than any piece"
+    path.write_text(json.dumps(changed))
+    with pytest.raises(TokenizerError, match=r"is not a tokenizer file"):
+        open_tokenizer(path)
+
+
 def test_a_tokenizer_file_over_the_limit_names_the_option(tmp_path):
     path = made(tmp_path)
     size = path.stat().st_size
@@ -242,7 +252,7 @@ def test_a_tokenizer_with_an_absurd_id_is_refused_before_memory_is_taken(tmp_pat
     changed["model"]["vocab"]["d"] = 4_000_000_000
     path.write_text(json.dumps(changed))
     with pytest.raises(TokenizerError, match=r"has a token with id 4,000,000,000; .*16,777,216"):
-        open_tokenizer(path)
+        open_tokenizer(path).vocabulary()
 
 
 def test_an_unknown_name_gets_the_nearest_known():

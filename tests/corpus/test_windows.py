@@ -132,6 +132,7 @@ def test_a_cutter_of_packs_carries_tokens_over():
     [
         (("start", 0), r"--length is 0; a window holds at least 1 token"),
         (("packed", -3), r"--length is -3"),
+        (("start", 10**30), r"is beyond 2,147,483,647 tokens; choose a smaller one"),
         (("sliding", 4, 0), r"--stride is 0; windows move on by at least 1 token"),
         (("start", 4, 2), r"--stride belongs to --window sliding, not to start"),
         (("slidng", 4), r"--window 'slidng' is unknown \(did you mean 'sliding'"),

@@ -6,12 +6,15 @@ ours, 130 interrupted.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import traceback
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import gnomon
 from gnomon.cli.cache import app as cache_app
@@ -26,8 +29,43 @@ FAULT = 3
 # typer carries a click of its own or uses the installed one: its exceptions lead to the right one.
 _MISUSED: Any = next(k for k in typer.BadParameter.__mro__ if k.__name__ == "ClickException")
 
+
+class _InterruptedError(Exception):
+    """The user pressed Ctrl-C; typer has several ways of its own to end then, none with words."""
+
+
+class _ClosedPipeError(Exception):
+    """Nobody reads our output any more (`gnomon survey | head -1`), and typer would exit with 1."""
+
+
+@contextlib.contextmanager
+def _our_ends() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise _InterruptedError from error
+    except BrokenPipeError as error:
+        raise _ClosedPipeError from error
+
+
+class _Verbs(TyperGroup):
+    """All verbs, with the ends that typer would otherwise choose the exit code of."""
+
+    def make_context(self, *arguments: Any, **extra: Any) -> Any:
+        with _our_ends():
+            return super().make_context(*arguments, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _our_ends():
+            outcome = super().invoke(ctx)
+            if sys.stdout is not None:  # it is None where the caller closed it
+                sys.stdout.flush()  # here, where trouble still has an exit code
+            return outcome
+
+
 app = typer.Typer(
     name="gnomon",
+    cls=_Verbs,
     help="Measure, design, verify and ship positional encodings for Transformers.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -63,18 +101,25 @@ def main() -> None:
 def run(arguments: list[str] | None = None) -> int:  # noqa: PLR0911 - a return for each exit code
     """Run with these arguments; return the exit code and print at most one sentence of error."""
     try:
-        outcome = app(arguments, standalone_mode=False)
+        outcome = app(arguments, prog_name="gnomon", standalone_mode=False)
     except GnomonError as error:
         return _say(str(error), error.exit_code)
     except _MISUSED as error:
         return _misused(error)
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, _InterruptedError, typer.Abort):
         return _say("interrupted; nothing was left half-written.", INTERRUPTED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except _ClosedPipeError:
+        _abandon_output()
         return 0
     except MemoryError:
-        return _say("this machine has not enough memory for that; try a smaller --length.", 2)
+        return _say(
+            "this machine has not enough memory for that; choose a smaller --length, --dimension "
+            "or --top-k.",
+            2,
+        )
+    except OSError as error:
+        _abandon_output()
+        return _say(_refused(error), 2)
     except Exception as error:  # noqa: BLE001 - the border: a fault of ours is one sentence, too
         if os.environ.get("GNOMON_TRACEBACK"):
             traceback.print_exc()
@@ -83,7 +128,26 @@ def run(arguments: list[str] | None = None) -> int:  # noqa: PLR0911 - a return 
             "what GNOMON_TRACEBACK=1 prints.",
             FAULT,
         )
+    if outcome == INTERRUPTED:  # before a verb began, where typer answers for itself
+        return _say("interrupted; nothing was left half-written.", INTERRUPTED)
     return outcome if isinstance(outcome, int) else 0
+
+
+def _refused(error: OSError) -> str:
+    """Say what the system refused: files have sentences of their own, so this is the output."""
+    what = error.filename or "standard output"
+    reason = error.strerror or type(error).__name__
+    return f"{what} could not be used ({reason}); check that it is there and has room."
+
+
+def _abandon_output() -> None:
+    """Point standard output nowhere, so that leaving does not fail on what is still in it."""
+    with contextlib.suppress(
+        OSError, ValueError, AttributeError
+    ):  # there may be no such descriptor
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def _misused(error: Any) -> int:

@@ -1,5 +1,80 @@
-"""`gnomon reproduce`."""
+"""`gnomon reproduce`: one table or figure of the source documents again, with our verdict."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gnomon.cli import options as o
+from gnomon.cli.output import emit
+from gnomon.cli.progress import TerminalProgress
+from gnomon.reproduce.registry import REPRODUCTIONS
+
+Name = Annotated[
+    str | None, typer.Argument(help="What to make again. Default: list what there is.")
+]
+Corpora = Annotated[
+    list[str] | None, typer.Argument(help="Corpora for table4, as for `gnomon survey`.")
+]
+Seeds = Annotated[int, typer.Option("--seeds", help="Number of repetitions.")]
+Dimension = Annotated[
+    int | None, typer.Option("--dimension", help="Dimension d in table4. Default: 768.")
+]
+Length = Annotated[
+    int | None, typer.Option("--length", help="Number of positions n in table4. Default: 64.")
+]
+MinimumCount = Annotated[
+    int | None,
+    typer.Option("--minimum-count", help="Positions with fewer tokens are masked. Default: 10."),
+]
 
 
-def reproduce() -> None:
-    """x."""
+def reproduce(
+    name: Name = None,
+    corpora: Corpora = None,
+    *,
+    column: o.Column = None,
+    group: o.Group = None,
+    tokenizer: o.Tokenizer = None,
+    length: Length = None,
+    dimension: Dimension = None,
+    minimum_count: MinimumCount = None,
+    seed: o.Seed = 0,
+    seeds: Seeds = 10,
+    json_file: o.Json = None,
+    quiet: o.Quiet = False,
+) -> None:
+    """Make a published table again: as published, ours, and whether each claim holds."""
+    if name is None:
+        _list(json_file=json_file, quiet=quiet)
+        return
+    from gnomon.reproduce import registry
+    from gnomon.reproduce.text import reproduction_text
+
+    progress = TerminalProgress(quiet=quiet)
+    try:
+        found = registry.reproduce(
+            name,
+            corpora or (),
+            progress=progress,
+            seed=seed,
+            seeds=seeds,
+            column=column,
+            group=group,
+            tokenizer=tokenizer,
+            length=length,
+            dimension=dimension,
+            minimum_count=minimum_count,
+        )
+    finally:
+        progress.close()
+    emit(found.to_dict(), reproduction_text(found), json_file=json_file, quiet=quiet)
+
+
+def _list(*, json_file: str | None, quiet: bool) -> None:
+    from gnomon.report.text import table
+
+    rows = [(name, entry.description) for name, entry in REPRODUCTIONS.items()]
+    value = {"reproductions": [{"name": name, "description": said} for name, said in rows]}
+    emit(value, table(["name", "what it is"], rows), json_file=json_file, quiet=quiet)

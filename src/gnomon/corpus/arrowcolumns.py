@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from gnomon.corpus.batching import id_batch
+from gnomon.corpus.batching import TEXT_CHARACTERS, id_batch
 from gnomon.corpus.decoding import Place, decode
 from gnomon.corpus.documents import IdBatch, Ids, TextBatch
 from gnomon.corpus.lines import too_long
 from gnomon.errors import CorpusError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gnomon.corpus.options import ReadingOptions
 
 LARGEST_ID = 2**31 - 1
@@ -47,6 +49,28 @@ def text_piece(column: Any, groups: Any, options: ReadingOptions, place: Place) 
     _check_lengths(column, options, place)
     names = None if groups is None else group_names(groups, options, place)
     return TextBatch(texts=_texts(column, options, place), groups=names)
+
+
+def bounded_slices(column: Any) -> Iterator[tuple[int, int, int]]:
+    """Cut a column into slices of at most about 4 MiB each: (start, stop, bytes).
+
+    Only a dictionary column can be far larger than it looks: its values stand in it once.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_dictionary(column.type):
+        yield 0, len(column), column.nbytes
+        return
+    lengths = pc.fill_null(pc.binary_length(column.dictionary), 0).to_numpy(zero_copy_only=False)
+    codes = pc.fill_null(column.indices, 0).to_numpy(zero_copy_only=False)
+    ends = np.cumsum(lengths[codes], dtype=np.int64) if len(lengths) else np.zeros(len(codes), int)
+    start = before = 0
+    while start < len(codes):
+        stop = max(start + 1, int(np.searchsorted(ends, before + TEXT_CHARACTERS, side="right")))
+        size = int(ends[stop - 1]) - before
+        yield start, stop, size
+        start, before = stop, before + size
 
 
 def _texts(column: Any, options: ReadingOptions, place: Place) -> list[str]:

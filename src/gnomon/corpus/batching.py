@@ -6,6 +6,8 @@ nothing but white space, or of no ids, are no documents: they are dropped here, 
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,24 +25,35 @@ ID_TOKENS = 1 << 20
 def rebatch_texts(pieces: Iterable[TextBatch]) -> Iterator[TextBatch]:
     """Merge small pieces and cut large ones; order is kept."""
     texts: list[str] = []
-    groups: list[str] = []
+    groups: list[str] | None = None
     held = read = 0
-    grouped = False
     for piece in pieces:
-        grouped = piece.groups is not None
-        names = piece.groups or piece.texts
         read = piece.bytes_read
-        for text, name in zip(piece.texts, names, strict=True):
-            if not text or text.isspace():
-                continue
-            texts.append(text)
-            groups.append(name)
-            held += len(text)
+        fresh, names = _documents(piece)
+        ends = list(accumulate(map(len, fresh), initial=0))
+        start = 0
+        while start < len(fresh):
+            stop = bisect_left(ends, ends[start] + TEXT_CHARACTERS - held, start + 1)
+            stop = min(stop, start + TEXT_DOCUMENTS - len(texts), len(fresh))
+            texts += fresh[start:stop]
+            if names is not None:
+                groups = [*(groups or []), *names[start:stop]]
+            held += ends[stop] - ends[start]
+            start = stop
             if held >= TEXT_CHARACTERS or len(texts) >= TEXT_DOCUMENTS:
-                yield TextBatch(texts=texts, groups=groups if grouped else None, bytes_read=read)
-                texts, groups, held = [], [], 0
+                yield TextBatch(texts=texts, groups=groups, bytes_read=read)
+                texts, groups, held = [], None, 0
     if texts:
-        yield TextBatch(texts=texts, groups=groups if grouped else None, bytes_read=read)
+        yield TextBatch(texts=texts, groups=groups, bytes_read=read)
+
+
+def _documents(piece: TextBatch) -> tuple[list[str], list[str] | None]:
+    """Return the texts that are documents, with the names of their groups."""
+    texts = [text for text in piece.texts if text and not text.isspace()]
+    if piece.groups is None or len(texts) == len(piece.texts):
+        return texts, piece.groups
+    pairs = zip(piece.texts, piece.groups, strict=True)
+    return texts, [group for text, group in pairs if text and not text.isspace()]
 
 
 def id_batch(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import sysconfig
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,7 +62,8 @@ def three_regimes(
     def pieces() -> Iterator[IdBatch]:
         for start in range(0, rows, _ROWS_AT_ONCE):
             count = min(_ROWS_AT_ONCE, rows - start)
-            yield _drawn(laws, regimes, count, _stream(seed, 1 + start // _ROWS_AT_ONCE))
+            batch = _drawn(laws, regimes, count, _stream(seed, 1 + start // _ROWS_AT_ONCE))
+            yield replace(batch, bytes_read=4 * length * (start + count))
 
     return MemoryIds("three-regimes", pieces, vocabulary_size=vocabulary, size=4 * rows * length)
 

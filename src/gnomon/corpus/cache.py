@@ -57,12 +57,15 @@ def folder() -> Path:
         return Path(chosen).expanduser()
     if chosen := os.environ.get("XDG_CACHE_HOME"):
         return Path(chosen).expanduser() / "gnomon"
-    if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA")
-        return (Path(local) if local else Path.home() / "AppData" / "Local") / "gnomon" / "cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "gnomon"
-    return Path.home() / ".cache" / "gnomon"
+    if sys.platform == "win32" and (chosen := os.environ.get("LOCALAPPDATA")):
+        return Path(chosen) / "gnomon" / "cache"
+    place = {"win32": "AppData/Local/gnomon/cache", "darwin": "Library/Caches/gnomon"}
+    try:
+        return Path.home() / place.get(sys.platform, ".cache/gnomon")
+    except RuntimeError:
+        raise InputError(
+            "this user has no home folder to keep the token cache in; set GNOMON_CACHE to a folder."
+        ) from None
 
 
 def limit_bytes() -> int:

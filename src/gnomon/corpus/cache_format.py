@@ -103,7 +103,7 @@ def checksum(batch: IdBatch) -> int:
 
 def read_batch(file: Any, group: int) -> IdBatch:
     """Return one row group, its arrays shared with Arrow and hence read-only."""
-    table = file.read_row_group(group).combine_chunks()
+    table = file.read_row_group(group, use_threads=False).combine_chunks()
     if not table.schema.equals(_schema(), check_metadata=False):
         raise TypeError("its columns are not those of an entry")  # `reading` makes this damage
     ids, documents, groups = (table[name].chunk(0) for name in ("ids", "document", "group"))

@@ -30,7 +30,7 @@ _CORNERS = np.array(
     dtype=np.float64,
 ).reshape(7, 2, 2)
 # Which strokes each digit lights: top, upper and lower right, bottom, lower and upper left, middle.
-_LIT = ("012345", "12", "01346", "01236", "1256", "02356", "023456", "012", "0123456", "012356")
+LIT = ("012345", "12", "01346", "01236", "1256", "02356", "023456", "012", "0123456", "012356")
 
 
 def real_digits() -> NDArray[np.int32] | None:
@@ -48,7 +48,7 @@ def drawn_digits(rows: int, rng: np.random.Generator) -> NDArray[np.int32]:
 
 
 def _drawn(digit: int, rng: np.random.Generator) -> NDArray[np.int32]:
-    strokes = _CORNERS[[int(lit) for lit in _LIT[digit]]]
+    strokes = _CORNERS[[int(lit) for lit in LIT[digit]]]
     size = rng.uniform(9.0, 12.0)
     slant = rng.uniform(-0.15, 0.15)
     corner = np.array([_RASTER / 2 - size / 2, _RASTER / 2 - size]) + rng.normal(0.0, 1.0, 2)

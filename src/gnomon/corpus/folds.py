@@ -36,7 +36,9 @@ def fold_of(keys: Keys, folds: int) -> NDArray[np.uint8]:
 def check_folds(folds: int) -> None:
     """Refuse a number of folds that is no power of two between 1 and 256."""
     if not 1 <= folds <= MOST_FOLDS or folds & (folds - 1):
-        raise InputError(f"{folds} folds were asked for; choose a power of two from 1 to 256 (--folds).")
+        raise InputError(
+            f"{folds} folds were asked for; choose a power of two from 1 to 256 (--folds)."
+        )
 
 
 class GroupSketch:

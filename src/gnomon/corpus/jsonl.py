@@ -133,12 +133,19 @@ def _at_lines(path: str, numbers: list[int]) -> Place:
     return lambda index: f"{path}, line {numbers[index]}"
 
 
+def _why(error: Exception) -> str:
+    """Say what JSON missed and at which character; its own text counts lines of one line."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at character {error.colno}"
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
+
+
 def _record(line: str, path: str, number: int) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise CorpusError(
-            f"{path}, line {number} is not JSON ({error}); mend the line, or name the format "
+            f"{path}, line {number} is not JSON ({_why(error)}); mend the line, or name the format "
             "with --format."
         ) from error
     if not isinstance(record, dict):

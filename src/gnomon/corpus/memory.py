@@ -98,6 +98,9 @@ class MemoryIds:
 
 def memory_source(corpus: Any, errors: OnError) -> MemoryTexts | MemoryIds:
     """Wrap a list of strings, a list of id lists, or an array of ids."""
+    if not isinstance(corpus, (list, tuple)) and hasattr(corpus, "tolist"):
+        values = np.asarray(corpus)  # a column of a data frame, or an array
+        corpus = values.tolist() if values.dtype.kind in "OUT" and values.ndim == 1 else values
     if isinstance(corpus, np.ndarray):
         name = f"array of shape {corpus.shape}"
         check_array(corpus, name)

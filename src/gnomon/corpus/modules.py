@@ -7,9 +7,11 @@ is not taken for it. A file that this Python can not parse is left out.
 from __future__ import annotations
 
 import ast
+import os
 import warnings
 from dataclasses import dataclass
 from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from gnomon.corpus.batching import rebatch_texts
@@ -18,7 +20,6 @@ from gnomon.corpus.filesource import nonempty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 LARGEST_FILE = 100_000
 EXCLUDED = frozenset(
@@ -39,12 +40,11 @@ class ModulesSource:
 
     def files(self) -> list[Path]:
         """Return the files that are read, sorted by their path."""
-        found = []
-        for path in self.folder.rglob("*.py"):
-            inside = path.relative_to(self.folder).parts[:-1]
-            if not EXCLUDED.intersection(inside) and path.stat().st_size <= LARGEST_FILE:
-                found.append(path)
-        return sorted(found)
+        found: list[Path] = []
+        for parent, folders, names in os.walk(self.folder):
+            folders[:] = [name for name in folders if name not in EXCLUDED]
+            found += [Path(parent, name) for name in names if name.endswith(".py")]
+        return sorted(path for path in found if path.stat().st_size <= LARGEST_FILE)
 
     @property
     def size(self) -> int:

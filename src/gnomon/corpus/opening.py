@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gnomon.corpus.limits import Limits
 
 BLOCK = 1 << 20
-_SLACK = 64 << 20
+SLACK = 64 << 20
 _UNREADABLE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError)
 
 
@@ -203,7 +203,7 @@ class _Decompressed(io.RawIOBase):
             ) from error
 
     def _check_expansion(self) -> None:
-        if self._made > self._expansion * self.stored + _SLACK:
+        if self._made > self._expansion * self.stored + SLACK:
             raise CorpusError(
                 f"{self._path} decompresses to more than {self._expansion:g} times its size "
                 f"({self._made} bytes from {self.stored}); if you trust it, "

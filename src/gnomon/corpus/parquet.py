@@ -7,14 +7,15 @@ add up.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from gnomon.corpus.arrowcolumns import column_kind, id_piece, text_piece
+from gnomon.corpus.arrowcolumns import bounded_slices, column_kind, id_piece, text_piece
 from gnomon.corpus.batching import TEXT_CHARACTERS, TEXT_DOCUMENTS
 from gnomon.corpus.columns import choose_column, named_column
 from gnomon.corpus.decoding import numbered
-from gnomon.corpus.opening import StoredFile, unreadable
+from gnomon.corpus.opening import SLACK, StoredFile, unreadable
 from gnomon.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -42,31 +43,53 @@ class ParquetReader:
 
     def read(self, file: StoredFile) -> Iterator[TextBatch] | Iterator[IdBatch]:
         """Yield the documents of one file."""
-        piece: Any = text_piece if self.kind == "text" else id_piece
         with _opened(file) as table:
-            _, kind = documents_column(
-                table.schema_arrow, replace(self.options, column=self.column), file.path
-            )
-            if kind != self.kind:
-                raise CorpusError(
-                    f"{file.path}: the column {self.column!r} holds {kind} where the files before "
-                    f"it hold {self.kind}; read them apart."
-                )
-            total, done = max(1, table.metadata.num_rows), 0
-            for batch in _guarded(self._batches(table), file.path):
+            self._check_kind(table.schema_arrow, file)
+        with _opened(file, self.column if self.kind == "text" else None) as table:
+            total, done, made = max(1, table.metadata.num_rows), 0, 0
+            for batch in _guarded(self._batches(table, file), file.path):
+                column = batch.column(self.column)
                 groups = batch.column(self.options.group) if self.options.group else None
-                place = numbered(file.path, "row", done + 1)
+                for start, stop, size in bounded_slices(column):
+                    made += size
+                    self._check_expansion(made, file)
+                    names = None if groups is None else groups.slice(start, stop - start)
+                    place = numbered(file.path, "row", done + start + 1)
+                    piece: Any = text_piece if self.kind == "text" else id_piece
+                    part = piece(column.slice(start, stop - start), names, self.options, place)
+                    yield replace(part, bytes_read=(file.size or 0) * (done + stop) // total)
                 done += len(batch)
-                made = piece(batch.column(self.column), groups, self.options, place)
-                yield replace(made, bytes_read=(file.size or 0) * done // total)
 
-    def _batches(self, table: Any) -> Iterator[Any]:
+    def _check_kind(self, schema: Any, file: StoredFile) -> None:
+        options = replace(self.options, column=self.column)
+        _, kind = documents_column(schema, options, file.path)
+        if kind != self.kind:
+            raise CorpusError(
+                f"{file.path}: the column {self.column!r} holds {kind} where the files before it "
+                f"hold {self.kind}; read them apart."
+            )
+
+    def _check_expansion(self, size: int, file: StoredFile) -> None:
+        """Refuse a small file that stands for far too much, such as one value repeated."""
+        limit = self.options.limits.expansion
+        if file.size is not None and size > limit * file.size + SLACK:
+            raise CorpusError(
+                f"{file.path} holds more than {limit:g} times its size; if you trust it, raise "
+                "--limit-expansion."
+            )
+
+    def _batches(self, table: Any, file: StoredFile) -> Iterator[Any]:
         names = dict.fromkeys([self.column, *([self.options.group] if self.options.group else [])])
         metadata = table.metadata
-        groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
-        per_row = max((g.total_byte_size / max(1, g.num_rows) for g in groups), default=1.0)
-        rows = int(min(TEXT_DOCUMENTS, max(1, TEXT_CHARACTERS / max(1.0, per_row))))
-        yield from table.iter_batches(batch_size=rows, columns=list(names))
+        rows = TEXT_DOCUMENTS
+        for group in (metadata.row_group(i) for i in range(metadata.num_row_groups)):
+            leaves = [group.column(i) for i in range(group.num_columns)]
+            own = [leaf for leaf in leaves if leaf.path_in_schema.split(".")[0] in names]
+            # Repeated ids take no room in the file, so their number counts beside their bytes.
+            size = sum(max(leaf.total_uncompressed_size, 4 * leaf.num_values) for leaf in own)
+            self._check_expansion(size, file)
+            rows = min(rows, int(TEXT_CHARACTERS * group.num_rows / max(1, size)))
+        yield from table.iter_batches(batch_size=max(1, rows), columns=list(names))
 
 
 def documents_column(
@@ -86,7 +109,9 @@ def documents_column(
     return column, kind
 
 
-def _opened(file: StoredFile) -> Any:
+@contextmanager
+def _opened(file: StoredFile, repeating: str | None = None) -> Iterator[Any]:
+    """Open a file; values of the column `repeating` are kept once, however often they are used."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -96,12 +121,20 @@ def _opened(file: StoredFile) -> Any:
             "(its own pages are compressed already)."
         )
     try:
-        where = str(file.local) if file.local else file.open_raw()
-        return pq.ParquetFile(where, pre_buffer=False, page_checksum_verification=True)
-    except (PermissionError, FileNotFoundError) as error:
+        handle = pa.OSFile(str(file.local)) if file.local else file.open_raw()
+    except OSError as error:
         raise unreadable(file.path, error) from error
-    except (pa.ArrowException, OSError) as error:
-        raise _damaged(file.path, error) from error
+    with handle:
+        try:
+            table = pq.ParquetFile(
+                handle,
+                read_dictionary=[repeating] if repeating else None,
+                pre_buffer=False,
+                page_checksum_verification=True,
+            )
+        except (pa.ArrowException, OSError) as error:
+            raise _damaged(file.path, error) from error
+        yield table
 
 
 def _guarded(batches: Iterator[Any], path: str) -> Iterator[Any]:

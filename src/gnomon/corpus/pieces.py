@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import cached_property
 from hashlib import blake2b
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -44,11 +45,9 @@ class Pieces:
         self.name = path.name
         self.errors: Errors = errors
         self._path = path
+        self._stored = stored
         self._model = _parse(stored, path)
-        self._size = _size(self._model, path)
         self.digest = _digest(stored, errors)
-        self._left_out = _left_out(self._model, stored, self._size)
-        self._vocabulary: Vocabulary | None = None
         self._encode_batch = getattr(self._model, "encode_batch_fast", self._model.encode_batch)
 
     def encode(self, texts: list[str], first: int = 0) -> tuple[Ids, Offsets]:
@@ -61,13 +60,24 @@ class Pieces:
 
     def vocabulary(self) -> Vocabulary:
         """Return the tokens by id; ids that no token has are called by their number."""
-        if self._vocabulary is None:
-            ids: dict[str, int] = self._model.get_vocab(with_added_tokens=True)
-            names = [f"[id {i}]" for i in range(self._size)]
-            for token, i in ids.items():
-                names[i] = token
-            self._vocabulary = Vocabulary.of(tuple(names))
         return self._vocabulary
+
+    # What follows is made when it is first needed: where the token cache has the ids, never.
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return _checked_ids(self._model.get_vocab(with_added_tokens=True), self._path)
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        names = [f"[id {i}]" for i in range(_size(self._ids))]
+        for token, i in self._ids.items():
+            names[i] = token
+        return Vocabulary.of(tuple(names))
+
+    @cached_property
+    def _left_out(self) -> NDArray[np.bool_]:
+        return _left_out(self._model, json.loads(self._stored), _size(self._ids))
 
     def _run(self, texts: list[str]) -> Any:
         try:
@@ -83,9 +93,9 @@ class Pieces:
     def _flatten(self, rows: list[list[int]]) -> tuple[Ids, Offsets]:
         offsets = offsets_of([len(row) for row in rows])
         flat = np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=int(offsets[-1]))
-        kept = ~self._left_out[flat]
-        if not kept.all():
-            return flat[kept], offsets_of(kept)[offsets]
+        special = self._left_out.take(flat)
+        if special.any():
+            return flat[~special], offsets_of(~special)[offsets]
         return flat, offsets
 
 
@@ -144,20 +154,23 @@ def _digest(stored: bytes, errors: Errors) -> str:
     return blake2b(seed + stored, digest_size=16).hexdigest()
 
 
-def _size(model: Any, path: Path) -> int:
+def _size(ids: dict[str, int]) -> int:
     """Return the largest id + 1, which may exceed the number of tokens."""
-    largest: int = max(model.get_vocab(with_added_tokens=True).values(), default=-1)
-    if largest >= _MOST_IDS:
+    return max(ids.values(), default=-1) + 1
+
+
+def _checked_ids(ids: dict[str, int], path: Path) -> dict[str, int]:
+    """Refuse ids so large that a table of them would fill the memory."""
+    if _size(ids) > _MOST_IDS:
         raise TokenizerError(
-            f"the tokenizer {path} has a token with id {largest:,}; a vocabulary may have "
+            f"the tokenizer {path} has a token with id {_size(ids) - 1:,}; a vocabulary may have "
             f"{_MOST_IDS:,} ids, so choose another --tokenizer."
         )
-    return largest + 1
+    return ids
 
 
-def _left_out(model: Any, stored: bytes, size: int) -> NDArray[np.bool_]:
+def _left_out(model: Any, description: dict[str, Any], size: int) -> NDArray[np.bool_]:
     """Return, for every id, whether it is special (or padding) and not the unknown token."""
-    description = json.loads(stored)
     special = [i for i, token in model.get_added_tokens_decoder().items() if token.special]
     table = np.zeros(size, dtype=np.bool_)
     table[special] = True

@@ -108,7 +108,7 @@ def open_source(
         return BUILTIN[name].make(seed)
     if name.startswith(hub.PREFIX):
         return hub.open_hub(name, _for_datasets(options, name))
-    if name != "-" and (format == "datasets" or hub.is_saved_dataset(Path(name))):
+    if format == "datasets" or hub.is_saved_dataset(Path(name)):
         return hub.open_saved(Path(name), _for_datasets(options, name))
     return _from_files(name, options, format)
 
@@ -121,7 +121,8 @@ def _from_files(name: str, options: ReadingOptions, declared: str | None) -> Sou
     if options.format == "memmap" and options.dtype is None:
         options = replace(options, dtype=SUFFIX_DTYPES.get(_suffix(files[0].path)))
     _check_fitting(options, name)
-    return FileSource(name, files, READERS[options.format](files[0], options), options)
+    shown = files[0].path if name == "-" else name
+    return FileSource(shown, files, READERS[options.format](files[0], options), options)
 
 
 def _from_memory(corpus: Any, options: ReadingOptions, declared: str | None) -> Source:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Kind = Literal["start", "end", "sliding", "packed"]
+_LONGEST = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,11 @@ class Window:
             )
         if self.length < 1:
             raise InputError(f"--length is {self.length}; a window holds at least 1 token.")
+        if max(self.length, self.stride or 1) > _LONGEST:
+            raise InputError(
+                f"--length {self.length} or --stride {self.stride} is beyond {_LONGEST:,} tokens; "
+                "choose a smaller one."
+            )
         if self.stride is not None and self.kind != "sliding":
             raise InputError(
                 f"--stride belongs to --window sliding, not to {self.kind}; leave one of them out."

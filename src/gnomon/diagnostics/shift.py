@@ -25,6 +25,8 @@ from gnomon.results import Result
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
+_ROUNDING = 1e-28
+"""Relative variance below which distances are constant but for rounding."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,12 +47,12 @@ class Classes:
 
     def merged(self, keys: Whole) -> Classes:
         """Return the classes that arise when all classes with one key become one."""
-        pairs = np.bincount(keys, weights=self.pairs)
+        pairs = _totals(keys, self.pairs)
         used = pairs > 0
-        means = np.bincount(keys, weights=self.pairs * self.means)
+        means = _totals(keys, self.pairs * self.means)
         means[used] /= pairs[used]
         apart = self.spreads + self.pairs * np.square(self.means - means[keys])
-        spreads = np.bincount(keys, weights=apart)
+        spreads = _totals(keys, apart)
         return Classes(pairs[used], means[used], spreads[used])
 
     def explained(self) -> float:
@@ -61,8 +63,10 @@ class Classes:
         return 1.0 if total <= _ROUNDING * float(self.pairs.sum()) * centre**2 else between / total
 
 
-_ROUNDING = 1e-28
-"""Relative variance below which distances are constant but for rounding."""
+def _totals(keys: Whole, weights: Floats) -> Floats:
+    return np.bincount(keys, weights=weights).astype(np.float64)
+
+
 
 
 def shift_equivariance(distances: Any, coordinates: Any = None) -> ShiftEquivariance:

@@ -2,7 +2,8 @@
 
 |x_i - x_j|^2 = g_ii + g_jj - 2 g_ij with g the Gram matrix of the centred rows: one matrix product.
 The difference cancels where rows are close, so pairs whose square is below 1e-5 of their norms are
-computed again from x_i - x_j itself; the relative error of a distance stays below about 1e-10.
+computed again from x_i - x_j itself, before centring; the relative error of a distance stays below
+about 1e-10.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def squared_distances(vectors: Floats) -> Floats:
     gram: Floats = centred @ centred.T
     norms = np.diagonal(gram).copy()
     for start in range(0, len(gram), _ROWS):
-        _finish_rows(gram, centred, norms, start)
+        _finish_rows(gram, vectors, norms, start)
     np.fill_diagonal(gram, 0.0)
     return gram
 

@@ -54,14 +54,20 @@ def _from_npy(file: Path, member: str | None) -> tuple[Any, str | None]:
     if member is not None:
         raise EncodingError(f"{file} holds one array without a name; leave out {member!r}.")
     try:
-        return np.load(file, mmap_mode="r", allow_pickle=False), None
+        values = np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise _unreadable(file, ".npy", error) from error
+    if isinstance(values, np.ndarray):
+        return values, None
+    values.close()
+    raise EncodingError(f"{file} is an archive of arrays, not one; name it {file.stem}.npz.")
 
 
 def _from_npz(file: Path, member: str | None) -> tuple[Any, str]:
     try:
-        with np.load(file, allow_pickle=False) as archive:
+        with file.open("rb") as handle, zipfile.ZipFile(handle):
+            handle.seek(0)
+            archive = np.load(handle, allow_pickle=False)
             name = _chosen(file, member, archive.files)
             return archive[name], name
     except EncodingError:

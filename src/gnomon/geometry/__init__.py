@@ -53,19 +53,11 @@ def __getattr__(name: str) -> Any:
 class _Room(ModuleType):
     """A package that can be called."""
 
-    def __call__(
-        self,
-        counts: Any,
-        metric: str = "chord",
-        estimator: str = "plugin",
-        *,
-        rng: Any = None,  # noqa: ARG002 -- part of the contract; the plug-in estimator draws nothing
-        **options: Any,
-    ) -> Geometry:
+    def __call__(self, counts: Any, metric: str = "chord", **options: Any) -> Geometry:
         """Return the geometry of counts; see `gnomon.geometry.measure.measure`."""
         from gnomon.geometry.measure import measure
 
-        return measure(counts, metric=metric, estimator=estimator, **options)
+        return measure(counts, metric, **options)
 
 
 sys.modules[__name__].__class__ = _Room

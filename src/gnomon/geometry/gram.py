@@ -48,13 +48,14 @@ def centred_gram(counts: Any, *, block_bytes: int = BLOCK_BYTES) -> NDArray[np.f
 def whole_laws(counts: Any) -> Laws:
     """Return the laws of counts in which no row may be empty."""
     matrix = counts_matrix(counts)
-    empty = np.flatnonzero(totals(matrix) == 0)
+    sums = totals(matrix)
+    empty = np.flatnonzero(sums == 0)
     if empty.size:
         raise CountsError(
             f"row {empty[0]} of the counts holds no token ({empty.size} such rows) and so has no "
             "law; leave it out, or use gnomon.geometry(counts), which does."
         )
-    return laws(matrix)
+    return laws(matrix, sums, sums > 0)
 
 
 def upper_gram(law: Laws, *, block_bytes: int = BLOCK_BYTES) -> NDArray[np.float64]:

@@ -63,7 +63,7 @@ def counts_matrix(counts: Any) -> csr_array:
             f"counts have {matrix.ndim} axes where 2 are needed; "
             "pass one row per position and one column per token."
         )
-    matrix = csr_array(matrix)
+    matrix = matrix if isinstance(matrix, csr_array) else csr_array(matrix)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
@@ -116,16 +116,16 @@ def totals(matrix: csr_array) -> NDArray[np.int64]:
     return sums
 
 
-def laws(matrix: csr_array, kept: NDArray[np.bool_] | None = None) -> Laws:
-    """Return the laws of the kept rows of checked counts; every kept row must hold tokens."""
-    if kept is not None and not kept.all():
+def laws(matrix: csr_array, sums: NDArray[np.int64], kept: NDArray[np.bool_]) -> Laws:
+    """Return the laws of the kept rows of checked counts with row sums `sums`, none of them 0."""
+    if not kept.all():
         matrix = matrix[np.flatnonzero(kept)]
     tokens, vocabulary = _occurring(matrix)
     return Laws(
         starts=matrix.indptr.astype(np.int64, copy=False),
         tokens=tokens,
         counts=matrix.data,
-        totals=totals(matrix),
+        totals=sums[kept],
         vocabulary=vocabulary,
     )
 

@@ -68,9 +68,10 @@ class Geometry(Result):
 
 def measure(
     counts: Any,
-    *,
     metric: str = "chord",
+    *,
     estimator: str = "plugin",
+    rng: np.random.Generator | None = None,  # noqa: ARG001 -- the plug-in estimator draws nothing
     minimum_count: int = 1,
     keep: NDArray[np.bool_] | None = None,
     axes: tuple[int, ...] | None = None,
@@ -92,7 +93,7 @@ def measure(
     tokens = totals(matrix)
     kept = _kept(tokens, minimum_count, keep)
     positions = np.flatnonzero(kept)
-    gram, distances = estimate(laws(matrix, kept))
+    gram, distances = estimate(laws(matrix, tokens, kept))
     if metric == "angle":
         distances = angle(distances)
         gram = double_centred(np.square(distances))

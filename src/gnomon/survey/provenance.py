@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,5 +48,6 @@ def _blas() -> str | None:
 
 def _command() -> str | None:
     """Return the command line as typed, where the command was `gnomon`."""
-    name = os.path.basename(sys.argv[0]) if sys.argv else ""  # noqa: PTH119 - no Path needed
-    return " ".join(["gnomon", *sys.argv[1:]]) if name.startswith("gnomon") else None
+    program = Path(sys.argv[0]) if sys.argv else Path()
+    ours = program.name.startswith("gnomon") or program.parts[-2:] == ("gnomon", "__main__.py")
+    return shlex.join(["gnomon", *sys.argv[1:]]) if ours else None

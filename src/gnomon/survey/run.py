@@ -199,7 +199,8 @@ def survey_counts(
     listener = progress or Silence()
     listener.stage("geometry")
     geometry = measure(counts, metric=options.metric)
-    ranks = sorted({min(r, len(geometry.positions) - 1) for r in (*RANKS, options.rank)})
+    most = min(len(geometry.positions) - 1, options.dimension)
+    ranks = sorted({min(rank, most) for rank in (*RANKS, options.rank)})
     entries = []
     for candidate in candidates(
         geometry,

@@ -1,0 +1,115 @@
+"""What can be reproduced, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from importlib import import_module
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from gnomon.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from gnomon.corpus.progress import Progress
+    from gnomon.reproduce.claims import Reproduction
+    from gnomon.reproduce.samples import Options
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A reproduction: what it is in one line, where it is made, and whether it reads corpora."""
+
+    description: str
+    home: str
+    function: str
+    reads_corpora: bool = False
+
+    @property
+    def run(self) -> Callable[[Options, Progress], Reproduction]:
+        """Load the function that makes it."""
+        found: Callable[[Options, Progress], Reproduction] = getattr(
+            import_module(f"gnomon.reproduce.{self.home}"), self.function
+        )
+        return found
+
+
+REPRODUCTIONS: dict[str, Entry] = {
+    "table2": Entry(
+        "rank, stress and parameters of the MDS encoding, n = 32, d = 128", "table2", "table2"
+    ),
+    "table3": Entry(
+        "stress of MDS, sinusoidal and random encodings on the three-regime corpus",
+        "table3",
+        "table3",
+    ),
+    "table4": Entry(
+        "five encodings on real corpora: pass SST-2, IMDB or your own",
+        "table4",
+        "table4",
+        reads_corpora=True,
+    ),
+    "stress-vs-dimension": Entry(
+        "stress of the sinusoid against its dimension", "dimension", "stress_vs_dimension"
+    ),
+}
+
+
+def reproduce(
+    name: str,
+    corpora: str | PathLike[str] | Sequence[Any] = (),
+    *,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Reproduction:
+    """Make one table or figure again: `options` are seed, seeds, dimension and those of counting.
+
+    >>> [verdict.holds for verdict in reproduce("stress-vs-dimension", seeds=1).verdicts]
+    ['does not hold', 'does not hold']
+    """
+    from gnomon.corpus.progress import Silence
+    from gnomon.reproduce.samples import Options
+
+    entry = _known(name)
+    corpora = (corpora,) if isinstance(corpora, (str, PathLike)) else corpora
+    own = {k: options.pop(k) for k in ("seed", "seeds", "dimension") if k in options}
+    _refuse_idle(name, entry, corpora, {k: v for k, v in (own | options).items() if v is not None})
+    counting = _counting(options, int(own.get("seed", 0))) if entry.reads_corpora else None
+    settings = Options(corpora=tuple(corpora), counting=counting, **own)
+    return entry.run(settings, progress or Silence())
+
+
+def _known(name: str) -> Entry:
+    if name not in REPRODUCTIONS:
+        raise InputError(f"{name!r} can not be reproduced; {nearest(name, REPRODUCTIONS)}.")
+    return REPRODUCTIONS[name]
+
+
+def _refuse_idle(name: str, entry: Entry, corpora: Sequence[Any], given: dict[str, Any]) -> None:
+    """Refuse what would change nothing: these reproductions draw their own corpus."""
+    if entry.reads_corpora:
+        return
+    if corpora:
+        raise InputError(
+            f"{name} draws its own three-regime corpus and was given {str(corpora[0])!r}; "
+            "leave the corpus out, or reproduce table4."
+        )
+    idle = sorted(set(given) - {"seed", "seeds"})
+    if idle:
+        option = "--" + idle[0].replace("_", "-")
+        raise InputError(
+            f"{option} changes nothing in {name}, which draws its own corpus; leave it out, or "
+            "reproduce table4."
+        )
+
+
+def _counting(options: dict[str, Any], seed: int) -> Any:
+    """Return the options of counting; an option that is None was not given."""
+    from gnomon.corpus.counting import CountOptions
+
+    known = {field.name for field in fields(CountOptions)}
+    for option in options:
+        if option not in known:
+            raise InputError(f"{option!r} is no option of counting; {nearest(option, known)}.")
+    given = {key: value for key, value in options.items() if value is not None}
+    return CountOptions(**({"seed": seed} | given))

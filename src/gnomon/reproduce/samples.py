@@ -1,0 +1,116 @@
+"""The corpora that are drawn again for every seed, and the same tokens dealt at random.
+
+The three-regime corpus [cirrincione2026 sec. 6]: an initial, a medial and a terminal law of tokens.
+Three laws span a plane after centring, so its population geometry has rank 2.
+
+The null *dealt*: the tokens of a corpus dealt at random to the same slots, so that every position
+keeps its number of tokens and loses its law. What this has, too, is sampling noise, not position.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gnomon.corpus.builtin import three_regimes
+from gnomon.corpus.counting import CountOptions, count_with
+from gnomon.corpus.counts import PositionCounts
+from gnomon.corpus.progress import Progress
+from gnomon.errors import InputError
+from gnomon.geometry.measure import Geometry, measure
+
+SHUFFLED_UP_TO = 2**26
+LENGTH, ROWS, VOCABULARY, CONCENTRATION = 32, 2000, 200, 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How often to repeat, from which seed, and for corpora of the user's own what to read."""
+
+    seed: int = 0
+    seeds: int = 10
+    corpora: tuple[Any, ...] = ()
+    dimension: int | None = None
+    counting: CountOptions | None = None
+    """None: as each reproduction has it."""
+
+    def __post_init__(self) -> None:
+        """Refuse what can not be repeated or drawn."""
+        if self.seeds < 1:
+            raise InputError(f"--seeds is {self.seeds}; repeat 1 time or more.")
+        if self.seed < 0:
+            raise InputError(f"--seed is {self.seed}; it must be 0 or more.")
+
+    @property
+    def streams(self) -> range:
+        """Return the seed of every repetition."""
+        return range(self.seed, self.seed + self.seeds)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sample:
+    """One corpus drawn from one seed, with its plug-in geometry."""
+
+    seed: int
+    counts: PositionCounts
+    geometry: Geometry
+
+
+def three_regime_samples(
+    options: Options,
+    progress: Progress,
+    *,
+    vocabulary: int = VOCABULARY,
+    concentration: float = CONCENTRATION,
+) -> tuple[Sample, ...]:
+    """Return the three-regime corpus of every seed."""
+    samples = []
+    for seed in options.streams:
+        progress.stage(f"three-regimes, seed {seed}")
+        source = three_regimes(ROWS, LENGTH, vocabulary, concentration, seed)
+        counts = count_with(source, CountOptions(seed=seed))
+        samples.append(Sample(seed=seed, counts=counts, geometry=measure(counts)))
+    return tuple(samples)
+
+
+def setting_of(options: Options, *, vocabulary: int = VOCABULARY) -> str:
+    """Say in words what was drawn."""
+    last = options.streams[-1]
+    return (
+        f"three-regime corpus, n = {LENGTH} positions, V = {vocabulary} types, N = {ROWS:,} "
+        f"documents, Dirichlet {CONCENTRATION:g}, chord distances, plug-in; {_repeated(options)}: "
+        f"seeds {options.seed} to {last}, shown as mean [smallest, largest]"
+    )
+
+
+def _repeated(options: Options) -> str:
+    return f"{options.seeds} repetition" + ("s" if options.seeds > 1 else "")
+
+
+def dealt(counts: PositionCounts, seed: int) -> Geometry:
+    """Return the geometry of the tokens of a corpus dealt at random to the same slots.
+
+    Up to 2^26 tokens are shuffled; more are drawn from the pooled law, which differs from dealing
+    by the share of a position in the whole corpus.
+    """
+    from scipy import sparse
+
+    rng = np.random.default_rng([seed, 2])
+    totals = np.asarray(counts.totals)[counts.kept]
+    pooled = np.asarray(counts.matrix[counts.kept].sum(axis=0)).ravel()
+    if pooled.sum() <= SHUFFLED_UP_TO:
+        tokens = rng.permutation(np.repeat(np.arange(pooled.size, dtype=np.int32), pooled))
+        slots = np.repeat(np.arange(totals.size, dtype=np.int32), totals)
+        ones = np.ones(tokens.size, dtype=np.int64)
+        shape = (totals.size, pooled.size)
+        return measure(sparse.coo_array((ones, (slots, tokens)), shape=shape).tocsr())
+    law = pooled / pooled.sum()
+    rows = [sparse.csr_array(rng.multinomial(int(total), law)[None, :]) for total in totals]
+    return measure(sparse.vstack(rows, format="csr"))
+
+
+def above_noise(geometry: Geometry, noise: Geometry) -> int:
+    """Count the eigenvalues above the largest one of the dealt tokens."""
+    return int(np.count_nonzero(geometry.eigenvalues > noise.eigenvalues[0]))
