@@ -44,7 +44,8 @@ def _explained(error: OSError, path: Path) -> StorageError:
             f"{path} could not be written: no room left on its disk; "
             "free some, or choose another folder."
         )
-    reason = error.strerror or str(error)
+    taken = isinstance(error, FileExistsError)  # by a file, where a folder had to be made
+    reason = f"{error.filename} is a file" if taken else error.strerror or str(error)
     return StorageError(
         f"{path} could not be written ({reason}); choose a folder you may write to."
     )
@@ -104,11 +105,11 @@ def _abandoned(temporary: Path) -> bool:
     with suppress(OSError):
         if time.time() - temporary.stat().st_mtime > _DAY:
             return True
-    process = temporary.name.split(".")[-4:-3]
-    if os.name != "posix" or not process or not process[0].isdigit():
+    process = temporary.name.split(".")[-3]
+    if os.name != "posix" or not process.isdigit():
         return False  # elsewhere signal 0 would not ask but kill
     try:
-        os.kill(int(process[0]), 0)
+        os.kill(int(process), 0)
     except ProcessLookupError:
         return True
     except OSError:
@@ -128,7 +129,9 @@ def write_json(path: Path, value: Any) -> None:
 
 def dump_json(value: Any) -> str:
     """Return JSON text; NaN or Infinity is refused rather than written."""
-    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    # Half a character (a file name that is no UTF-8) becomes its JSON escape.
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def read_json(path: Path) -> Any:

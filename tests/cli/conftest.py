@@ -44,7 +44,7 @@ def call(capfd: pytest.CaptureFixture[str]) -> Call:
 
 @pytest.fixture
 def refused(call: Call, tmp_path: Path) -> Refused:
-    """Call with bad input; check that it is refused in one sentence and leaves no file; return it."""
+    """Call with bad input, which must be refused in one sentence and leave no file."""
 
     def refusing(*arguments: object) -> str:
         out = tmp_path / "out"

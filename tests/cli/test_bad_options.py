@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import gnomon.corpus.counting as counting
+from gnomon.corpus import counting
 
 NUMBERS = {
     ("--length", "0"): "--length is 0; a window holds at least 1 token.",
@@ -28,10 +28,16 @@ NUMBERS = {
 }
 
 NAMES = {
-    ("--metric", "cord"): "'cord' is no metric (--metric); did you mean 'chord'? Known: angle, chord.",
+    (
+        "--metric",
+        "cord",
+    ): "'cord' is no metric (--metric); did you mean 'chord'? Known: angle, chord.",
     ("--window", "strat"): "did you mean 'start'? Known: end, packed, sliding, start",
     ("--format", "json"): "did you mean 'jsonl'? Known: csv, datasets, fasta, jsonl,",
-    ("--unit", "lines"): "--unit lines is not known; did you mean 'line'? Known: block, file, line.",
+    (
+        "--unit",
+        "lines",
+    ): "--unit lines is not known; did you mean 'line'? Known: block, file, line.",
     ("--errors", "replac"): "did you mean 'replace'? Known: replace, strict.",
     ("--engine", "ray"): "--engine 'ray' is unknown; this version counts on one machine: local.",
     ("--tokenizer", "word"): "did you mean 'words'? Known: bytes, characters, dna, protein, words",

@@ -216,3 +216,15 @@ def test_compressed_and_plain_files_have_the_same_counts(tmp_path):
     packed = count(tmp_path / "a.txt.gz", minimum_count=1)
     assert plain.digest == packed.digest
     np.testing.assert_array_equal(plain.blocks.toarray(), packed.blocks.toarray())
+
+
+@pytest.mark.parametrize(("suffix", "tokenizer"), [("fa.xz", "dna"), ("faa", "protein")])
+def test_fasta_is_read_in_its_own_alphabet_by_default(tmp_path, suffix, tokenizer):
+    import lzma
+
+    path = tmp_path / f"genes.{suffix}"
+    data = b">one\nACGT\nAC\n>two\nGGGA\n"
+    path.write_bytes(lzma.compress(data) if suffix.endswith("xz") else data)
+    found = count(path, minimum_count=1)
+    assert found.tokenizer == tokenizer
+    assert found.totals.tolist() == [2, 2, 2, 2, 1, 1]

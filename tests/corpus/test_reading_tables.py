@@ -145,10 +145,16 @@ def test_undecodable_bytes_in_another_column_do_not_matter(tmp_path):
     assert texts_of(open_source(path, column="text")) == ["fine"]
 
 
-def test_a_row_with_too_many_columns_is_named_by_its_line(tmp_path):
-    path = written(tmp_path, "a.csv", "text,n\na,1\nb,2,3\n")
-    with pytest.raises(CorpusError, match=r"a\.csv, line 3: a row has 3 columns where 2 are"):
-        texts_of(open_source(path))
+@pytest.mark.parametrize(
+    "rows",
+    ["a,1\nb,2,3\n", '"a\nz",1\nb,2,3\n', "a,1\nb,2,3", 'a,1\n"b\n",2,3\nc,1\n'],
+)
+@pytest.mark.parametrize("header", ["text,n\n", '"text","n\nm"\n', ""])
+def test_a_row_with_too_many_columns_is_named_by_its_number(tmp_path, rows, header):
+    """As in all messages, rows are counted from 1 and the header is not one of them."""
+    path = written(tmp_path, "a.csv", header + rows)
+    with pytest.raises(CorpusError, match=r"a\.csv, row 2 has 3 columns where 2 are expected"):
+        texts_of(open_source(path, column="text" if header else "0"))
 
 
 def test_a_table_with_a_header_alone_holds_no_document(tmp_path):

@@ -233,6 +233,12 @@ def test_standard_input_can_hold_any_streaming_format(feed, form, data):
     assert texts_of(open_source("-", format=form)) == expected
 
 
+def test_a_table_row_too_long_for_standard_input_asks_for_a_file(feed):
+    feed(b"text,n\na,1\n" + b"x" * 9_000_000 + b",1\nb,2\n")
+    with pytest.raises(CorpusError, match=r"a row after row \d is longer than .* save the table"):
+        texts_of(open_source("-", format="csv"))
+
+
 def test_parquet_from_standard_input_is_refused(feed):
     feed(b"PAR1")
     with pytest.raises(CorpusError, match="Parquet can not be read from a stream; save it"):

@@ -135,6 +135,16 @@ def test_on_a_grid_lags_are_vectors_up_to_sign(rng):
     assert shift_equivariance(axial.distances, grid).toeplitz == pytest.approx(1.0, abs=1e-14)
 
 
+def test_the_order_in_which_positions_are_listed_changes_nothing(rng):
+    grid = np.stack(np.meshgrid(np.arange(3), np.arange(5), indexing="ij"), -1).reshape(-1, 2)
+    distances = squareform(pdist(rng.normal(size=(15, 3))))
+    wanted = shift_equivariance(distances, grid)
+    order = rng.permutation(15)
+    found = shift_equivariance(distances[np.ix_(order, order)], grid[order])
+    assert found.toeplitz == pytest.approx(wanted.toeplitz)
+    assert found.circulant == pytest.approx(wanted.circulant)
+
+
 def test_toeplitz_and_circulant_distances_are_told_apart():
     assert shift_equivariance(line(20)).toeplitz == 1.0
     assert shift_equivariance(line(20)).circulant < 0.5

@@ -159,6 +159,15 @@ def test_the_lag_profile_gives_the_stress_of_the_whole_matrix(name, route, monke
     assert fast.pairs == slow.pairs == 300 * 299 // 2
 
 
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_the_number_of_threads_does_not_change_a_bit(threads, monkeypatch):
+    wanted = random_distances(2, 700)
+    made = encoding("sinusoidal", dimension=64)
+    first = stress(made, wanted).to_dict()
+    monkeypatch.setenv("GNOMON_THREADS", threads)
+    assert stress(made, wanted).to_dict() == first
+
+
 def test_a_target_that_is_the_profile_itself_has_stress_of_rounding():
     made = encoding("sinusoidal", dimension=64)
     wanted = 0.1 * lift(made, np.arange(300)).distances
@@ -191,6 +200,12 @@ def test_what_can_not_be_compared_is_refused():
         ((wanted, np.zeros((1, 1))), r"The target has 1 position; distances need two or more"),
         ((np.eye(8), wanted), r"The encoding has 8 positions and the target 9; measure both"),
         ((wanted, np.ones((9, 2))), r"The target distances have shape \(9, 2\); pass a square"),
+        (("rope", wanted), r"The encoding is 'rope', which is no array of numbers; pass an array"),
+        (([[1], [2, 3]], wanted), r"The encoding is of type list, which is no array of numbers"),
+        (
+            (wanted, object()),
+            r"The target distances are of type object, which is no array of numbers",
+        ),
         ((np.ones(9), wanted), r"The encoding is an array of shape \(9,\); pass vectors"),
         ((np.full((9, 2), np.nan), wanted), r"The encoding holds nan at row 0, column 0; pass"),
         ((wanted, -wanted), r"The target distances hold -\S+ at row 0, column 1; pass finite"),
@@ -199,5 +214,7 @@ def test_what_can_not_be_compared_is_refused():
     for (made, target), sentence in cases:
         with pytest.raises(InputError, match=sentence):
             stress(made, target)
+    with pytest.raises(InputError, match=r"Some distances are too large to be squared; divide"):
+        stress(wanted, 1e200 * wanted)
     with pytest.raises(InputError, match=r"There are 3 positions for 9 rows of distances"):
         stress(encoding("alibi"), wanted, positions=[0, 1, 2])

@@ -157,6 +157,16 @@ def test_a_line_encoding_on_a_grid_is_refused_with_a_remedy():
         lift(encoding("rope", dimension=8), GRID)
 
 
+def test_a_table_on_a_grid_is_refused_with_another_remedy():
+    with pytest.raises(EncodingError, match=r"'table' has 1; pass its rows as an array instead\."):
+        lift(encoding("table", path=np.eye(40)), GRID)
+
+
+def test_the_note_says_what_the_kernel_was():
+    assert lift(encoding("alibi"), [0, 1]).note.endswith("the causal half mirrored")
+    assert lift(encoding("alibi", symmetric=True), [0, 1]).note == "the mean bias over heads"
+
+
 def test_a_batch_of_positions_is_refused():
     with pytest.raises(EncodingError, match=r"pass one list of positions to lift"):
         lift(encoding("rope", dimension=8), np.zeros((2, 2, 2)))

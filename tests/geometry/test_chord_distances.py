@@ -131,6 +131,32 @@ def test_near_pairs_far_from_the_mean_keep_eleven_digits(route, rng, step):
     assert found[0, 5] == pytest.approx(np.sqrt(2.0), rel=1e-14)
 
 
+@pytest.mark.parametrize("step", [60_000, 600, 1])
+def test_near_pairs_on_tokens_of_their_own_keep_eleven_digits(route, rng, step):
+    """Thirty pairs of near laws, each pair on ten tokens that occur nowhere else."""
+    counts = np.zeros((60, 300), dtype=np.int64)
+    for pair in range(30):
+        block = near_counts(rng, step)[:2, :10]
+        counts[2 * pair : 2 * pair + 2, 10 * pair : 10 * pair + 10] = block
+    found = chord_distances(counts)
+    for pair in range(30):
+        i, j = 2 * pair, 2 * pair + 1
+        assert found[i, j] == pytest.approx(exact_chord(counts[i], counts[j]), rel=1e-11)
+    assert found[0, 2] == pytest.approx(np.sqrt(2.0), rel=1e-14)
+
+
+def test_rare_and_frequent_tokens_together_equal_scipy(route, rng):
+    """Frequent tokens take the dense way and rare ones the sparse way; their sum is the truth."""
+    frequent = rng.integers(1, 50, size=(200, 40))
+    rare = (rng.random((200, 3000)) < 0.01) * rng.integers(1, 2000, size=(200, 3000))
+    counts = np.hstack([rare[:, :1500], frequent, rare[:, 1500:]])
+    expected = squareform(pdist(roots(counts)))
+    np.testing.assert_allclose(chord_distances(counts), expected, rtol=1e-12, atol=1e-14)
+    only_rare = rare + np.eye(200, 3000, dtype=np.int64)
+    expected = squareform(pdist(roots(only_rare)))
+    np.testing.assert_allclose(chord_distances(only_rare), expected, rtol=1e-12, atol=1e-14)
+
+
 def test_totals_beyond_31_bits_still_give_near_pairs_to_eight_digits(route):
     counts = np.array([[2**40, 2**39, 7], [2**40 + 2**20, 2**39, 7], [5, 1, 2**41]])
     expected = exact_chord(counts[0], counts[1])

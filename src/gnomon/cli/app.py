@@ -7,6 +7,7 @@ ours, 130 interrupted.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 import traceback
@@ -95,6 +96,9 @@ def _options(
 
 def main() -> None:
     """Run the command line and leave with the exit code that the outcome has."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what a terminal can not show is escaped
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(run())
 
 
@@ -134,10 +138,16 @@ def run(arguments: list[str] | None = None) -> int:  # noqa: PLR0911 - a return 
 
 
 def _refused(error: OSError) -> str:
-    """Say what the system refused: files have sentences of their own, so this is the output."""
-    what = error.filename or "standard output"
+    """Say what the system refused; results have sentences of their own, so this is the rest."""
     reason = error.strerror or type(error).__name__
-    return f"{what} could not be used ({reason}); check that it is there and has room."
+    if error.filename is not None:
+        return (
+            f"{error.filename} could not be used ({reason}); check that it is there and has room."
+        )
+    return (
+        f"standard output or compiled code could not be written ({reason}); free some room, or "
+        "send the output and NUMBA_CACHE_DIR elsewhere."
+    )
 
 
 def _abandon_output() -> None:
@@ -161,5 +171,12 @@ def _misused(error: Any) -> int:
 
 
 def _say(sentence: str, code: int) -> int:
-    typer.echo(f"gnomon: {sentence}", err=True)
+    typer.echo(f"gnomon: {_one_line(sentence)}", err=True)
     return code
+
+
+def _one_line(sentence: str) -> str:
+    """Escape what is not printable: names of files and columns may hold anything."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in sentence
+    )

@@ -9,6 +9,7 @@ import typer
 
 from gnomon.cli import options as o
 from gnomon.cli.output import emit
+from gnomon.errors import InputError
 
 app = typer.Typer(
     help="List and clear the token cache.", no_args_is_help=False, rich_markup_mode=None
@@ -60,6 +61,8 @@ def clear(
     """Remove entries; the cache can always be rebuilt."""
     from gnomon.corpus import cache
 
+    if older_than is not None and not older_than >= 0:  # also NaN
+        raise InputError(f"--older-than is {older_than:g}; give days, 0 or more.")
     removed, freed = cache.clear(older_than=older_than)
     text = f"removed {removed} entries, {freed / 1e6:,.1f} MB"
     emit({"removed": removed, "bytes": freed}, text, json_file=json_file, quiet=quiet)

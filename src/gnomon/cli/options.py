@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from gnomon.errors import InputError
+
 Column = Annotated[
     str | None,
     typer.Option(
@@ -125,3 +127,9 @@ Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print no table and n
 Verbose = Annotated[
     bool, typer.Option("-v", "--verbose", help="Say more: notes, eigenvalues, masked positions.")
 ]
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed that no generator takes."""
+    if seed < 0:
+        raise InputError(f"--seed is {seed}; it must be 0 or more.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,18 @@ from gnomon.files import dump_json, write_text
 def emit(value: dict[str, Any], text: str, *, json_file: str | None, quiet: bool) -> None:
     """Print the text, and write JSON where it was asked for (`-`: instead of the text)."""
     if json_file == "-":
-        typer.echo(dump_json(value), nl=False)
+        typer.echo(_portable(dump_json(value)), nl=False)
         return
     if json_file is not None:
         write_text(Path(json_file), dump_json(value))
     if not quiet:
         typer.echo(text)
+
+
+def _portable(text: str) -> str:
+    """Return JSON with escapes for what standard output can not hold (a legacy code page)."""
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(json.loads(text), indent=2) + "\n"
+    return text

@@ -40,6 +40,7 @@ def stress(
     """Measure how far an encoding's distances are from those of a corpus."""
     from gnomon.diagnostics.stress import stress as measure_stress
 
+    o.check_seed(seed)
     wanted = _target(target, metric, minimum_count)
     made = _encoding(encoding, dimension, parameter or [], wanted, seed)
     rng = np.random.default_rng([seed, 1])
@@ -63,7 +64,8 @@ def _distances(path: Path) -> Any:
     try:
         return np.load(path, allow_pickle=False)
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} can not be read as a .npy file ({error}); check it.") from error
+        reason = "it holds no plain numbers" if "pickle" in str(error) else str(error)
+        raise InputError(f"{path} can not be read as a .npy file ({reason}); check it.") from error
 
 
 def _encoding(name: str, dimension: int, given: list[str], target: Any, seed: int) -> Any:

@@ -149,7 +149,8 @@ def _surveyed(
 
     results: dict[str, dict[str, Any]] = {}
     for name in [corpus] if corpus is not None else list(BUILTIN):
-        found = survey_with(name, _for(name, counting), surveying, progress=progress)
+        chosen = counting if corpus is not None else _for(name, counting)
+        found = survey_with(name, chosen, surveying, progress=progress)
         results[name] = found.to_dict()
         if out is not None:
             save_survey(found, out if corpus is not None else out / name)

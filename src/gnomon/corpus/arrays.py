@@ -89,8 +89,9 @@ def _mapped(file: StoredFile, options: ReadingOptions) -> Iterator[Any]:
         try:
             array = np.load(path, mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
+            reason = "it holds no plain numbers" if "pickle" in str(error) else str(error)
             raise CorpusError(
-                f"{file.path} is not a whole .npy array ({error}); save it again with numpy.save."
+                f"{file.path} is not a whole .npy array ({reason}); save it again with numpy.save."
             ) from error
         if not isinstance(array, np.ndarray):
             raise CorpusError(f"{file.path} is an archive of arrays; pass one .npy array.")

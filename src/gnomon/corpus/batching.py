@@ -25,7 +25,7 @@ ID_TOKENS = 1 << 20
 def rebatch_texts(pieces: Iterable[TextBatch]) -> Iterator[TextBatch]:
     """Merge small pieces and cut large ones; order is kept."""
     texts: list[str] = []
-    groups: list[str] | None = None
+    groups: list[str] = []
     held = read = 0
     for piece in pieces:
         read = piece.bytes_read
@@ -36,22 +36,21 @@ def rebatch_texts(pieces: Iterable[TextBatch]) -> Iterator[TextBatch]:
             stop = bisect_left(ends, ends[start] + TEXT_CHARACTERS - held, start + 1)
             stop = min(stop, start + TEXT_DOCUMENTS - len(texts), len(fresh))
             texts += fresh[start:stop]
-            if names is not None:
-                groups = [*(groups or []), *names[start:stop]]
+            groups += names[start:stop]
             held += ends[stop] - ends[start]
             start = stop
             if held >= TEXT_CHARACTERS or len(texts) >= TEXT_DOCUMENTS:
-                yield TextBatch(texts=texts, groups=groups, bytes_read=read)
-                texts, groups, held = [], None, 0
+                yield TextBatch(texts=texts, groups=groups or None, bytes_read=read)
+                texts, groups, held = [], [], 0
     if texts:
-        yield TextBatch(texts=texts, groups=groups, bytes_read=read)
+        yield TextBatch(texts=texts, groups=groups or None, bytes_read=read)
 
 
-def _documents(piece: TextBatch) -> tuple[list[str], list[str] | None]:
-    """Return the texts that are documents, with the names of their groups."""
+def _documents(piece: TextBatch) -> tuple[list[str], list[str]]:
+    """Return the texts that are documents, with the names of their groups where declared."""
     texts = [text for text in piece.texts if text and not text.isspace()]
     if piece.groups is None or len(texts) == len(piece.texts):
-        return texts, piece.groups
+        return texts, piece.groups or []
     pairs = zip(piece.texts, piece.groups, strict=True)
     return texts, [group for text, group in pairs if text and not text.isspace()]
 

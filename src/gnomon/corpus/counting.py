@@ -131,11 +131,9 @@ def tokenizer_for(source: Source, options: CountOptions) -> Tokenizer | None:
     if name is None and source.kind == "ids":
         return None
     if name is None:
-        protein = source.name.split(".gz")[0].endswith(".faa")
-        fasta = options.format == "fasta" or source.name.split(".gz")[0].endswith(
-            (".fa", ".fasta", ".fna", ".faa")
-        )
-        name = ("protein" if protein else "dna") if fasta else "words"
+        reading = getattr(source, "options", None)
+        fasta = getattr(reading, "format", None) == "fasta"
+        name = ("protein" if ".faa" in source.name else "dna") if fasta else "words"
     return open_tokenizer(name, limits=options.limits, errors=options.errors)
 
 

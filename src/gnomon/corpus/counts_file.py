@@ -7,6 +7,7 @@ and nothing in it is believed before it is checked.
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -50,12 +51,20 @@ def load_counts(path: Path) -> PositionCounts:
             return _read(stored)
     except FileNotFoundError as error:
         raise CountsError(f"there is no file {path}; check the path.") from error
-    except CountsError:
-        raise
+    except CountsError as error:
+        raise CountsError(f"{path} can not be used: {error}") from error
     except Exception as error:  # a damaged archive can raise almost anything
         raise CountsError(
-            f"{path} is damaged or holds no counts of Gnomon ({error}); count the corpus again."
+            f"{path} is damaged or holds no counts of Gnomon ({_reason(path, error)}); "
+            "pass a counts.npz, or count the corpus again."
         ) from error
+
+
+def _reason(path: Path, error: Exception) -> str:
+    """Say why a file holds no counts; NumPy's own advice would be to trust it blindly."""
+    if not zipfile.is_zipfile(path):
+        return "it is no whole .npz file"
+    return "it holds pickled objects" if "pickle" in str(error) else str(error)
 
 
 def _metadata(counts: PositionCounts) -> dict[str, Any]:
@@ -120,7 +129,10 @@ def _block(stored: Any, fold: int, length: int, vocabulary: int) -> csr_array:
         begins[indptr[:-1][np.diff(indptr) > 0]] = True
         sound = bool((np.diff(indices)[~begins[1:]] > 0).all())
     if not sound:
-        raise CountsError(f"fold {fold} of the counts file is damaged; count the corpus again.")
+        found = "holds a count that is negative or 0" if (data <= 0).any() else "is out of order"
+        raise CountsError(
+            f"fold {fold} of the counts file is damaged (it {found}); count the corpus again."
+        )
     return csr_array((data, indices, indptr), shape=(length, vocabulary))
 
 

@@ -89,7 +89,10 @@ class ParquetReader:
             size = sum(max(leaf.total_uncompressed_size, 4 * leaf.num_values) for leaf in own)
             self._check_expansion(size, file)
             rows = min(rows, int(TEXT_CHARACTERS * group.num_rows / max(1, size)))
-        yield from table.iter_batches(batch_size=max(1, rows), columns=list(names))
+        for index in range(metadata.num_row_groups):  # one by one, so that each is freed in time
+            yield from table.iter_batches(
+                max(1, rows), row_groups=[index], columns=list(names), use_threads=False
+            )
 
 
 def documents_column(

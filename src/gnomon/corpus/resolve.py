@@ -103,6 +103,8 @@ def open_source(
     if not isinstance(corpus, (str, os.PathLike)):
         return _from_memory(corpus, options, format)
     name = os.fspath(corpus)
+    if not name:
+        raise CorpusError("the corpus has an empty name; pass a path, a built-in name, or - .")
     if isinstance(corpus, str) and name in BUILTIN:
         _refuse_options(options, format, f"the built-in corpus {name}")
         return BUILTIN[name].make(seed)

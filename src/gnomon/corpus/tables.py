@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from gnomon.corpus.options import ReadingOptions
 
 _SAMPLE_ROWS = 50
+# The parser reads some thirty blocks ahead, so small blocks keep the memory small.
+_FIRST_BLOCK = 256 << 10
 _LARGEST_BLOCK = 1 << 30
-_PASSING_BLOCK = 16 << 20
+_PASSING_BLOCK = 2 << 20
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class TableReader:
         if layout is None:
             return
         limit = min(self.options.limits.line_bytes, _PASSING_BLOCK if file.once else _LARGEST_BLOCK)
-        block, done = limit if file.once else min(BLOCK, limit), 0
+        block, done = limit if file.once else min(_FIRST_BLOCK, limit), 0
         while True:
             try:
                 for rows, piece in self._pieces(file, layout, block, done):
@@ -144,38 +146,17 @@ class TableReader:
         import pyarrow as pa
         from pyarrow import csv as arrow
 
-        quoted = self.options.format == "csv"
         uneven: list[Any] = []
 
         def remember(row: Any) -> str:
             uneven.append(row)
             return "error"
 
-        wanted = [layout.column] if layout.group is None else [layout.column, layout.group]
-        names = [f"{i}" for i in wanted]
         try:
-            yield from arrow.open_csv(
-                stream,
-                arrow.ReadOptions(
-                    use_threads=False,  # so that a broken row has its number
-                    block_size=block,
-                    skip_rows=layout.header_lines,
-                    column_names=[f"{i}" for i in range(layout.width)],
-                ),
-                arrow.ParseOptions(
-                    delimiter=self._dialect()["delimiter"],
-                    quote_char='"' if quoted else False,
-                    newlines_in_values=quoted,
-                    invalid_row_handler=remember,
-                ),
-                arrow.ConvertOptions(
-                    include_columns=names,
-                    column_types=dict.fromkeys(names, pa.binary()),
-                ),
-            )
+            yield from arrow.open_csv(stream, **self._settings(layout, block, remember))
         except pa.ArrowInvalid as error:
             if uneven:
-                raise _uneven(path, uneven[0]) from error
+                raise _uneven(path, uneven[0], layout) from error
             if "straddling" in str(error):
                 raise _RowBeyondBlockError from error
             if "Empty CSV" in str(error):
@@ -184,6 +165,35 @@ class TableReader:
                 f"{path} is not a table as declared ({error}); check the file, or name its "
                 "format with --format."
             ) from error
+
+    def _settings(self, layout: Layout, block: int, on_uneven: Any) -> dict[str, Any]:
+        """Columns go by their number: a header may name two of them alike."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow
+
+        quoted = self.options.format == "csv"
+        wanted = [layout.column] if layout.group is None else [layout.column, layout.group]
+        names = [str(number) for number in wanted]
+        reading = arrow.ReadOptions(
+            use_threads=False,  # so that an uneven row has its number
+            block_size=block,
+            skip_rows=layout.header_lines,
+            column_names=[str(number) for number in range(layout.width)],
+        )
+        parsing = arrow.ParseOptions(
+            delimiter=self._dialect()["delimiter"],
+            quote_char='"' if quoted else False,
+            newlines_in_values=quoted,
+            invalid_row_handler=on_uneven,
+        )
+        converting = arrow.ConvertOptions(
+            include_columns=names, column_types=dict.fromkeys(names, pa.binary())
+        )
+        return {
+            "read_options": reading,
+            "parse_options": parsing,
+            "convert_options": converting,
+        }
 
 
 def _records(head: str, dialect: dict[str, Any]) -> list[tuple[list[str], int]]:
@@ -220,9 +230,9 @@ def _is_number(value: str) -> bool:
     return True
 
 
-def _uneven(path: str, row: Any) -> CorpusError:
-    place = f"{path}, line {row.number}" if row.number is not None else path
+def _uneven(path: str, row: Any, layout: Layout) -> CorpusError:
+    place = path if row.number is None else f"{path}, row {row.number - layout.header_lines}"
     return CorpusError(
-        f"{place}: a row has {row.actual_columns} columns where {row.expected_columns} are "
-        "expected; quote the values or mend the row."
+        f"{place} has {row.actual_columns} columns where {row.expected_columns} are expected; "
+        "quote the values or mend the row."
     )

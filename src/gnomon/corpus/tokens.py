@@ -75,6 +75,11 @@ def _declared(source: Source, tokenizer: Tokenizer | None, size: int | None) -> 
     """Return the vocabulary that ids must keep to, if one is declared."""
     if size is not None:
         return Vocabulary.anonymous(size)
+    if tokenizer is not None and tokenizer.grows:
+        raise InputError(
+            f"{source.name} holds token ids, and --tokenizer {tokenizer.name} has none of its own; "
+            "pass the tokenizer.json that made them, or leave --tokenizer out."
+        )
     if tokenizer is not None:
         return tokenizer.vocabulary()
     return None if source.vocabulary_size is None else Vocabulary.anonymous(source.vocabulary_size)

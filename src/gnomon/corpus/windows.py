@@ -46,11 +46,11 @@ class Window:
             )
         if self.length < 1:
             raise InputError(f"--length is {self.length}; a window holds at least 1 token.")
-        if max(self.length, self.stride or 1) > _LONGEST:
-            raise InputError(
-                f"--length {self.length} or --stride {self.stride} is beyond {_LONGEST:,} tokens; "
-                "choose a smaller one."
-            )
+        for option, value in (("--length", self.length), ("--stride", self.stride or 1)):
+            if value > _LONGEST:
+                raise InputError(
+                    f"{option} {value} is beyond {_LONGEST:,} tokens; choose a smaller one."
+                )
         if self.stride is not None and self.kind != "sliding":
             raise InputError(
                 f"--stride belongs to --window sliding, not to {self.kind}; leave one of them out."

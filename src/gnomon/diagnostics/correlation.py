@@ -65,7 +65,7 @@ def mean_ranks(values: Floats) -> Floats:
     >>> mean_ranks(np.array([3.0, 1.0, 3.0]))
     array([1.5, 0. , 1.5])
     """
-    order = np.argsort(values, kind="stable")
+    order = np.argsort(values)  # equal values share their rank, so their order does not matter
     ordered = values[order]
     edges = np.concatenate([[0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, [len(values)]])
     middle = 0.5 * (edges[:-1] + edges[1:] - 1)

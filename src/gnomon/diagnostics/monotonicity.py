@@ -56,7 +56,9 @@ def violations(distances: Any, lags: Any = None, *, positions: Any = None) -> Mo
         from gnomon.diagnostics.monotonicity_numpy import count_rows
 
     def work(start: int, stop: int) -> tuple[int, int, int]:
-        above, equal, triples = count_rows(values, lag_rows(start, stop), start, stop)
+        # a fresh copy without the sign of -0.0: its bits, read as whole numbers, keep the order
+        keys = np.abs(values[start:stop]).view(np.int64)
+        above, equal, triples = count_rows(keys, lag_rows(start, stop), start)
         return int(above), int(equal), int(triples)
 
     above, equal, triples = np.sum(over_rows(work, len(values), block=32), axis=0).tolist()
@@ -72,7 +74,7 @@ def _lag_rows(values: Floats, lags: Any, positions: Any) -> Any:
     if lags is not None:
         given = square(lags, "The lags")
         _check_length(len(given), size)
-        return lambda start, stop: np.ascontiguousarray(given[start:stop])
+        return lambda start, stop: np.array(given[start:stop])
     points = np.arange(size)[:, None] if positions is None else np.asarray(positions)
     points = points.reshape(len(points), -1).astype(np.float64)
     _check_length(len(points), size)

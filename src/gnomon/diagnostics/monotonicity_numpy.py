@@ -14,12 +14,15 @@ Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 
-def count_rows(values: Floats, lags: Floats, start: int, stop: int) -> tuple[int, int, int]:
-    """Return how many triples of rows start ... stop-1 are violated, how many tied, and all."""
+def count_rows(keys: Whole, lags: Floats, start: int) -> tuple[int, int, int]:
+    """Return how many triples of rows start, start + 1, ... are violated, how many tied, and all.
+
+    Row r of `keys` and `lags` belongs to position start + r.
+    """
     above = equal = triples = 0
-    for row in range(start, stop):
-        others = np.arange(len(values)) != row
-        own_lags, own_values = lags[row - start][others], values[row][others]
+    for row in range(len(keys)):
+        others = np.arange(keys.shape[1]) != start + row
+        own_lags, own_values = lags[row][others], keys[row][others]
         order = np.lexsort((own_values, own_lags))
         own_lags, own_values = own_lags[order], own_values[order]
         same_lag = own_lags[1:] == own_lags[:-1]

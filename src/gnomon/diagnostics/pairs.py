@@ -75,7 +75,7 @@ def lifted_of(
 
 
 def _from_array(subject: Any, target: Target) -> Lifted:
-    values = np.asarray(getattr(subject, "vectors", subject), dtype=np.float64)
+    values = _numbers(getattr(subject, "vectors", subject), "The encoding is")
     if values.ndim != 2 or values.size == 0:
         raise InputError(
             f"The encoding is an array of shape {values.shape}; pass vectors of shape "
@@ -119,13 +119,24 @@ def square(value: Any, what: str) -> Floats:
     """Return a square, symmetric array of distances, or say what it is instead."""
     if hasattr(value, "distances"):
         return np.asarray(value.distances)  # a result was checked when it was made
-    values = np.asarray(value, dtype=np.float64)
+    values = _numbers(value, f"{what} are")
     if values.ndim != 2 or values.shape[0] != values.shape[1] or values.size == 0:
         raise InputError(
             f"{what} have shape {values.shape}; pass a square array, one row per position."
         )
     _check_entries(values, what)
     return values
+
+
+def _numbers(value: Any, what: str) -> Floats:
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        shown = repr(value) if isinstance(value, str) else f"of type {type(value).__name__}"
+        raise InputError(
+            f"{what} {shown}, which is no array of numbers; pass an array, a geometry, or an "
+            "encoding as encoding(name, ...) makes it."
+        ) from error
 
 
 def _check_entries(values: Floats, what: str) -> None:

@@ -67,8 +67,6 @@ def _totals(keys: Whole, weights: Floats) -> Floats:
     return np.bincount(keys, weights=weights).astype(np.float64)
 
 
-
-
 def shift_equivariance(distances: Any, coordinates: Any = None) -> ShiftEquivariance:
     """Return both shares; O(n^2). Positions are 0, 1, ... unless a geometry or coordinates say so.
 

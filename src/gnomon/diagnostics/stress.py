@@ -19,6 +19,7 @@ Ties in h are left free in the isotonic regression (Kruskal's primary approach).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -77,10 +78,13 @@ def stress(
     """
     wanted = target_of(target, positions)
     made = lifted_of(encoding, wanted, lift_name=lift, probe=probe, rng=rng)
-    if made.profile is not None:
-        sums = residuals_by_lag(made.profile, wanted.distances)
-    else:
-        sums = residuals_by_row(made.distances, wanted.distances)
+    with np.errstate(over="ignore", invalid="ignore"):  # answered by a sentence below
+        if made.profile is not None:
+            sums = residuals_by_lag(made.profile, wanted.distances)
+        else:
+            sums = residuals_by_row(made.distances, wanted.distances)
+    if not math.isfinite(sums.raw + sums.best):
+        raise InputError("Some distances are too large to be squared; divide them by their mean.")
     if not sums.target_squares > 0.0:
         raise InputError(
             "All target distances are 0, so there is nothing to fit; every position has the same "

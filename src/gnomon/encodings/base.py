@@ -36,6 +36,8 @@ class Encoding(ABC):
     """Base of all encodings; a subclass is a frozen dataclass whose fields are its parameters."""
 
     kinds: ClassVar[tuple[str, ...]] = ()
+    on_grids: ClassVar[bool] = True
+    """Whether it can be made for positions with several axes."""
     axes: int = 1
 
     @property

@@ -85,8 +85,10 @@ def _lifted(
         "probe": "a content vector carried to every position; the probe decides the distances",
         "slope": "the bias read as a distance; the slope decides the scale",
     }
-    if "bias" in encoding.kinds:
-        notes["kernel"] = "the mean bias over heads, the causal half mirrored"
+    if encoding.kinds == ("bias",):
+        notes["kernel"] = "the mean bias over heads"
+    if encoding.card.causal_only:
+        notes["kernel"] += ", the causal half mirrored"
     return Lifted(
         distances=distances,
         lift=name,
@@ -101,9 +103,10 @@ def _points(encoding: Encoding, positions: Any) -> Floats:
     values = np.asarray(positions)
     if values.ndim == 2 and encoding.axes == 1:
         if values.shape[1] != 1:
+            advice = f"make it with axes={values.shape[1]}"
             raise EncodingError(
                 f"The positions have {values.shape[1]} axes and the encoding {encoding.name!r} "
-                f"has 1; make it with axes={values.shape[1]}."
+                f"has 1; {advice if encoding.on_grids else 'pass its rows as an array instead'}."
             )
         values = values[:, 0]
     points = np.asarray(as_coordinates(values, encoding.axes))
@@ -150,13 +153,16 @@ def _from_lag_table(closed: LagDistances, points: Floats, spans: tuple[int, ...]
     """Evaluate every whole lag once; frequencies act on one axis each, so signs do not matter."""
     grid = np.stack(np.meshgrid(*map(np.arange, spans), indexing="ij"), axis=-1)
     table = closed(grid.astype(np.float64))
-    whole = points.astype(np.int64)
-    steps = np.abs(whole[:, None, :] - whole[None, :, :])
-    found: Floats = table[tuple(np.moveaxis(steps, -1, 0))]
-    return found
+
+    def looked_up(lags: Floats) -> Floats:
+        found: Floats = table[tuple(np.moveaxis(lags.astype(np.int64), -1, 0))]
+        return found
+
+    return _all_pairs(looked_up, points)
 
 
 def _all_pairs(closed: LagDistances, points: Floats) -> Floats:
+    """Evaluate a function of the lag at all pairs, some rows at a time."""
     distances = np.empty((len(points), len(points)))
     step = max(1, _PAIRS // len(points))
     for start in range(0, len(points), step):

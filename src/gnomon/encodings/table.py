@@ -43,6 +43,7 @@ class Table(Encoding):
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("vectors",)
+    on_grids: ClassVar[bool] = False
     values: NDArray[np.float64] = field(repr=False)
     source: str = "array"
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gnomon.geometry.laws import Laws
 
 NEAR_SHARE = 1e-4
-"""A pair is near when d^2 < NEAR_SHARE max(g_ii, g_jj): more than four digits would cancel ..."""
+"""A pair is near when d^2 is below this share of g_ii or g_jj: four digits would cancel ..."""
 NEAR_FLOOR = 1e-10
 """... or when d^2 < NEAR_FLOOR, where the rounding of the roots themselves begins to show."""
 ROWS = 64
@@ -51,17 +51,18 @@ def gram_and_chords(
     law: Laws, *, block_bytes: int = BLOCK_BYTES
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the centred Gram matrix and the chord distances, both whole and symmetric."""
-    gram = upper_gram(law, block_bytes=block_bytes)
+    gram, uncentred = upper_gram(law, block_bytes=block_bytes)
+    near = NEAR_SHARE * (gram.diagonal() + uncentred)
     distances = np.empty_like(gram)
     if compiled():
         from gnomon.geometry.kernels import finish_rows
 
         def rows(first: int, last: int) -> None:
-            finish_rows(gram, distances, NEAR_SHARE, NEAR_FLOOR, first, last)
+            finish_rows(gram, distances, near, NEAR_FLOOR, first, last)
     else:
 
         def rows(first: int, last: int) -> None:
-            _finish_rows(gram, distances, first, last)
+            _finish_rows(gram, distances, near, first, last)
 
     each(rows, stripes(0, law.positions, ROWS))
     _measure_near_pairs(law, distances)
@@ -69,15 +70,19 @@ def gram_and_chords(
 
 
 def _finish_rows(
-    gram: NDArray[np.float64], distances: NDArray[np.float64], first: int, last: int
+    gram: NDArray[np.float64],
+    distances: NDArray[np.float64],
+    near: NDArray[np.float64],
+    first: int,
+    last: int,
 ) -> None:
     """Do with NumPy what the compiled `finish_rows` does."""
     own = gram.diagonal()
     for i in range(first, last):
         after = slice(i + 1, None)
         squared = own[i] + own[after] - 2.0 * gram[i, after]
-        near = squared < np.maximum(NEAR_FLOOR, NEAR_SHARE * np.maximum(own[i], own[after]))
-        row = np.where(near, -1.0, np.sqrt(np.maximum(squared, 0.0)))
+        cancels = squared < np.maximum(NEAR_FLOOR, np.maximum(near[i], near[after]))
+        row = np.where(cancels, -1.0, np.sqrt(np.maximum(squared, 0.0)))
         gram[after, i] = gram[i, after]
         distances[i, after] = row
         distances[after, i] = row

@@ -10,8 +10,8 @@ is wrong there: S itself is the embedding) [gower1966].
 
 The mean is subtracted before the product, in float64: laws that differ little then keep their
 digits, where 1 - BC has lost them all (at d = 2.9e-6: relative error 3e-12 against 7e-5).
-The product is SYRK, over blocks of tokens, so memory is m^2 plus one block however large the
-vocabulary. Dense blocks on purpose: sparse products of such counts measured 5 to 113 times slower.
+The product is SYRK, over dense blocks of tokens, so memory is m^2 plus one block however large the
+vocabulary; tokens that occur at few positions go the sparse way (`gnomon.geometry.tail`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 from gnomon.errors import CountsError
 from gnomon.geometry.laws import Laws, counts_matrix, laws, totals
 from gnomon.geometry.parallel import each, stripes
+from gnomon.geometry.tail import TAIL_SHARE, add_tail, tail_of
 from gnomon.numeric import compiled
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ def centred_gram(counts: Any, *, block_bytes: int = BLOCK_BYTES) -> NDArray[np.f
     array([[ 0.5, -0.5],
            [-0.5,  0.5]])
     """
-    return mirrored(upper_gram(whole_laws(counts), block_bytes=block_bytes))
+    gram, _ = upper_gram(whole_laws(counts), block_bytes=block_bytes)
+    return mirrored(gram)
 
 
 def whole_laws(counts: Any) -> Laws:
@@ -58,39 +60,62 @@ def whole_laws(counts: Any) -> Laws:
     return laws(matrix, sums, sums > 0)
 
 
-def upper_gram(law: Laws, *, block_bytes: int = BLOCK_BYTES) -> NDArray[np.float64]:
-    """Return the centred Gram matrix with its upper triangle (C order) valid, the rest not."""
+def upper_gram(
+    law: Laws, *, block_bytes: int = BLOCK_BYTES
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the centred Gram matrix, upper triangle (C order) only, and |uncentred part|^2.
+
+    The second says of each position how much of its law was multiplied before it was centred.
+    """
+    occurrences = law.occurrences()
+    rare = (occurrences > 0) & (occurrences < TAIL_SHARE * law.positions) & compiled()
+    head = np.flatnonzero((occurrences > 0) & ~rare)
+    gram = _head_gram(law, head, block_bytes)
+    if not rare.any():
+        return gram, np.zeros(law.positions)
+    tail = tail_of(law, occurrences, rare)
+    add_tail(tail, gram)
+    return gram, tail.mass
+
+
+def _head_gram(law: Laws, head: NDArray[np.int64], block_bytes: int) -> NDArray[np.float64]:
+    """Return the centred Gram matrix of the head tokens, upper triangle only, block by block."""
     from scipy.linalg.blas import dsyrk
 
     m = law.positions
     width = max(STRIPE, block_bytes // (8 * m) // STRIPE * STRIPE)
-    buffer = np.empty(m * min(width, max(law.vocabulary, 1)))
+    buffer = np.empty(m * min(width, head.size))
     gram = np.zeros((m, m), order="F")
-    for first, last in stripes(0, law.vocabulary, width):
+    column = np.full(law.vocabulary, -1, dtype=np.int32)
+    column[head] = np.arange(head.size, dtype=np.int32)
+    for first, last in stripes(0, head.size, width):
         block = buffer[: m * (last - first)].reshape(m, last - first)
-        fill(law, first, last, block)
+        _fill(law, head[first:last], column, block)
         # The transpose of a C-ordered block is the Fortran order BLAS wants: nothing is copied.
         gram = dsyrk(1.0, block.T, beta=1.0, c=gram, trans=1, lower=1, overwrite_c=1)
     upper: NDArray[np.float64] = gram.T
     return upper
 
 
-def fill(law: Laws, first: int, last: int, block: NDArray[np.float64]) -> None:
-    """Write the centred roots of the tokens first:last into `block` (positions x tokens)."""
+def _fill(
+    law: Laws, head: NDArray[np.int64], column: NDArray[np.int32], block: NDArray[np.float64]
+) -> None:
+    """Write the centred roots of the head tokens into `block` (positions x tokens)."""
+    scales = law.scales
     if not compiled():
-        roots = law.matrix[:, first:last].astype(np.float64)
+        roots = law.matrix[:, head].astype(np.float64)
         rows = np.repeat(np.arange(law.positions), np.diff(roots.indptr))
-        np.sqrt(roots.data / law.totals[rows], out=roots.data)
-        mean = np.bincount(roots.indices, roots.data, minlength=last - first) / law.positions
+        roots.data = np.sqrt(roots.data) * scales[rows]
+        mean = np.bincount(roots.indices, roots.data, minlength=head.size) / law.positions
         np.subtract(roots.toarray(), mean, out=block)
         return
     from gnomon.geometry.kernels import fill_centred
 
-    def stripe(begin: int, end: int) -> None:
-        out = block[:, begin - first : end - first]
-        fill_centred(law.starts, law.tokens, law.counts, law.totals, begin, end, out)
+    def stripe(first: int, last: int) -> None:
+        chosen, out = head[first:last], block[:, first:last]
+        fill_centred(law.starts, law.tokens, law.counts, scales, column, chosen, out)
 
-    each(stripe, stripes(first, last, STRIPE))
+    each(stripe, stripes(0, head.size, STRIPE))
 
 
 def mirrored(gram: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -18,10 +18,10 @@ TILE = 64
 
 
 @njit(nogil=True, cache=True)
-def mark_tokens(tokens: Any, occurs: Any, first: int, last: int) -> None:
-    """Set the flag of every token in the entries first:last; threads only ever write True."""
+def count_tokens(tokens: Any, found: Any, first: int, last: int) -> None:
+    """Add to `found` how many of the entries first:last belong to each token."""
     for k in range(first, last):
-        occurs[tokens[k]] = True
+        found[tokens[k]] += 1
 
 
 @njit(nogil=True, cache=True)
@@ -36,46 +36,111 @@ def first_entries(starts: Any, tokens: Any, first: int) -> Any:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def fill_centred(
-    starts: Any, tokens: Any, counts: Any, totals: Any, first: int, last: int, block: Any
+    starts: Any, tokens: Any, counts: Any, scales: Any, column: Any, head: Any, block: Any
 ) -> None:
-    """Write sqrt(c / N) minus its mean over positions for the tokens first:last into `block`."""
-    m = totals.size
-    cursor = first_entries(starts, tokens, first)
-    mean = np.empty(TILE)
-    roots = np.empty(TILE)
-    tile = np.empty((m, TILE))
-    for begin in range(first, last, TILE):
-        end = min(begin + TILE, last)
-        width = end - begin
+    """Write sqrt(c) scale minus its mean over positions, one column of `block` per head token.
+
+    `head` are the tokens wanted, ascending; `column` numbers all head tokens, -1 for the others.
+    """
+    m, offset = scales.size, column[head[0]]
+    cursor = first_entries(starts, tokens, head[0])
+    roots = np.sqrt(np.arange(1024.0))
+    mean, tile = np.empty(TILE), np.empty((m, TILE))
+    for begin in range(0, head.size, TILE):
+        width = min(TILE, head.size - begin)
+        end = head[begin + width - 1] + 1
         mean[:] = 0.0
         tile[:] = 0.0
         for i in range(m):
-            out = tile[i]
-            k = cursor[i]
-            stop = k
-            while stop < starts[i + 1] and tokens[stop] < end:
-                stop += 1
-            total = float(totals[i])
-            found, places = counts[k:stop], tokens[k:stop]
-            for e in range(found.size):  # a loop of its own: it becomes vector instructions
-                roots[e] = np.sqrt(found[e] / total)
-            for e in range(found.size):
-                v = places[e] - begin
-                out[v] = roots[e]
-                mean[v] += roots[e]
-            cursor[i] = stop
+            out, scale = tile[i], scales[i]
+            k, stop = cursor[i], starts[i + 1]
+            while k < stop and tokens[k] < end:
+                v = column[tokens[k]] - offset - begin
+                if v >= 0:
+                    c = counts[k]
+                    root = (roots[np.uint64(c)] if c < 1024 else np.sqrt(float(c))) * scale
+                    out[np.uint64(v)] = root
+                    mean[np.uint64(v)] += root
+                k += 1
+            cursor[i] = k
         for v in range(width):
             mean[v] /= m
         for i in range(m):
-            out = block[i, begin - first : end - first]
+            out = block[i, begin : begin + width]
             for v in range(width):
                 out[v] = tile[i, v] - mean[v]
 
 
 @njit(nogil=True, cache=True)
-def finish_rows(
-    gram: Any, distances: Any, share: float, floor: float, first: int, last: int
+def gather_tail(
+    starts: Any,
+    tokens: Any,
+    counts: Any,
+    scales: Any,
+    tail: Any,
+    ends: Any,
+    by_row: Any,
+    positions: Any,
+    roots: Any,
 ) -> None:
+    """List the entries of tail tokens by token (positions, roots) and by row (their places).
+
+    `ends` holds where each token's list begins, and afterwards where it ends.
+    """
+    e = 0
+    for i in range(scales.size):
+        by_row[i] = e
+        for k in range(starts[i], starts[i + 1]):
+            t = tail[tokens[k]]
+            if t >= 0:
+                positions[ends[t]] = i
+                roots[ends[t]] = np.sqrt(float(counts[k])) * scales[i]
+                ends[t] += 1
+                e += 1
+    by_row[scales.size] = e
+
+
+@njit(nogil=True, cache=True)
+def place_tail(starts: Any, tokens: Any, tail: Any, begins: Any, rows: Any, places: Any) -> None:
+    """Write (token list, place in it) for every tail entry, row by row."""
+    e = 0
+    for i in range(starts.size - 1):
+        for k in range(starts[i], starts[i + 1]):
+            t = tail[tokens[k]]
+            if t >= 0:
+                rows[e] = t
+                places[e] = begins[t]
+                begins[t] += 1
+                e += 1
+
+
+@njit(nogil=True, cache=True)
+def add_tail_rows(
+    gram: Any,
+    by_row: Any,
+    lists: Any,
+    places: Any,
+    ends: Any,
+    positions: Any,
+    roots: Any,
+    overlap: Any,
+    square: float,
+    first: int,
+    last: int,
+) -> None:
+    """Add the centred inner products of tail roots to the upper triangle of rows first:last."""
+    for i in range(first, last):
+        row = gram[i]
+        for e in range(by_row[i], by_row[i + 1]):
+            own = roots[places[e]]
+            for q in range(places[e], ends[lists[e]]):
+                row[np.uint64(positions[q])] += own * roots[q]
+        for j in range(i, row.size):
+            row[j] += square - overlap[i] - overlap[j]
+
+
+@njit(nogil=True, cache=True)
+def finish_rows(gram: Any, distances: Any, near: Any, floor: float, first: int, last: int) -> None:
     """Mirror the upper triangle of rows first:last and write the distances; near ones as -1."""
     m = gram.shape[0]
     for begin in range(first, m, TILE):
@@ -83,10 +148,9 @@ def finish_rows(
         for i in range(first, last):
             own = gram[i, i]
             for j in range(max(i + 1, begin), end):
-                other = gram[j, j]
-                squared = own + other - 2.0 * gram[i, j]
-                near = squared < max(floor, share * max(own, other))
-                distance = -1.0 if near else np.sqrt(squared)
+                squared = own + gram[j, j] - 2.0 * gram[i, j]
+                cancels = squared < max(floor, near[i], near[j])
+                distance = -1.0 if cancels else np.sqrt(squared)
                 gram[j, i] = gram[i, j]
                 distances[i, j] = distance
                 distances[j, i] = distance

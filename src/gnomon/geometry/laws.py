@@ -21,28 +21,50 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LARGEST_TOKEN = 2**31 - 1
-ENTRIES = 2**20
-"""Entries per task of one thread."""
+PIECES = 8
+"""Tasks in which entries are counted; integers, so their number changes nothing."""
 
 
 @dataclass(frozen=True)
 class Laws:
-    """Counts of m positions in compressed rows; tokens that never occur are left out."""
+    """Counts of m positions in compressed rows."""
 
     starts: NDArray[np.int64]
     """Row i is `starts[i]:starts[i + 1]` of `tokens` and `counts`."""
     tokens: NDArray[np.int32]
-    """Token numbers, ascending inside a row, counted among the tokens that occur."""
+    """Token numbers, ascending inside a row."""
     counts: NDArray[np.int64]
     totals: NDArray[np.int64]
     """N_i, the tokens counted at position i; never zero."""
     vocabulary: int
-    """How many tokens occur at all."""
+    """How many token numbers there are, whether they occur or not."""
 
     @property
     def positions(self) -> int:
         """How many positions there are."""
         return int(self.totals.size)
+
+    @property
+    def scales(self) -> NDArray[np.float64]:
+        """1 / sqrt(N_i), so that sqrt(p_iv) = sqrt(c_iv) scale_i."""
+        scales: NDArray[np.float64] = 1.0 / np.sqrt(self.totals.astype(np.float64))
+        return scales
+
+    def occurrences(self) -> NDArray[np.int64]:
+        """At how many positions each token occurs."""
+        if not compiled():
+            return np.bincount(self.tokens, minlength=self.vocabulary)
+        from gnomon.geometry.kernels import count_tokens
+
+        pieces = stripes(0, self.tokens.size, max(1, -(-self.tokens.size // PIECES)))
+        found = np.zeros((len(pieces), self.vocabulary), dtype=np.int64)
+
+        def entries(first: int, last: int) -> None:
+            count_tokens(self.tokens, found[pieces.index((first, last))], first, last)
+
+        each(entries, pieces)
+        total: NDArray[np.int64] = found.sum(axis=0)
+        return total
 
     @property
     def matrix(self) -> csr_array:
@@ -120,42 +142,15 @@ def laws(matrix: csr_array, sums: NDArray[np.int64], kept: NDArray[np.bool_]) ->
     """Return the laws of the kept rows of checked counts with row sums `sums`, none of them 0."""
     if not kept.all():
         matrix = matrix[np.flatnonzero(kept)]
-    tokens, vocabulary = _occurring(matrix)
-    return Laws(
-        starts=matrix.indptr.astype(np.int64, copy=False),
-        tokens=tokens,
-        counts=matrix.data,
-        totals=sums[kept],
-        vocabulary=vocabulary,
-    )
-
-
-def _occurring(matrix: csr_array) -> tuple[NDArray[np.int32], int]:
-    """Renumber the columns so that those without any entry vanish; order is kept."""
     if matrix.shape[1] > LARGEST_TOKEN:
         raise CountsError(
             f"counts have {matrix.shape[1]} columns, more than {LARGEST_TOKEN}; "
             "coarsen the vocabulary (--top-k)."
         )
-    occurs = _occurs(matrix)
-    found = int(occurs.sum())
-    tokens = matrix.indices.astype(np.int32, copy=False)
-    if found == occurs.size:
-        return tokens, found
-    number = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
-    return number[tokens], found
-
-
-def _occurs(matrix: csr_array) -> NDArray[np.bool_]:
-    """Say of every column whether it has an entry."""
-    occurs = np.zeros(matrix.shape[1], dtype=np.bool_)
-    if not compiled():
-        occurs[matrix.indices] = True
-        return occurs
-    from gnomon.geometry.kernels import mark_tokens
-
-    def entries(first: int, last: int) -> None:
-        mark_tokens(matrix.indices, occurs, first, last)
-
-    each(entries, stripes(0, matrix.indices.size, ENTRIES))
-    return occurs
+    return Laws(
+        starts=matrix.indptr.astype(np.int64, copy=False),
+        tokens=matrix.indices.astype(np.int32, copy=False),
+        counts=matrix.data,
+        totals=sums[kept],
+        vocabulary=int(matrix.shape[1]),
+    )

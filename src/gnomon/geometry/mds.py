@@ -61,15 +61,16 @@ def classical_mds(gram: NDArray[np.float64], dimension: int) -> Coordinates:
     values, axes = _largest(gram, min(dimension, m))
     # Rounding leaves eigenvalues of either sign and this size where the true ones are zero.
     positive = values > m * np.finfo(np.float64).eps * np.abs(values).max(initial=0.0)
+    values = np.where(positive, values, 0.0)
     vectors = np.zeros((m, dimension))
-    vectors[:, : values.size] = _signed(axes) * np.sqrt(np.where(positive, values, 0.0))
+    vectors[:, : values.size] = _signed(axes) * np.sqrt(values)
     return Coordinates(
         vectors=vectors,
         method="classical",
         minimises="strain",
         dimension=dimension,
         rank=int(positive.sum()),
-        objective=_strain(gram, vectors),
+        objective=_strain(gram, values, vectors),
         iterations=1,
         converged=True,
     )
@@ -80,11 +81,12 @@ def _largest(gram: NDArray[np.float64], k: int) -> tuple[NDArray[np.float64], ND
     from scipy.linalg import eigh
 
     m = gram.shape[0]
+    gram = gram.T  # the same numbers, in the order LAPACK reads without transposing a copy
     if SUBSET_SHARE * k > m:
         values, axes = eigh(gram, driver="evd", check_finite=False)
         return values[: m - k - 1 : -1] if k < m else values[::-1], axes[:, ::-1][:, :k]
     chosen = [m - k, m - 1]
-    values, axes = eigh(gram, subset_by_index=chosen, driver="evr", check_finite=False)
+    values, axes = eigh(gram, subset_by_index=chosen, driver="evr", lower=False, check_finite=False)
     return values[::-1], axes[:, ::-1]
 
 
@@ -97,8 +99,14 @@ def _signed(axes: NDArray[np.float64]) -> NDArray[np.float64]:
     return signed
 
 
-def _strain(gram: NDArray[np.float64], vectors: NDArray[np.float64]) -> float:
-    """|g - X X^T|_F, by the difference itself: no cancellation where the fit is exact."""
+def _strain(
+    gram: NDArray[np.float64], values: NDArray[np.float64], vectors: NDArray[np.float64]
+) -> float:
+    """|g - X X^T|_F, where X X^T has the eigenvalues `values`."""
+    whole = float(np.vdot(gram, gram))
+    rest = whole - float(values @ values)
+    if rest > 1e-4 * whole:  # at most four digits cancel
+        return float(np.sqrt(rest))
     used = vectors[:, np.abs(vectors).max(axis=0) > 0.0]
     residual = used @ used.T
     residual -= gram

@@ -58,7 +58,7 @@ def spectrum(gram: NDArray[np.float64], *, floor: float = 0.0) -> Spectrum:
     from scipy.linalg import eigvalsh
 
     gram = square(gram, "a Gram matrix")
-    return certified(eigvalsh(gram, check_finite=False)[::-1], floor=floor)
+    return certified(eigvalsh(gram.T, check_finite=False)[::-1], floor=floor)
 
 
 def certified(eigenvalues: NDArray[np.float64], *, floor: float = 0.0) -> Spectrum:
@@ -89,25 +89,40 @@ def square(matrix: NDArray[np.float64], what: str) -> NDArray[np.float64]:
     array = np.asarray(matrix, dtype=np.float64)
     if array.ndim != 2 or array.shape[0] != array.shape[1] or array.shape[0] == 0:
         raise InputError(f"{what} of shape {array.shape} is not square; pass m x m numbers.")
+    gap, row, column = _asymmetry(array)
+    if gap > 0.0 or np.isnan(gap):
+        _refuse(array, what, gap, row, column)
+    return array
+
+
+def _refuse(array: NDArray[np.float64], what: str, gap: float, row: int, column: int) -> None:
+    """Raise if the matrix is not finite, or asymmetric beyond rounding."""
     if not np.isfinite(array).all():
         row, column = np.argwhere(~np.isfinite(array))[0]
         raise InputError(
             f"{what} holds {array[row, column]} at [{row}, {column}]; leave out that position."
         )
-    gap, row, column = _asymmetry(array)
     if gap > 1e-9 * np.abs(array).max():
         raise InputError(
             f"{what} is not symmetric: [{row}, {column}] and [{column}, {row}] differ by "
             f"{gap:.3g}; pass the mean of it and its transpose."
         )
-    return array
 
 
-def _asymmetry(array: NDArray[np.float64], rows: int = 128) -> tuple[float, int, int]:
-    """Return the largest |a_ij - a_ji| and its place, a few rows at a time."""
+def _asymmetry(array: NDArray[np.float64], tile: int = 256) -> tuple[float, int, int]:
+    """Return the largest |a_ij - a_ji| and its place; NaN where the matrix is not finite."""
     worst = (0.0, 0, 0)
-    for first in range(0, array.shape[0], rows):
-        gaps = np.abs(array[first : first + rows, first:] - array[first:, first : first + rows].T)
-        row, column = np.unravel_index(int(gaps.argmax()), gaps.shape)
-        worst = max(worst, (float(gaps[row, column]), first + int(row), first + int(column)))
+    starts = range(0, array.shape[0], tile)
+    for first in starts:
+        for second in starts[first // tile :]:
+            rows, columns = slice(first, first + tile), slice(second, second + tile)
+            with np.errstate(invalid="ignore"):  # inf - inf
+                gaps = np.abs(array[rows, columns] - array[columns, rows].T)
+            place = int(gaps.argmax())
+            gap = float(gaps.flat[place])
+            if not gap <= worst[0]:
+                row, column = np.unravel_index(place, gaps.shape)
+                worst = (gap, first + int(row), second + int(column))
+            if np.isnan(gap):
+                return worst
     return worst

@@ -24,8 +24,8 @@ _ROUNDS = 200
 def least_raw_stress(distances: NDArray[np.float64]) -> float:
     """Return the infimum of raw stress over all h in [0, sqrt 2], to 1e-12 of itself.
 
-    >>> least_raw_stress(np.array([[0.0, 3.0], [3.0, 0.0]])) == (3 - LARGEST_CHORD) ** 2 / 2
-    True
+    >>> round(least_raw_stress(np.array([[0.0, 3.0], [3.0, 0.0]])), 6)  # (3 - sqrt 2)^2 / 2
+    1.257359
     """
     made = condensed(distances)
     ratio = _ratio(made, np.minimum(made, LARGEST_CHORD))

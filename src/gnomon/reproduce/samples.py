@@ -1,7 +1,7 @@
 """The corpora that are drawn again for every seed, and the same tokens dealt at random.
 
-The three-regime corpus [cirrincione2026 sec. 6]: an initial, a medial and a terminal law of tokens.
-Three laws span a plane after centring, so its population geometry has rank 2.
+The three-regime corpus [cirrincione2026 sec. 6.1]: an initial, a medial and a terminal law of
+tokens. Three laws span a plane after centring, so its population geometry has rank 2.
 
 The null *dealt*: the tokens of a corpus dealt at random to the same slots, so that every position
 keeps its number of tokens and loses its law. What this has, too, is sampling noise, not position.
@@ -77,16 +77,17 @@ def three_regime_samples(
 
 def setting_of(options: Options, *, vocabulary: int = VOCABULARY) -> str:
     """Say in words what was drawn."""
-    last = options.streams[-1]
     return (
         f"three-regime corpus, n = {LENGTH} positions, V = {vocabulary} types, N = {ROWS:,} "
-        f"documents, Dirichlet {CONCENTRATION:g}, chord distances, plug-in; {_repeated(options)}: "
-        f"seeds {options.seed} to {last}, shown as mean [smallest, largest]"
+        f"documents, Dirichlet {CONCENTRATION:g}, chord distances, plug-in; {repeated(options)}"
     )
 
 
-def _repeated(options: Options) -> str:
-    return f"{options.seeds} repetition" + ("s" if options.seeds > 1 else "")
+def repeated(options: Options) -> str:
+    """Say in words which seeds were used, and how several are shown."""
+    if options.seeds == 1:
+        return f"seed {options.seed} alone"
+    return f"seeds {options.seed} to {options.streams[-1]}, shown as mean [smallest, largest]"
 
 
 def dealt(counts: PositionCounts, seed: int) -> Geometry:

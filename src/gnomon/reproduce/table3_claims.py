@@ -2,7 +2,7 @@
 
 The order MDS << sinusoidal << random, with and without scale; whether the printed digits can occur
 at d = 128 at all, and where they occur together; whether 0.009 is what curvature leaves
-[cirrincione2026 sec. 6].
+[cirrincione2026 sec. 6.2].
 """
 
 from __future__ import annotations

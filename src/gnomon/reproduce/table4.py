@@ -1,7 +1,7 @@
 """Table 4: five encodings on real corpora, under every lift that the table may have used.
 
 All numbers of the published table are lost, and so is how rotary encodings and ALiBi were given
-distances, so ours names its lift in every line [cirrincione2026 sec. 6]:
+distances, so ours names its lift in every line [cirrincione2026 sec. 6.3]:
 
     kernel  D^2 = k_ii + k_jj - 2 k_ij, the positional part of the logit, for all alike
     probe   |R_i u - R_j u|, a content vector u carried by the rotation
@@ -31,7 +31,7 @@ from gnomon.geometry.measure import Geometry, measure
 from gnomon.report.text import cell, percent
 from gnomon.reproduce.claims import LOST, Published, Reproduction, Row, Verdict, together
 from gnomon.reproduce.readings import Line, Reading, line
-from gnomon.reproduce.samples import Options, above_noise, dealt
+from gnomon.reproduce.samples import Options, above_noise, dealt, repeated
 from gnomon.reproduce.table4_claims import (
     judge_alibi,
     judge_isometry,
@@ -222,19 +222,17 @@ def _monotone(found: Findings) -> Verdict:
 
 
 def _setting(options: Options, dimension: int) -> str:
-    last = options.streams[-1]
     return (
-        f"d = {dimension}, chord distances, plug-in; random tables and normal probes from seeds "
-        f"{options.seed} to {last}, shown as mean [smallest, largest]; `each head` is over the "
-        f"{HEADS} official slopes"
+        f"d = {dimension}, chord distances, plug-in; random tables and normal probes from "
+        f"{repeated(options)}; `each head` is over the {HEADS} official slopes"
     )
 
 
 def _notes(options: Options, counting: CountOptions) -> tuple[str, ...]:
     lost = (
         f"as published, every number is lost, and so are n and the lifts; n is at most "
-        f"{counting.length or LENGTH} here (--length), positions under {counting.minimum_count} tokens are "
-        "masked (--minimum-count)."
+        f"{counting.length or LENGTH} here (--length), positions under {counting.minimum_count} "
+        "tokens are masked (--minimum-count)."
     )
     if options.corpora:
         return (lost,)

@@ -85,7 +85,7 @@ def judge_monotone(
     return Verdict(
         claim="the MDS encoding is monotone: distances grow with the lag",
         holds=agreement(readings),
-        reason=f"violations {cell(rate)} of the triples; the corpus itself has {cell(own)} and ties "
-        f"{cell(ties)}, which the fit, {fitted}, inherits (rounding breaks its ties). Where that is "
-        "not 0, the hypothesis fails on this corpus.",
+        reason=f"violations {cell(rate)} of the triples; the corpus itself has {cell(own)}, and "
+        f"ties {cell(ties)}, which the fit, {fitted}, inherits (rounding breaks its ties). Where "
+        "that is not 0, the hypothesis fails on this corpus.",
     )
