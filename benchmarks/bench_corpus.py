@@ -15,10 +15,10 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from harness import data_root, interleaved, peak_of_command, ratio, show, write_record
 
 from gnomon.corpus.counting import count
 from gnomon.corpus.kernel import Slots, count_slots
+from harness import data_root, interleaved, peak_of_command, ratio, show, write_record
 
 LENGTH, VOCABULARY = 512, 30_522
 

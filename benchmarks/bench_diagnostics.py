@@ -11,12 +11,12 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from harness import interleaved, ratio, show, write_record
 from scipy.spatial.distance import cdist
 
 from gnomon.diagnostics.monotonicity import violations
 from gnomon.diagnostics.stress import stress
 from gnomon.encodings.registry import encoding
+from harness import interleaved, ratio, show, write_record
 
 
 def made_distances(n, rng):

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnomon.corpus import flat
 from gnomon.corpus.documents import id_keys
 from gnomon.corpus.limits import Limits
-from gnomon.corpus.resolve import open_source
+from gnomon.corpus.reading import flat
+from gnomon.corpus.reading.resolve import open_source
 from gnomon.errors import CorpusError
 
 

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnomon.corpus import batching
 from gnomon.corpus.documents import TextBatch
-from gnomon.corpus.resolve import open_source
+from gnomon.corpus.reading import batching
+from gnomon.corpus.reading.resolve import open_source
 from gnomon.errors import CorpusError, MissingExtraError
 
 
@@ -257,9 +257,9 @@ def test_text_batches_are_bounded():
 PEAK = """
 import sys
 from pathlib import Path
-from gnomon.corpus import batching
+from gnomon.corpus.reading import batching
 from gnomon.corpus.documents import TextBatch
-from gnomon.corpus.resolve import open_source
+from gnomon.corpus.reading.resolve import open_source
 documents = 0
 for batch in open_source(sys.argv[1]).batches():
     documents += len(batch.texts)

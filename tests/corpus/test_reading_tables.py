@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from gnomon.corpus.documents import id_keys, text_keys
 from gnomon.corpus.limits import Limits
-from gnomon.corpus.resolve import open_source
+from gnomon.corpus.reading.resolve import open_source
 from gnomon.errors import CorpusError
 
 VALUE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\ufeff"))

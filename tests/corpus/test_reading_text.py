@@ -14,9 +14,9 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnomon.corpus import lines, opening
 from gnomon.corpus.limits import Limits
-from gnomon.corpus.resolve import open_source
+from gnomon.corpus.reading import lines, opening
+from gnomon.corpus.reading.resolve import open_source
 from gnomon.errors import CorpusError
 
 COMPRESS = {

@@ -142,7 +142,7 @@ def _surveyed(
     verbose: bool,
 ) -> tuple[dict[str, Any], str]:
     """Survey one corpus, or all built-in ones, each into a folder of its own."""
-    from gnomon.corpus.builtin import BUILTIN
+    from gnomon.corpus.reading.builtin import BUILTIN
     from gnomon.report.text import survey_text
     from gnomon.survey.run import survey_with
     from gnomon.survey.saving import save_survey

@@ -20,8 +20,8 @@ from gnomon.corpus.documents import Source
 from gnomon.corpus.folds import GroupSketch, check_folds
 from gnomon.corpus.limits import Limits
 from gnomon.corpus.progress import Progress, Silence
-from gnomon.corpus.resolve import open_source
-from gnomon.corpus.tokenizers import Tokenizer, open_tokenizer
+from gnomon.corpus.reading.resolve import open_source
+from gnomon.corpus.tokenizing.tokenizers import Tokenizer, open_tokenizer
 from gnomon.corpus.tokens import CONTAINED, TokenStream, open_tokens
 from gnomon.corpus.vocabulary import Vocabulary
 from gnomon.corpus.windows import Kind, Window, cutter

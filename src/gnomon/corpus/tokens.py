@@ -17,7 +17,7 @@ import numpy as np
 from gnomon.corpus import cache
 from gnomon.corpus.documents import IdBatch, Ids, Keys, Offsets, Source, TextBatch, text_keys
 from gnomon.corpus.grouping import contained
-from gnomon.corpus.tokenizers import Tokenizer
+from gnomon.corpus.tokenizing.tokenizers import Tokenizer
 from gnomon.corpus.vocabulary import Vocabulary
 from gnomon.errors import CorpusError, InputError
 

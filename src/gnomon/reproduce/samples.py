@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.corpus.builtin import three_regimes
 from gnomon.corpus.counting import CountOptions, count_with
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.progress import Progress
+from gnomon.corpus.reading.builtin import three_regimes
 from gnomon.errors import InputError
 from gnomon.geometry.measure import Geometry, measure
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gnomon.corpus.decoding import BYTE_ORDER_MARK
-from gnomon.corpus.opening import BLOCK, StoredFile
+from gnomon.corpus.reading.decoding import BYTE_ORDER_MARK
+from gnomon.corpus.reading.opening import BLOCK, StoredFile
 from gnomon.errors import CorpusError
 
 if TYPE_CHECKING:

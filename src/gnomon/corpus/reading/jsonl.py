@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from gnomon.corpus.arrowcolumns import checked_ids
-from gnomon.corpus.batching import id_batch
-from gnomon.corpus.columns import choose_column
-from gnomon.corpus.decoding import BYTE_ORDER_MARK, Place, decode, encodable, numbered
 from gnomon.corpus.documents import IdBatch, TextBatch
-from gnomon.corpus.lines import LineBlock, line_blocks
+from gnomon.corpus.reading.arrowcolumns import checked_ids
+from gnomon.corpus.reading.batching import id_batch
+from gnomon.corpus.reading.columns import choose_column
+from gnomon.corpus.reading.decoding import BYTE_ORDER_MARK, Place, decode, encodable, numbered
+from gnomon.corpus.reading.lines import LineBlock, line_blocks
 from gnomon.errors import CorpusError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gnomon.corpus.opening import StoredFile
-    from gnomon.corpus.options import ReadingOptions
+    from gnomon.corpus.reading.opening import StoredFile
+    from gnomon.corpus.reading.options import ReadingOptions
 
 _ABSENT = object()
 

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from gnomon.corpus.arrowcolumns import checked_ids
-from gnomon.corpus.batching import ID_TOKENS, id_batch
-from gnomon.corpus.decoding import numbered
-from gnomon.corpus.lines import too_long
+from gnomon.corpus.reading.arrowcolumns import checked_ids
+from gnomon.corpus.reading.batching import ID_TOKENS, id_batch
+from gnomon.corpus.reading.decoding import numbered
+from gnomon.corpus.reading.lines import too_long
 from gnomon.errors import CorpusError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gnomon.corpus.documents import IdBatch
-    from gnomon.corpus.opening import StoredFile
-    from gnomon.corpus.options import ReadingOptions
+    from gnomon.corpus.reading.opening import StoredFile
+    from gnomon.corpus.reading.options import ReadingOptions
 
 DTYPES: dict[str, np.dtype[Any]] = {"uint16": np.dtype("<u2"), "uint32": np.dtype("<u4")}
 SUFFIX_DTYPES = {".u16": "uint16", ".u32": "uint32"}

@@ -11,18 +11,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from gnomon.corpus.arrowcolumns import bounded_slices, column_kind, id_piece, text_piece
-from gnomon.corpus.batching import TEXT_CHARACTERS, TEXT_DOCUMENTS
-from gnomon.corpus.columns import choose_column, named_column
-from gnomon.corpus.decoding import numbered
-from gnomon.corpus.opening import SLACK, StoredFile, unreadable
+from gnomon.corpus.reading.arrowcolumns import bounded_slices, column_kind, id_piece, text_piece
+from gnomon.corpus.reading.batching import TEXT_CHARACTERS, TEXT_DOCUMENTS
+from gnomon.corpus.reading.columns import choose_column, named_column
+from gnomon.corpus.reading.decoding import numbered
+from gnomon.corpus.reading.opening import SLACK, StoredFile, unreadable
 from gnomon.errors import CorpusError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gnomon.corpus.documents import IdBatch, TextBatch
-    from gnomon.corpus.options import ReadingOptions
+    from gnomon.corpus.reading.options import ReadingOptions
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from gnomon.corpus.batching import TEXT_CHARACTERS, id_batch
-from gnomon.corpus.decoding import Place, decode
 from gnomon.corpus.documents import IdBatch, Ids, TextBatch
-from gnomon.corpus.lines import too_long
+from gnomon.corpus.reading.batching import TEXT_CHARACTERS, id_batch
+from gnomon.corpus.reading.decoding import Place, decode
+from gnomon.corpus.reading.lines import too_long
 from gnomon.errors import CorpusError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gnomon.corpus.options import ReadingOptions
+    from gnomon.corpus.reading.options import ReadingOptions
 
 LARGEST_ID = 2**31 - 1
 

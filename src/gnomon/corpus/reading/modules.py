@@ -14,9 +14,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from gnomon.corpus.batching import rebatch_texts
 from gnomon.corpus.documents import TextBatch
-from gnomon.corpus.filesource import nonempty
+from gnomon.corpus.reading.batching import rebatch_texts
+from gnomon.corpus.reading.filesource import nonempty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

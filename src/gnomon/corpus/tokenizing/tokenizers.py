@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from gnomon.corpus.alphabets import Bytes, Characters, dna, protein
 from gnomon.corpus.limits import Limits
-from gnomon.corpus.pieces import FILE_NAME, Pieces
-from gnomon.corpus.words import Words
+from gnomon.corpus.tokenizing.alphabets import Bytes, Characters, dna, protein
+from gnomon.corpus.tokenizing.pieces import FILE_NAME, Pieces
+from gnomon.corpus.tokenizing.words import Words
 from gnomon.errors import TokenizerError, nearest
 
 if TYPE_CHECKING:

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from gnomon.corpus.arrays import array_batches, check_array, grid_axes
-from gnomon.corpus.arrowcolumns import checked_ids
-from gnomon.corpus.batching import ID_TOKENS, id_batch, rebatch_ids, rebatch_texts
-from gnomon.corpus.decoding import encodable, numbered
 from gnomon.corpus.documents import IdBatch, TextBatch
-from gnomon.corpus.filesource import nonempty
+from gnomon.corpus.reading.arrays import array_batches, check_array, grid_axes
+from gnomon.corpus.reading.arrowcolumns import checked_ids
+from gnomon.corpus.reading.batching import ID_TOKENS, id_batch, rebatch_ids, rebatch_texts
+from gnomon.corpus.reading.decoding import encodable, numbered
+from gnomon.corpus.reading.filesource import nonempty
 from gnomon.errors import CorpusError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gnomon.corpus.options import OnError
+    from gnomon.corpus.reading.options import OnError
 
 _SLICE = 1024
 

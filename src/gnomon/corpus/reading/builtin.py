@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.corpus.arrays import array_batches
-from gnomon.corpus.batching import id_batch
-from gnomon.corpus.digits import DIGITS, drawn_digits, real_digits
-from gnomon.corpus.memory import MemoryIds
-from gnomon.corpus.modules import ModulesSource
+from gnomon.corpus.reading.arrays import array_batches
+from gnomon.corpus.reading.batching import id_batch
+from gnomon.corpus.reading.digits import DIGITS, drawn_digits, real_digits
+from gnomon.corpus.reading.memory import MemoryIds
+from gnomon.corpus.reading.modules import ModulesSource
 from gnomon.errors import CorpusError, InputError
 
 if TYPE_CHECKING:

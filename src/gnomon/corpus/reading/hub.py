@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from gnomon.corpus.arrowcolumns import id_piece, text_piece
-from gnomon.corpus.batching import rebatch_ids, rebatch_texts
-from gnomon.corpus.decoding import numbered
-from gnomon.corpus.filesource import nonempty
-from gnomon.corpus.parquet import documents_column
+from gnomon.corpus.reading.arrowcolumns import id_piece, text_piece
+from gnomon.corpus.reading.batching import rebatch_ids, rebatch_texts
+from gnomon.corpus.reading.decoding import numbered
+from gnomon.corpus.reading.filesource import nonempty
+from gnomon.corpus.reading.parquet import documents_column
 from gnomon.errors import CorpusError, MissingExtraError, nearest
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gnomon.corpus.documents import IdBatch, TextBatch
-    from gnomon.corpus.options import ReadingOptions
+    from gnomon.corpus.reading.options import ReadingOptions
 
 PREFIX = "hf:"
 _ROWS = 1024

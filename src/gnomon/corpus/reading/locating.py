@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from gnomon.corpus.opening import StoredFile, local_file, standard_input, unreadable
+from gnomon.corpus.reading.opening import StoredFile, local_file, standard_input, unreadable
 from gnomon.errors import CorpusError, MissingExtraError
 
 _MAGIC = frozenset("*?[")

@@ -20,8 +20,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.corpus.cache_file import CacheEntry, CacheWriter
-from gnomon.corpus.cache_format import FORMAT, DamagedCacheError
+from gnomon.corpus.cache.entry import CacheEntry, CacheWriter
+from gnomon.corpus.cache.layout import FORMAT, DamagedCacheError
 from gnomon.errors import InputError
 
 if TYPE_CHECKING:

@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from gnomon.corpus.decoding import decode, numbered
 from gnomon.corpus.documents import TextBatch
-from gnomon.corpus.lines import line_blocks, too_long
+from gnomon.corpus.reading.decoding import decode, numbered
+from gnomon.corpus.reading.lines import line_blocks, too_long
 from gnomon.errors import CorpusError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gnomon.corpus.opening import StoredFile
-    from gnomon.corpus.options import ReadingOptions
+    from gnomon.corpus.reading.opening import StoredFile
+    from gnomon.corpus.reading.options import ReadingOptions
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from gnomon.corpus.batching import rebatch_ids, rebatch_texts
-from gnomon.corpus.opening import StoredFile, unreadable
+from gnomon.corpus.reading.batching import rebatch_ids, rebatch_texts
+from gnomon.corpus.reading.opening import StoredFile, unreadable
 from gnomon.errors import CorpusError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from gnomon.corpus.documents import IdBatch, TextBatch
-    from gnomon.corpus.options import ReadingOptions
+    from gnomon.corpus.reading.options import ReadingOptions
 
 _CHUNK = 4 << 20
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from gnomon.corpus.cache_format import (
+from gnomon.corpus.cache.layout import (
     FORMAT,
     ROW_GROUP,
     DamagedCacheError,

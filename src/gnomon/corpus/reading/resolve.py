@@ -13,21 +13,21 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from gnomon.corpus import hub
-from gnomon.corpus.arrays import ArrayReader
-from gnomon.corpus.builtin import BUILTIN
-from gnomon.corpus.fasta import FastaReader
-from gnomon.corpus.filesource import FileSource, Reader
-from gnomon.corpus.flat import SUFFIX_DTYPES, FlatReader
-from gnomon.corpus.jsonl import JsonLinesReader
 from gnomon.corpus.limits import Limits
-from gnomon.corpus.locating import locate
-from gnomon.corpus.memory import memory_source
-from gnomon.corpus.opening import COMPRESSIONS, StoredFile
-from gnomon.corpus.options import OnError, ReadingOptions, Unit
-from gnomon.corpus.parquet import ParquetReader
-from gnomon.corpus.tables import TableReader
-from gnomon.corpus.text import TextReader
+from gnomon.corpus.reading import hub
+from gnomon.corpus.reading.arrays import ArrayReader
+from gnomon.corpus.reading.builtin import BUILTIN
+from gnomon.corpus.reading.fasta import FastaReader
+from gnomon.corpus.reading.filesource import FileSource, Reader
+from gnomon.corpus.reading.flat import SUFFIX_DTYPES, FlatReader
+from gnomon.corpus.reading.jsonl import JsonLinesReader
+from gnomon.corpus.reading.locating import locate
+from gnomon.corpus.reading.memory import memory_source
+from gnomon.corpus.reading.opening import COMPRESSIONS, StoredFile
+from gnomon.corpus.reading.options import OnError, ReadingOptions, Unit
+from gnomon.corpus.reading.parquet import ParquetReader
+from gnomon.corpus.reading.tables import TableReader
+from gnomon.corpus.reading.text import TextReader
 from gnomon.errors import CorpusError, nearest
 
 if TYPE_CHECKING:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from gnomon.corpus.decoding import BYTE_ORDER_MARK, decode, numbered
 from gnomon.corpus.documents import TextBatch
-from gnomon.corpus.lines import LineBlock, line_blocks, too_long
-from gnomon.corpus.opening import BLOCK, StoredFile
+from gnomon.corpus.reading.decoding import BYTE_ORDER_MARK, decode, numbered
+from gnomon.corpus.reading.lines import LineBlock, line_blocks, too_long
+from gnomon.corpus.reading.opening import BLOCK, StoredFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gnomon.corpus.options import ReadingOptions
+    from gnomon.corpus.reading.options import ReadingOptions
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.corpus.alphabets import offsets_of
 from gnomon.corpus.surrogates import Errors, without_surrogates
+from gnomon.corpus.tokenizing.alphabets import offsets_of
 from gnomon.corpus.vocabulary import Vocabulary
 from gnomon.errors import TokenizerError
 

@@ -14,18 +14,18 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from gnomon.corpus.arrowcolumns import text_piece
-from gnomon.corpus.columns import choose_column, named_column
-from gnomon.corpus.decoding import numbered
 from gnomon.corpus.documents import TextBatch
-from gnomon.corpus.lines import too_long
-from gnomon.corpus.opening import BLOCK, ByteStream, StoredFile
+from gnomon.corpus.reading.arrowcolumns import text_piece
+from gnomon.corpus.reading.columns import choose_column, named_column
+from gnomon.corpus.reading.decoding import numbered
+from gnomon.corpus.reading.lines import too_long
+from gnomon.corpus.reading.opening import BLOCK, ByteStream, StoredFile
 from gnomon.errors import CorpusError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gnomon.corpus.options import ReadingOptions
+    from gnomon.corpus.reading.options import ReadingOptions
 
 _SAMPLE_ROWS = 50
 # The parser reads some thirty blocks ahead, so small blocks keep the memory small.

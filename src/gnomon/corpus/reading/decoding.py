@@ -12,7 +12,7 @@ from gnomon.corpus.surrogates import without_surrogates
 from gnomon.errors import CorpusError
 
 if TYPE_CHECKING:
-    from gnomon.corpus.options import OnError
+    from gnomon.corpus.reading.options import OnError
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 Place = Callable[[int], str]

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.corpus.alphabets import offsets_of
 from gnomon.corpus.surrogates import Errors, without_surrogates
+from gnomon.corpus.tokenizing.alphabets import offsets_of
 from gnomon.corpus.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
