@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 from gnomon.diagnostics.monotonicity import violations
 from gnomon.diagnostics.stress import stress
 from gnomon.encodings.registry import encoding
-from harness import interleaved, ratio, show, write_record
+from harness import figures, interleaved, ratio, show, write_record
 
 
 def made_distances(n, rng):
@@ -43,7 +43,7 @@ def bench_stress(n, d, repeats):
     seconds = interleaved({"cdist and sums": obvious, "gnomon": ours}, repeats)
     found = {"n": n, "d": d, "seconds": seconds}
     found["faster_than_cdist"] = ratio(seconds, "cdist and sums", "gnomon")
-    show(f"stress of a sinusoid, n = {n}, d = {d}", seconds, [str(found["faster_than_cdist"])])
+    show(f"stress of a sinusoid, n = {n}, d = {d}", seconds, figures(found))
     return found
 
 
@@ -72,7 +72,7 @@ def bench_violations(n, repeats, large):
     once = interleaved({f"gnomon, n = {large}": lambda: violations(big)}, 1)
     found = {"n": n, "seconds": seconds | once}
     found["faster_than_cubed"] = ratio(seconds, "vectorised n^3", "gnomon")
-    show(f"violations, n = {n}", seconds | once, [str(found["faster_than_cubed"])])
+    show(f"violations, n = {n}", seconds | once, figures(found))
     return found
 
 

@@ -74,6 +74,11 @@ def peak_of_command(arguments, **environment):
     return round(int(found.stdout.split()[-1]) / 1024)
 
 
+def figures(found):
+    """Everything a comparison found beside its seconds, a line each."""
+    return [f"{key.replace('_', ' ')}: {value}" for key, value in found.items() if key != "seconds"]
+
+
 def show(title, seconds, notes=()):
     """Print one comparison."""
     print(f"\n{title}")

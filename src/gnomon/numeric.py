@@ -21,9 +21,11 @@ T = TypeVar("T")
 
 
 def compiled() -> bool:
-    """Say whether compiled kernels are used: numba is installed and `GNOMON_NUMBA` is not 0."""
+    """Say whether compiled kernels are used: numba is installed, and nobody switched it off."""
     if os.environ.get("GNOMON_NUMBA", "1") == "0":
         return False
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        return False  # kernels count on the integer types of compiled code
     return importlib.util.find_spec("numba") is not None
 
 
@@ -38,18 +40,32 @@ def threads() -> int:
     return int(asked)
 
 
+def stripes(start: int, stop: int, width: int) -> list[tuple[int, int]]:
+    """Cut start:stop in pieces of `width`.
+
+    >>> stripes(0, 5, 2)
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    return [(first, min(first + width, stop)) for first in range(start, stop, width)]
+
+
+def each(work: Callable[[int, int], T], pieces: list[tuple[int, int]]) -> list[T]:
+    """Return work(first, last) for every piece, in order, on threads.
+
+    Compiled kernels release the interpreter lock, so plain threads suffice. The pieces do not
+    depend on the number of threads, so neither does what is made of them.
+    """
+    workers = min(threads(), len(pieces))
+    if workers <= 1:
+        return [work(first, last) for first, last in pieces]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(lambda piece: work(*piece), pieces))
+
+
 def over_rows(work: Callable[[int, int], T], rows: int, *, block: int = 256) -> list[T]:
     """Return `work(start, stop)` for stretches of `block` rows, in order, on threads.
-
-    The stretches do not depend on the number of threads, so neither does what is made of them.
 
     >>> over_rows(lambda start, stop: stop - start, 10, block=4)
     [4, 4, 2]
     """
-    starts = list(range(0, rows, block))
-    stops = [min(start + block, rows) for start in starts]
-    workers = min(threads(), len(starts))
-    if workers <= 1:
-        return [work(start, stop) for start, stop in zip(starts, stops, strict=True)]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(work, starts, stops))
+    return each(work, stripes(0, rows, block))

@@ -68,7 +68,7 @@ def test_any_partition_and_order_gives_the_same_counts_bit_for_bit(documents, da
 def test_threads_batches_and_chunks_do_not_change_counts(tokenizer, rng, monkeypatch):
     documents = [" ".join(rng.choice(["ab", "c", "de"], 9)) for _ in range(200)]
     wanted = count(documents, tokenizer=tokenizer, length=9, threads=1)
-    monkeypatch.setattr("gnomon.corpus.accumulator.CHUNK_TOKENS", 100)
+    monkeypatch.setattr("gnomon.corpus.counting.SMALL_CHUNK", 100)
     for threads in (1, 3):
         again = count(documents[::-1], tokenizer=tokenizer, length=9, threads=threads)
         assert_same(again, wanted)
@@ -108,10 +108,10 @@ def test_too_little_memory_halves_the_folds_and_says_so(rng):
 
 
 def test_merging_many_chunks_is_the_same_as_counting_at_once(rng, monkeypatch):
-    monkeypatch.setattr("gnomon.corpus.accumulator.CHUNK_TOKENS", 64)
+    monkeypatch.setattr("gnomon.corpus.counting.SMALL_CHUNK", 64)
     documents = [" ".join(rng.choice(list("abcdefghij"), 6)) for _ in range(400)]
     pieces = count(documents, tokenizer="words", length=6)
-    monkeypatch.setattr("gnomon.corpus.accumulator.CHUNK_TOKENS", 2**30)
+    monkeypatch.setattr("gnomon.corpus.counting.SMALL_CHUNK", 2**30)
     assert_same(pieces, count(documents, tokenizer="words", length=6))
 
 

@@ -1,44 +1,55 @@
 """Adding windows up to counts in bounded memory.
 
 Windows are collected to chunks of some millions of tokens, each chunk becomes a sparse matrix
-(`kernel`), and matrices are merged like the digits of a binary counter: only matrices of similar
-size meet, so a count over N chunks costs O(log N) merges per entry. Where the matrices outgrow the
-memory allowed, the number of folds is halved, exactly: fold f joins fold f mod F/2.
+(`kernel`), and matrices are merged like the digits of a counter: only matrices of similar size
+meet, so a count over N chunks costs O(log N) merges per entry. A matrix is held as blocks of rows
+and merged block by block, so that a merge needs little room beside its result. Where the matrices
+outgrow the memory allowed, folds are halved, exactly: fold f joins fold f mod F/2.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from gnomon.corpus.counts import merge_folds
 from gnomon.corpus.documents import Ids, Keys
 from gnomon.corpus.folds import fold_of
 from gnomon.corpus.kernel import Slots, count_slots
 from gnomon.corpus.windows import Windows
+from gnomon.numeric import stripes
 
 CHUNK_TOKENS = 2**23
 DEFAULT_MEMORY = 4 * 2**30
 _BYTES_PER_ENTRY = 12
+_BLOCKS = 16
+_SIMILAR = 4
 
 
 class Accumulator:
     """Counts windows of `length` positions in `folds` folds, within `memory` bytes of counts."""
 
     def __init__(
-        self, length: int, folds: int, *, memory: int = DEFAULT_MEMORY, threads: int | None = None
+        self,
+        length: int,
+        folds: int,
+        *,
+        memory: int = DEFAULT_MEMORY,
+        threads: int | None = None,
+        chunk: int | None = None,
     ) -> None:
         self.length = length
         self.folds = folds
         self.longest = 0
         self.windows = 0
         self._memory = memory
+        self._chunk = chunk or CHUNK_TOKENS
         self._threads = threads
         self._vocabulary = 1
         self._pending: list[Windows] = []
         self._waiting = 0
-        self._matrices: list[csr_array] = []
+        self._matrices: list[list[csr_array]] = []
 
     def add(self, windows: Windows, vocabulary: int) -> None:
         """Count these windows, whose ids are all below `vocabulary`."""
@@ -50,7 +61,7 @@ class Accumulator:
         self.windows += len(lengths)
         self._pending.append(windows)
         self._waiting += int(lengths.sum())
-        if self._waiting >= CHUNK_TOKENS:
+        if self._waiting >= self._chunk:
             self._count()
 
     def finish(self) -> csr_array:
@@ -60,30 +71,36 @@ class Accumulator:
             return csr_array((self.length * self.folds, self._vocabulary), dtype=np.int64)
         while len(self._matrices) > 1:
             self._merge()
-        return self._widened(self._matrices[0])
+        blocks = [self._widened(block) for block in self._matrices.pop()]
+        return csr_array(vstack(blocks, format="csr"))
 
     def _count(self) -> None:
         if not self._pending:
             return
         slots = _joined(self._pending, self.folds)
         self._pending, self._waiting = [], 0
-        self._matrices.append(
-            count_slots(
-                slots,
-                length=self.length,
-                vocabulary=self._vocabulary,
-                folds=self.folds,
-                threads=self._threads,
-            )
+        counted = count_slots(
+            slots,
+            length=self.length,
+            vocabulary=self._vocabulary,
+            folds=self.folds,
+            threads=self._threads,
         )
-        while len(self._matrices) > 1 and self._matrices[-2].nnz < 2 * self._matrices[-1].nnz:
+        edges = stripes(0, self.length, -(-self.length // _BLOCKS))
+        self._matrices.append([counted[a * self.folds : b * self.folds] for a, b in edges])
+        while len(self._matrices) > 1 and _entries(self._matrices[-2]) < _SIMILAR * _entries(
+            self._matrices[-1]
+        ):
             self._merge()
         while self.folds > 1 and self._bytes() > self._memory:
             self._halve()
 
     def _merge(self) -> None:
         second, first = self._matrices.pop(), self._matrices.pop()
-        self._matrices.append(self._widened(first) + self._widened(second))
+        merged = []
+        while first:  # blocks leave their lists as they are merged, and so the memory
+            merged.append(self._widened(first.pop()) + self._widened(second.pop()))
+        self._matrices.append(merged[::-1])
 
     def _widened(self, matrix: csr_array) -> csr_array:
         """Give a matrix of an earlier, smaller vocabulary today's width."""
@@ -91,14 +108,19 @@ class Accumulator:
         return csr_array((matrix.data, matrix.indices, matrix.indptr), shape=shape)
 
     def _bytes(self) -> int:
-        return _BYTES_PER_ENTRY * sum(matrix.nnz for matrix in self._matrices)
+        return _BYTES_PER_ENTRY * sum(map(_entries, self._matrices))
 
     def _halve(self) -> None:
         while len(self._matrices) > 1:
             self._merge()
         if self._bytes() > self._memory:
-            self._matrices = [merge_folds(self._matrices[0], self.folds, self.folds // 2)]
-            self.folds //= 2
+            fewer = self.folds // 2
+            self._matrices = [[merge_folds(b, self.folds, fewer) for b in self._matrices[0]]]
+            self.folds = fewer
+
+
+def _entries(blocks: list[csr_array]) -> int:
+    return sum(int(block.nnz) for block in blocks)
 
 
 def _joined(pending: list[Windows], folds: int) -> Slots:

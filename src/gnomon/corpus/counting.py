@@ -22,12 +22,13 @@ from gnomon.corpus.limits import Limits
 from gnomon.corpus.progress import Progress, Silence
 from gnomon.corpus.reading.resolve import open_source
 from gnomon.corpus.tokenizing.tokenizers import Tokenizer, open_tokenizer
-from gnomon.corpus.tokens import CONTAINED, TokenStream, open_tokens
+from gnomon.corpus.tokens import CONTAINED, FromText, TokenStream, open_tokens
 from gnomon.corpus.vocabulary import Vocabulary
 from gnomon.corpus.windows import Kind, Window, cutter
 from gnomon.errors import CorpusError, InputError
 
 DEFAULT_LENGTH = 512
+SMALL_CHUNK = 2**20
 _LEAST = {"minimum_count": 0, "memory": 1, "threads": 1, "seed": 0, "vocabulary": 1}
 
 
@@ -182,8 +183,14 @@ class _Run:
     def counts(self) -> PositionCounts:
         """Read everything and return the counts."""
         options = self.options
+        tokenising = isinstance(self.stream, FromText)
         accumulator = Accumulator(
-            self.window.length, options.folds, memory=options.memory, threads=options.threads
+            self.window.length,
+            options.folds,
+            memory=options.memory,
+            threads=options.threads,
+            # Tokenising is the slow part and takes its own memory: count what it gives at once.
+            chunk=SMALL_CHUNK if tokenising else None,
         )
         self._read(accumulator)
         self._check(accumulator)

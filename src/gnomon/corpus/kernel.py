@@ -7,7 +7,6 @@ Two routes give equal results: compiled stripes (`kernel_numba`) and NumPy sorti
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -17,6 +16,7 @@ from scipy.sparse import csr_array
 
 from gnomon.corpus.documents import Ids
 from gnomon.numeric import compiled
+from gnomon.numeric import threads as all_threads
 
 _STRIPE_BYTES = 2 * 2**20
 _COMPRESS_FROM = 2**17
@@ -106,7 +106,7 @@ def _stripes(
     rows = _row_tokens(slots.folds, slots.lengths, folds, length)
     height = int(np.clip(_STRIPE_BYTES // (4 * max(vocabulary, 1)), 1, 16))
     filled = np.zeros((length, folds), np.int64)
-    workers = threads or os.cpu_count() or 1
+    workers = threads or all_threads()
     idle = [_Scratch(height, vocabulary) for _ in range(workers)]
 
     def stripe(first: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

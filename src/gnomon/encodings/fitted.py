@@ -138,7 +138,7 @@ def fit(
     if kept > dimension:
         raise EncodingError(f"rank is {kept} and dimension {dimension}; pass a rank up to it.")
     distances, gram, positions = _read(geometry)
-    kept = min(kept, len(distances))
+    kept = min(kept, max(len(distances) - 1, 1))  # a centred Gram matrix has no more directions
     coordinates = _scaled(distances, gram, method, kept)
     low = rank is not None and method == "classical"
     return Fitted(

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.geometry.parallel import each, stripes
-from gnomon.numeric import compiled
+from gnomon.numeric import compiled, each, stripes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -22,9 +22,8 @@ import numpy as np
 from gnomon.errors import InputError
 from gnomon.geometry.gram import BLOCK_BYTES, double_centred
 from gnomon.geometry.mds import Coordinates, checked_dimension, classical_mds
-from gnomon.geometry.parallel import each, stripes
 from gnomon.geometry.spectrum import square
-from gnomon.numeric import compiled
+from gnomon.numeric import compiled, each, stripes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.geometry.parallel import each, stripes
+from gnomon.numeric import each, stripes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

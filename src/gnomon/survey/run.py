@@ -57,7 +57,8 @@ class Survey(Result):
     monotonicity: Monotonicity
     """The corpus's own violations: an exact isometry has just these."""
     shift: ShiftEquivariance
-    by_dimension: StressByDimension
+    by_dimension: StressByDimension | None
+    """None, as the entries are empty, where all positions have the same law."""
     entries: tuple[Entry, ...]
     options: SurveyOptions
     provenance: dict[str, Any]
@@ -83,6 +84,11 @@ class Survey(Result):
     @property
     def summary(self) -> str:
         """Say in words what the numbers rest on."""
+        if self.by_dimension is None:
+            return (
+                f"All {len(self.geometry.positions)} positions have exactly the same law: "
+                "every distance is 0, and there is nothing an encoding could fit."
+            )
         few = int((self.counts.totals[self.counts.kept] < 200).sum())
         return (
             f"Plug-in distances, as published, between {len(self.geometry.positions)} positions; "
@@ -146,6 +152,8 @@ class Survey(Result):
         }
 
     def _dimensions(self) -> list[dict[str, Any]]:
+        if self.by_dimension is None:
+            return []
         n, d = len(self.geometry.positions), self.options.dimension
         table = parameter_table(n, d, [int(r) for r in self.by_dimension.dimensions])
         curve = self.by_dimension.to_dict()
@@ -201,13 +209,18 @@ def survey_counts(
     geometry = measure(counts, metric=options.metric)
     most = min(len(geometry.positions) - 1, options.dimension)
     ranks = sorted({min(rank, most) for rank in (*RANKS, options.rank)})
+    flat = not geometry.distances.any()
     entries = []
-    for candidate in candidates(
-        geometry,
-        dimension=options.dimension,
-        rank=options.rank,
-        seed=options.seed,
-        tables=options.tables,
+    for candidate in (
+        ()
+        if flat
+        else candidates(
+            geometry,
+            dimension=options.dimension,
+            rank=options.rank,
+            seed=options.seed,
+            tables=options.tables,
+        )
     ):
         listener.stage(f"stress of {candidate.label}")
         entries.append(entry(candidate, geometry, seed=options.seed))
@@ -216,7 +229,7 @@ def survey_counts(
         geometry=geometry,
         monotonicity=violations(geometry.distances, positions=geometry.coordinates),
         shift=shift_equivariance(geometry.distances, geometry.coordinates),
-        by_dimension=stress_by_dimension(geometry, dimensions=ranks),
+        by_dimension=None if flat else stress_by_dimension(geometry, dimensions=ranks),
         entries=tuple(entries),
         options=replace(options),
         provenance=provenance(options.seed),

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from gnomon.corpus.documents import IdBatch
 
 
+_DESCRIBED = ("source", "rows", "tokens", "created", "extra")
+
+
 @dataclass(frozen=True, kw_only=True)
 class CacheEntry:
     """A whole entry, described by its footer; `batches` proves the rest while reading it."""
@@ -59,18 +62,20 @@ class CacheEntry:
         except OSError:
             return None
         about = read_about(path)
-        if about["format"] != FORMAT or about["key"] != key:
+        if about.get("format") != FORMAT or about.get("key") != key:
             raise DamagedCacheError(path, "is the entry of something else")
-        fields = {name: about[name] for name in ("source", "rows", "tokens", "created", "extra")}
-        return cls(
-            path=path,
-            key=key,
-            vocabulary=_vocabulary(about["vocabulary"]),
-            used=found.st_mtime,
-            bytes=found.st_size,
-            parts=tuple((check, place) for check, place in about["parts"]),
-            **fields,
-        )
+        try:
+            return cls(
+                path=path,
+                key=key,
+                vocabulary=_vocabulary(about["vocabulary"]),
+                used=found.st_mtime,
+                bytes=found.st_size,
+                parts=tuple((check, place) for check, place in about["parts"]),
+                **{name: about[name] for name in _DESCRIBED},
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise DamagedCacheError(path, "was written by another version") from error
 
     def batches(self) -> Iterator[IdBatch]:
         """Yield the documents, about a million tokens at a time; the arrays are read-only.
