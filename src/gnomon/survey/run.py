@@ -14,14 +14,21 @@ from gnomon.corpus.counting import CountOptions, count_with
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.progress import Progress, Silence
 from gnomon.diagnostics.dimension import StressByDimension, stress_by_dimension
-from gnomon.diagnostics.monotonicity import Monotonicity, violations
+from gnomon.diagnostics.monotonicity import Monotonicity
 from gnomon.diagnostics.parameters import parameter_table
 from gnomon.diagnostics.shift import ShiftEquivariance, shift_equivariance
 from gnomon.encodings.registry import encoding
 from gnomon.errors import InputError
 from gnomon.geometry.measure import Geometry, check_metric, measure
 from gnomon.results import Result, plain, to_dataframe
-from gnomon.survey.entries import NOT_DEBIASED, Entry, candidates, entry, monotonicity_dict
+from gnomon.survey.entries import (
+    NOT_DEBIASED,
+    Entry,
+    candidates,
+    entry,
+    monotonicity_dict,
+    own_violations,
+)
 from gnomon.survey.provenance import provenance
 
 SCHEMA_VERSION = 1
@@ -227,7 +234,7 @@ def survey_counts(
     return Survey(
         counts=counts,
         geometry=geometry,
-        monotonicity=violations(geometry.distances, positions=geometry.coordinates),
+        monotonicity=own_violations(geometry.distances, geometry),
         shift=shift_equivariance(geometry.distances, geometry.coordinates),
         by_dimension=None if flat else stress_by_dimension(geometry, dimensions=ranks),
         entries=tuple(entries),
