@@ -20,6 +20,9 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "Springer, 2005.",
         "box1958": "G. E. P. Box and M. E. Muller, A note on the generation of random normal "
         "deviates, Annals of Mathematical Statistics 29, 610-611, 1958.",
+        "benaychgeorges2011": "F. Benaych-Georges and R. R. Nadakuditi, The eigenvalues and "
+        "eigenvectors of finite, low rank perturbations of large random matrices, Advances in "
+        "Mathematics 227, 494-521, 2011.",
         "cirrincione2026": "G. Cirrincione, On the Geometry of Positional Encodings in "
         "Transformers, arXiv:2604.05217, 2026.",
         "deleeuw1977": "J. de Leeuw, Applications of convex analysis to multidimensional scaling, "

@@ -140,8 +140,8 @@ def test_what_can_not_be_counts_is_refused_in_one_sentence(counts, sentence):
 def test_unknown_names_are_answered_with_the_known_ones():
     with pytest.raises(InputError, match=r"'cord' is no metric.*did you mean 'chord'\?"):
         measure(np.eye(3, dtype=int), metric="cord")
-    with pytest.raises(InputError, match=r"'debiased' is no estimator.*Known: plugin"):
-        measure(np.eye(3, dtype=int), estimator="debiased")
+    with pytest.raises(InputError, match=r"'pluggin' is no estimator.*did you mean 'plugin'\?"):
+        measure(np.eye(3, dtype=int), estimator="pluggin")
 
 
 def test_mask_of_the_wrong_shape_or_type_is_refused():

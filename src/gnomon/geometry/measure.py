@@ -1,13 +1,13 @@
 """The walk from counts to a geometry: laws, Gram matrix, distances, spectrum.
 
-An estimator is a function from laws to a Gram matrix and the chord distances. "plugin" takes the
-observed shares for the laws, as published: on small counts much of what it measures is sampling
-noise. Positions without tokens have no law; they are left out and named in `masked`.
+"plugin" takes the observed shares for the laws, as published: on small counts much of what it
+measures is sampling noise. "debiased" takes the noise out with the help of folds and keeps what
+exceeds the noise edge (`gnomon.geometry.debiased`), on the positions counted well enough for that.
+Positions that are not measured are left out and named in `masked`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from gnomon.errors import CountsError, InputError, nearest
 from gnomon.geometry.distances import angle, gram_and_chords
 from gnomon.geometry.gram import double_centred
-from gnomon.geometry.laws import Laws, counts_matrix, laws, totals
+from gnomon.geometry.laws import counts_matrix, laws, totals
 from gnomon.geometry.spectrum import Spectrum, spectrum
 from gnomon.results import Result
 
-Estimator = Callable[[Laws], tuple[NDArray[np.float64], NDArray[np.float64]]]
-ESTIMATORS: dict[str, Estimator] = {"plugin": gram_and_chords}
+ESTIMATORS = ("debiased", "plugin")
 METRICS = ("angle", "chord")
 
 
@@ -71,7 +70,7 @@ def measure(
     metric: str = "chord",
     *,
     estimator: str = "plugin",
-    rng: np.random.Generator | None = None,  # noqa: ARG001 -- the plug-in estimator draws nothing
+    rng: np.random.Generator | None = None,
     minimum_count: int = 1,
     keep: NDArray[np.bool_] | None = None,
     axes: tuple[int, ...] | None = None,
@@ -85,15 +84,19 @@ def measure(
     >>> found.masked.tolist(), round(found.mean_squared, 12), found.spectrum.rank_numerical
     ([3], 2.0, 2)
     """
-    estimate = _known(estimator, ESTIMATORS, "estimator")
+    _known(estimator, dict.fromkeys(ESTIMATORS), "estimator")
     check_metric(metric)
     matrix = counts_matrix(getattr(counts, "matrix", counts))
     keep = getattr(counts, "kept", None) if keep is None else keep
     axes = getattr(counts, "axes", None) if axes is None else axes
     tokens = totals(matrix)
     kept = _kept(tokens, minimum_count, keep)
+    if estimator == "debiased":
+        kept, distances = _debiased(counts, kept, metric, rng)
+        gram = double_centred(np.square(distances))
+    else:
+        gram, distances = gram_and_chords(laws(matrix, tokens, kept))
     positions = np.flatnonzero(kept)
-    gram, distances = estimate(laws(matrix, tokens, kept))
     if metric == "angle":
         distances = angle(distances)
         gram = double_centred(np.square(distances))
@@ -109,6 +112,33 @@ def measure(
         masked=np.flatnonzero(~kept),
         counts_per_position=tokens[kept],
     )
+
+
+def _debiased(
+    counts: Any, kept: NDArray[np.bool_], metric: str, rng: np.random.Generator | None
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return the core positions and the low-rank estimate of their chord distances."""
+    from gnomon.geometry.debiased.estimate import debias
+
+    if metric == "angle":
+        raise InputError(
+            "the angle is no sum over types, so it is not debiased; "
+            "use the chord, or the plug-in estimator."
+        )
+    if not hasattr(counts, "folds"):
+        raise CountsError(
+            "debiasing needs counts in folds, and these are a plain matrix; count the corpus with "
+            "gnomon.count, or pass PositionCounts."
+        )
+    found = debias(counts, rng=rng, keep=kept)
+    core = np.zeros_like(kept)
+    core[found.positions[found.core]] = True
+    if core.sum() < 2:
+        raise CountsError(
+            f"{int(core.sum())} positions have tokens enough to be debiased, and distances need "
+            "two; use more documents, or the plug-in estimator."
+        )
+    return core, np.sqrt(found.low_rank.squares)
 
 
 def rounding_floor(m: int) -> float:

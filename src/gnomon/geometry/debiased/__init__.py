@@ -1,0 +1,1 @@
+"""Distances with the sampling noise taken out: folds in, U products, class profile, low rank."""

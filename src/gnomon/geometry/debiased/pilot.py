@@ -1,0 +1,67 @@
+"""The pilot: where the square root is linearised, and how much each type counts.
+
+With lambda_iv = N_i p_v / c_v the expected number of independent observations (c_v is the inflation
+of `folded`, 1 for independent tokens) and rho_iv = x_iv / (N_i p_v) - 1 the relative deviation,
+
+    s_iv^2 = lambda / (lambda + kappa)                                    weight of a type
+    tau_i  = max(0, [sum_v s^2 p rho^2 - sum_v s^2 (x/N_i)/lambda] / sum_v s^2 p)
+    q_iv   = p-_v max(1 + w rho, 0.02),   w = lambda tau_i / (1 + lambda tau_i)
+
+tau_i is the unbiased relative drift energy of position i. Without drift q is the pooled law and
+the estimator an exactly unbiased chi-square/4; with strong drift and many tokens q is x/N and the
+estimator the square root with its 1/(4N) variance taken off. One formula serves both ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gnomon.geometry.debiased.folded import Block, Floats, FoldedCounts
+
+KAPPA = 2.0
+_FLOOR = 0.02
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pilot:
+    """The pilot of one block of types: all arrays are positions x types."""
+
+    weight: Floats
+    """s."""
+    root: Floats
+    """sqrt q."""
+
+
+def expected(folded: FoldedCounts, block: Block) -> Floats:
+    """Return lambda_iv = N_i p_v / c_v for the types of a block."""
+    law = folded.pooled[block.types] / folded.type_inflation[block.types]
+    return folded.tokens[:, None] * law
+
+
+def drift_energy(folded: FoldedCounts) -> Floats:
+    """Return tau_i for every position."""
+    above, below = np.zeros(folded.size), np.zeros(folded.size)
+    tokens = folded.tokens[:, None]
+    for block in folded.blocks():
+        seen, means = block.counts.sum(axis=1), expected(folded, block)
+        squares = means / (means + KAPPA)
+        law = folded.pooled[block.types]
+        deviation = seen / (tokens * law) - 1.0
+        above += (squares * (law * deviation**2 - seen / tokens / means)).sum(axis=1)
+        below += squares @ law
+    tau: Floats = np.maximum(above / below, 0.0)
+    return tau
+
+
+def pilot(folded: FoldedCounts, block: Block, tau: Floats) -> Pilot:
+    """Return weights and pilot law of a block of types."""
+    seen, means = block.counts.sum(axis=1), expected(folded, block)
+    trust = means * tau[:, None] / (1.0 + means * tau[:, None])
+    deviation = seen / (folded.tokens[:, None] * folded.pooled[block.types]) - 1.0
+    shape = np.maximum(1.0 + trust * deviation, _FLOOR)
+    return Pilot(
+        weight=np.sqrt(means / (means + KAPPA)),
+        root=np.sqrt(folded.pooled_less_one[block.types] * shape),
+    )

@@ -1,0 +1,179 @@
+"""The debiased estimator on corpora whose truth is known, and on real ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import t as student
+
+from gnomon.corpus.counting import count
+from gnomon.corpus.counts import PositionCounts
+from gnomon.errors import InputError
+from gnomon.geometry.debiased.estimate import debias, pair_mean
+from gnomon.geometry.debiased.lowrank import low_rank, whitened
+from gnomon.geometry.measure import measure
+
+FOLDS = 16
+
+
+def drawn(laws, tokens, rng) -> PositionCounts:
+    """Independent tokens: row i has about tokens[i] of them, dealt to the folds at random."""
+    shares = [rng.multinomial(n, np.full(FOLDS, 1 / FOLDS)) for n in tokens]
+    array = np.array(
+        [[rng.multinomial(shares[i][g], laws[i]) for i in range(len(laws))] for g in range(FOLDS)]
+    )
+    return PositionCounts.from_array(array, minimum_count=1)
+
+
+def zipf(types):
+    law = 1.0 / np.arange(1, types + 1) ** 1.05
+    return law / law.sum()
+
+
+def squared_chords(laws):
+    roots = np.sqrt(laws)
+    return np.maximum(2.0 - 2.0 * roots @ roots.T, 0.0)
+
+
+def test_without_signal_the_estimate_is_zero_on_average_and_the_rank_is_zero(rng):
+    """Plug-in sees 0.3 here, all of it noise."""
+    laws = np.tile(zipf(2000), (12, 1))
+    tokens = np.linspace(3000, 800, 12).astype(int)
+    found = [debias(drawn(laws, tokens, rng), rng=rng, draws=40) for _ in range(12)]
+    means = np.array([one.mean_squared for one in found])
+    assert abs(means.mean()) < 4 * means.std(ddof=1) / np.sqrt(len(means))
+    assert abs(means.mean()) < 0.002
+    assert measure(drawn(laws, tokens, rng)).mean_squared > 0.2
+    assert sum(one.rank > 0 for one in found) <= 2
+
+
+def test_planted_distances_are_recovered_within_their_intervals(rng):
+    types, m = 3000, 16
+    drift = np.outer(np.linspace(-1, 1, m), rng.normal(size=types)) * 0.5
+    laws = zipf(types) * np.exp(drift)
+    laws /= laws.sum(axis=1, keepdims=True)
+    truth = squared_chords(laws)
+    found = debias(drawn(laws, np.full(m, 4000), rng), rng=rng, draws=20)
+    upper = np.triu_indices(m, 1)
+    gap = np.abs(found.squares - truth)[upper]
+    covered = gap <= student.ppf(0.975, FOLDS - 1) * found.standard_error[upper]
+    assert covered.mean() > 0.85
+    plug = measure(drawn(laws, np.full(m, 4000), rng)).distances ** 2
+    rmse = np.sqrt(np.mean((found.low_rank.squares - truth)[upper] ** 2))
+    assert rmse < 0.1 * np.sqrt(np.mean((plug - truth)[upper] ** 2))
+    assert found.rank in {1, 2}  # a log-linear drift bends
+
+
+def test_small_alphabets_are_estimated_no_worse_than_by_plugin(rng):
+    laws = rng.dirichlet(np.full(4, 5.0), size=20)
+    truth = squared_chords(laws)
+    upper = np.triu_indices(20, 1)
+    errors = {"plugin": 0.0, "debiased": 0.0}
+    for _ in range(5):
+        counts = drawn(laws, np.full(20, 3000), rng)
+        plug = measure(counts).distances ** 2
+        errors["plugin"] += float(np.sum((plug - truth)[upper] ** 2))
+        errors["debiased"] += float(np.sum((debias(counts, draws=20).squares - truth)[upper] ** 2))
+    assert np.sqrt(errors["debiased"]) <= 1.03 * np.sqrt(errors["plugin"])
+
+
+def test_copies_inside_a_group_do_no_harm_and_copies_across_groups_would(rng):
+    """A document and its copies must fall into one fold: that is what groups are for."""
+    law = zipf(1500)
+    documents = [" ".join(f"w{v}" for v in rng.choice(1500, 8, p=law)) for _ in range(1500)]
+    together = count(documents * 3, tokenizer="words", length=8)
+    means = debias(together, draws=20).mean_squared
+    assert abs(means) < 0.02
+    array = np.stack([together.matrix.toarray() // 3] * 4)  # the same tokens in every fold
+    apart = debias(PositionCounts.from_array(array, minimum_count=1), draws=20).mean_squared
+    assert apart > 0.1
+
+
+def test_the_percentile_bootstrap_would_centre_on_plugin_not_on_the_truth(rng):
+    """Resampling documents adds a second layer of noise to a plug-in that is noise already."""
+    laws = np.tile(zipf(1000), (8, 1))
+    array = np.array([[rng.multinomial(100, law) for law in laws] for _ in range(FOLDS)])
+    plug = measure(array.sum(axis=0)).mean_squared
+    boot = []
+    for _ in range(40):
+        chosen = rng.integers(0, FOLDS, FOLDS)
+        resampled = array[chosen].sum(axis=0)
+        boot.append(measure(resampled).mean_squared)
+    low = np.quantile(boot, 0.025)
+    assert low > plug > 0.15  # the truth, 0, is far below the whole interval
+    counts = PositionCounts.from_array(array, minimum_count=1)
+    assert abs(debias(counts, draws=20).mean_squared) < 0.02
+
+
+def test_spikes_are_inverted_where_the_noise_is_known(rng):
+    """A planted rank-1 geometry in symmetric noise of unit variance after whitening."""
+    m = 200
+    sigma, tokens = np.full(m, 0.1), np.full(m, 1000.0)
+    axis = rng.normal(size=m)
+    axis -= axis.mean()
+    axis /= np.linalg.norm(axis)
+    theta = 60.0
+    errors = []
+    for _ in range(10):
+        noise = rng.normal(size=(m, m))
+        noise = (noise + noise.T) / np.sqrt(2.0)
+        gram = 0.01 * (theta * np.outer(axis, axis) + noise)
+        own = np.diag(gram)
+        squares = own[:, None] + own[None, :] - 2.0 * gram
+        found = low_rank(squares, sigma, tokens, edge=2.2 * np.sqrt(m))
+        assert found.rank == 1
+        errors.append(found.eigenvalues[0] - (theta + m / theta))
+    assert abs(np.mean(errors)) < 1.5
+    assert whitened(squares, sigma, tokens).shape == (m, m)
+
+
+def test_same_seed_same_result(rng):
+    counts = drawn(np.tile(zipf(300), (6, 1)), np.full(6, 500), rng)
+    one, two = (debias(counts, rng=np.random.default_rng(3), draws=10) for _ in range(2))
+    assert one.edge == two.edge
+    np.testing.assert_array_equal(one.squares, two.squares)
+
+
+@pytest.mark.data
+def test_sst2_sentences_have_the_geometry_of_an_independent_prototype(data_root):
+    """Its figures: core 42, mean 0.048 +- .005, position 0 at 0.570 +- .016, rank 6."""
+    counts = count(
+        data_root / "sst2" / "whole-sentences.tsv",
+        column="0",
+        tokenizer=data_root / "bert-base-uncased" / "tokenizer.json",
+        length=64,
+    )
+    found = debias(counts)
+    core = found.positions[found.core]
+    assert (core.min(), core.max(), len(core)) == (0, 41, 42)
+    assert found.mean_squared == pytest.approx(0.048, abs=0.005)
+    inner = found.squares[np.ix_(found.core, found.core)]
+    assert inner[0, 3:].mean() == pytest.approx(0.570, abs=0.016)
+    assert pair_mean(inner[3:, 3:]) == pytest.approx(0.009, abs=0.005)
+    assert abs(found.rank - 6) <= 1
+
+
+def test_a_debiased_geometry_holds_core_positions_and_ignores_noise(rng):
+    laws = np.tile(zipf(1500), (10, 1))
+    laws[:5] = np.roll(zipf(1500), 40)
+    counts = drawn(laws, np.r_[np.full(9, 4000), 12], rng)
+    found = measure(counts, estimator="debiased", rng=rng)
+    assert found.estimator == "debiased"
+    assert found.positions.tolist() == list(range(9))  # position 9 has too few tokens
+    assert found.masked.tolist() == [9]
+    truth = squared_chords(laws)[:9, :9]
+    assert np.abs(found.distances**2 - truth).max() < 0.05
+    assert np.abs(measure(counts).distances[:9, :9] ** 2 - truth).max() > 0.1
+
+
+@pytest.mark.parametrize(
+    ("given", "metric", "words"),
+    [
+        (np.ones((4, 5)), "chord", "debiasing needs counts in folds"),
+        (None, "angle", "the angle is no sum over types"),
+    ],
+)
+def test_what_can_not_be_debiased_is_refused(given, metric, words, rng):
+    counts = drawn(np.tile(zipf(50), (4, 1)), np.full(4, 900), rng) if given is None else given
+    with pytest.raises(InputError, match=words):
+        measure(counts, metric, estimator="debiased")
