@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gnomon.geometry.debiased.folded import Block, Floats, FoldedCounts
+from gnomon.geometry.debiased.separable import chebyshev_nodes, lagrange
 
 KAPPA = 2.0
 _FLOOR = 0.02
@@ -32,6 +33,15 @@ class Pilot:
     """s."""
     root: Floats
     """sqrt q."""
+    basis: Floats
+    """types x nodes: Lagrange polynomials of the types."""
+    at_nodes: Floats
+    """positions x nodes: the weight at each node, so that weight = at_nodes basis^T."""
+
+    def summed(self, values: Floats) -> Floats:
+        """Return sum_v values_iv s_jv for every pair, by the short sum of products."""
+        pairs: Floats = (values @ self.basis) @ self.at_nodes.T
+        return pairs
 
 
 def expected(folded: FoldedCounts, block: Block) -> Floats:
@@ -61,7 +71,16 @@ def pilot(folded: FoldedCounts, block: Block, tau: Floats) -> Pilot:
     trust = means * tau[:, None] / (1.0 + means * tau[:, None])
     deviation = seen / (folded.tokens[:, None] * folded.pooled[block.types]) - 1.0
     shape = np.maximum(1.0 + trust * deviation, _FLOOR)
+    rates = np.log(folded.pooled[block.types] / folded.type_inflation[block.types])
+    nodes = chebyshev_nodes(rates)
     return Pilot(
-        weight=np.sqrt(means / (means + KAPPA)),
+        weight=_weight(means),
         root=np.sqrt(folded.pooled_less_one[block.types] * shape),
+        basis=lagrange(rates, nodes),
+        at_nodes=_weight(np.outer(folded.tokens, np.exp(nodes))),
     )
+
+
+def _weight(means: Floats) -> Floats:
+    weight: Floats = np.sqrt(means / (means + KAPPA))
+    return weight

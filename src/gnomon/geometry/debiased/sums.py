@@ -118,7 +118,7 @@ def _add_block(
     constant = (at.weight * at.root) @ (at.weight * at.root).T
     found.energy[c] += _energy(at, whole, constant)
     shares = block.counts.sum(axis=1) / tokens[:, None]
-    half = (at.weight * shares) @ at.weight.T
+    half = at.summed(at.weight * shares)
     found.measured[c] += 0.5 * (half + half.T)
     found.mass[c] += shares.sum(axis=1)
     noise = at.weight**2 * folded.type_inflation[block.types]
@@ -128,14 +128,14 @@ def _add_block(
         energy = _energy(at, part, constant)
         found.deleted[g] += energy
         found.deleted_classes[g, c] += np.vdot(found.learning, energy)
-    _add_flipped(found.flipped, at, whole, y, signs)
+    _add_flipped(found.flipped, at, whole, weighted, signs)
 
 
 def _energy(at: Pilot, part: _Part, constant: Floats) -> Floats:
     """Return the energy of every pair over the types of a block."""
     mean = part.total / part.tokens[:, None]
     square = (part.total**2 - part.squares) / np.diag(part.pairs)[:, None]
-    own = (at.weight * (at.root**2 + at.root * mean + 0.25 * square)) @ at.weight.T
+    own = at.summed(at.weight * (at.root**2 + at.root * mean + 0.25 * square))
     cross = (at.weight * at.root) @ (at.weight * mean).T
     weighted = at.weight * part.total
     product = (weighted @ weighted.T - part.own) / part.pairs
@@ -157,12 +157,17 @@ def _without(
     )
 
 
-def _add_flipped(flipped: Floats, at: Pilot, whole: _Part, y: Floats, signs: Floats) -> None:
-    """Add the quadratic terms under each draw of signs: signs drop out of the own products."""
+def _add_flipped(flipped: Floats, at: Pilot, whole: _Part, weighted: Floats, signs: Floats) -> None:
+    """Add the quadratic terms under each draw of signs: signs drop out of the own products.
+
+    In single precision: these are sums of noise, of which an edge is read to two digits.
+    """
     diagonal = np.diag(whole.pairs)[:, None]
-    own = (at.weight * whole.squares / diagonal) @ at.weight.T
-    for k, total in enumerate(np.moveaxis(signs @ y, 1, 0)):
-        square = (at.weight * total**2 / diagonal) @ at.weight.T - own
-        weighted = at.weight * total
-        product = (weighted @ weighted.T - whole.own) / whole.pairs
+    own = at.summed(at.weight * whole.squares / diagonal)
+    scale = (1.0 / (at.weight * diagonal)).astype(np.float32)
+    single = weighted.astype(np.float32)
+    for k, draw in enumerate(signs.astype(np.float32)):
+        total = np.matmul(draw, single)
+        square = at.summed(total**2 * scale) - own
+        product = (total @ total.T - whole.own) / whole.pairs
         flipped[k] += 0.25 * (square + square.T - 2.0 * product)
