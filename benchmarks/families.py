@@ -1,0 +1,167 @@
+"""Families of made corpora whose true distances are known, for judging estimators.
+
+Laws are Zipf's (exponent 1.05) with a drift over positions; counts per position fall as in a corpus
+of short sentences. Every corpus is drawn in folds, from a seed of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gnomon.corpus.counts import PositionCounts
+
+FOLDS, LENGTH, TYPES = 16, 64, 15_000
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Counts with the squared chord distances they come from."""
+
+    counts: PositionCounts
+    truth: np.ndarray
+
+
+def falling_tokens(length=LENGTH, first=67_000, scale=10.0):
+    """Tokens per position: many at the start, a handful at the end, as in short sentences."""
+    return np.maximum(first * np.exp(-np.arange(length) / scale), 2).astype(int)
+
+
+def zipf(types=TYPES, exponent=1.05):
+    law = 1.0 / np.arange(1, types + 1) ** exponent
+    return law / law.sum()
+
+
+def tilted(drift):
+    """Zipf's law times exp(drift), row by row."""
+    laws = zipf(drift.shape[1]) * np.exp(drift)
+    return laws / laws.sum(axis=1, keepdims=True)
+
+
+def gen(strength, rng):
+    """Four smooth profiles over positions, each with its own direction in the vocabulary."""
+    t = np.linspace(0.0, 1.0, LENGTH)
+    profiles = np.stack(
+        [
+            t - 0.5,
+            0.3 * np.cos(2.0 * np.pi * t),
+            0.2 * np.sin(4.0 * np.pi * t),
+            0.25 * np.exp(-np.arange(LENGTH) / 2.0),
+        ],
+        axis=1,
+    )
+    return tilted(2.2 * strength * profiles @ rng.normal(size=(4, TYPES)))
+
+
+def top200(rng):
+    """Drift in the 200 commonest types only."""
+    direction = np.zeros(TYPES)
+    direction[:200] = rng.normal(size=200)
+    return tilted(1.3 * np.outer(np.linspace(-0.5, 0.5, LENGTH), direction))
+
+
+def first3(rng):
+    """Positions 0, 1, 2 differ; the rest is stationary."""
+    drift = np.zeros((LENGTH, TYPES))
+    for position, strength in enumerate((0.8, 0.5, 0.35)):
+        drift[position] = strength * rng.normal(size=TYPES)
+    return tilted(drift)
+
+
+def regimes(rng):
+    """Three sharp blocks."""
+    blocks = np.minimum(np.arange(LENGTH) // 14, 2)
+    return tilted(0.35 * rng.normal(size=(3, TYPES))[blocks])
+
+
+def period8(rng):
+    """A cycle of eight positions."""
+    phase = 2.0 * np.pi * np.arange(LENGTH) / 8.0
+    circle = np.stack([np.cos(phase), np.sin(phase)], axis=1)
+    return tilted(0.25 * circle @ rng.normal(size=(2, TYPES)))
+
+
+def alphabet(types, rng):
+    """A small alphabet with a random walk of its law."""
+    steps = np.cumsum(rng.normal(size=(LENGTH, types)), axis=0)
+    laws = rng.dirichlet(np.full(types, 5.0)) * np.exp(0.09 * steps)
+    return laws / laws.sum(axis=1, keepdims=True)
+
+
+def drawn(laws, tokens, rng):
+    """Independent tokens from the laws, dealt to folds at random."""
+    blocks = np.zeros((FOLDS, len(laws), laws.shape[1]), np.int32)
+    for i, (law, total) in enumerate(zip(laws, tokens, strict=True)):
+        for g, share in enumerate(rng.multinomial(total, np.full(FOLDS, 1.0 / FOLDS))):
+            blocks[g, i] = rng.multinomial(share, law)
+    return PositionCounts.from_array(blocks, minimum_count=10)
+
+
+def topics(strength, rng, documents=67_000, kinds=8, copying=0.2):
+    """Documents with a topic each, and one token in five copied from earlier in the document."""
+    base = tilted(strength * np.outer(np.linspace(-1.1, 1.1, LENGTH), rng.normal(size=TYPES)))
+    tilt = np.exp(0.5 * rng.normal(size=(kinds, TYPES)))
+    lengths = np.minimum(1 + rng.exponential(9.5, documents).astype(int), LENGTH)
+    topic = rng.integers(0, kinds, documents)
+    fold = rng.integers(0, FOLDS, documents)
+    blocks = np.zeros((FOLDS, LENGTH, TYPES), np.int32)
+    laws = np.zeros((LENGTH, TYPES))
+    written = np.zeros((documents, LENGTH), np.int32)
+    for i in range(LENGTH):
+        for kind in range(kinds):
+            own = np.flatnonzero((topic == kind) & (lengths > i))
+            law = base[i] * tilt[kind]
+            law /= law.sum()
+            laws[i] += law / kinds
+            tokens = np.searchsorted(np.cumsum(law)[:-1], rng.random(len(own)))
+            if i:
+                copied = rng.random(len(own)) < copying
+                tokens[copied] = written[own[copied], rng.integers(0, i, copied.sum())]
+            written[own, i] = tokens
+            np.add.at(blocks, (fold[own], i, tokens), 1)
+    counts = PositionCounts.from_array(blocks, minimum_count=10)
+    return counts, _with_copies(laws, copying)
+
+
+def _with_copies(laws, copying):
+    """Laws of positions where a share of tokens repeats an earlier one."""
+    seen = laws.copy()
+    for i in range(1, len(laws)):
+        seen[i] = (1.0 - copying) * laws[i] + copying * seen[:i].mean(axis=0)
+    return seen
+
+
+def squared_chords(laws):
+    roots = np.sqrt(laws)
+    return np.maximum(2.0 - 2.0 * roots @ roots.T, 0.0)
+
+
+TEXT = {
+    "gen 0": lambda rng: gen(0.0, rng),
+    "gen 0.1": lambda rng: gen(0.1, rng),
+    "gen 0.2": lambda rng: gen(0.2, rng),
+    "gen 0.5": lambda rng: gen(0.5, rng),
+    "gen 1": lambda rng: gen(1.0, rng),
+    "top200": top200,
+    "first3": first3,
+    "regimes": regimes,
+    "period8": period8,
+}
+ALPHABETS = {"dna4": 4, "dna25": 25}
+TOPICS = {"topics 0": 0.0, "topics 0.2": 0.2}
+NAMES = (*TEXT, *TOPICS, *ALPHABETS)
+
+
+def corpus(name, seed):
+    """Draw one corpus of a family."""
+    rng = np.random.default_rng([seed, NAMES.index(name)])
+    if name in TOPICS:
+        counts, laws = topics(TOPICS[name], rng)
+    elif name in ALPHABETS:
+        laws = alphabet(ALPHABETS[name], rng)
+        counts = drawn(laws, np.full(LENGTH, 3_000), rng)
+    else:
+        laws = TEXT[name](rng)
+        counts = drawn(laws, falling_tokens(), rng)
+    return Corpus(counts=counts, truth=squared_chords(laws))
