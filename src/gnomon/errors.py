@@ -54,5 +54,5 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    listing = "Known: " + ", ".join(names)
-    return f"did you mean {close[0]!r}? {listing}" if close else listing
+    listing = ", ".join(names)
+    return f"did you mean {close[0]!r}? Known: {listing}" if close else f"known: {listing}"

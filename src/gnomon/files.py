@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from gnomon.errors import InputError, StorageError
+from gnomon.errors import StorageError
 
 _NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _DAY = 86_400.0
@@ -122,23 +122,8 @@ def write_text(path: Path, text: str) -> None:
     write_with(path, lambda handle: handle.write(text.encode("utf-8")))
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write JSON that never holds NaN or Infinity."""
-    write_text(path, dump_json(value))
-
-
 def dump_json(value: Any) -> str:
     """Return JSON text; NaN or Infinity is refused rather than written."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     # Half a character (a file name that is no UTF-8) becomes its JSON escape.
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def read_json(path: Path) -> Any:
-    """Read JSON, or say in one sentence why it is none."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path} can not be read ({error.strerror}); check the path.") from error
-    except ValueError as error:
-        raise InputError(f"{path} is not JSON ({error}); pass a file that Gnomon wrote.") from error

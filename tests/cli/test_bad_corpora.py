@@ -52,7 +52,7 @@ def test_a_wrong_column_of_a_parquet_file_is_answered_with_the_columns_there_are
     path = tmp_path / "table.parquet"
     pq.write_table(pa.table({"text": lines, "label": list(range(200))}), path)
     sentence = refused("survey", path, "--column", "body")
-    assert "table.parquet has no column 'body'; Known: label, text" in sentence
+    assert "table.parquet has no column 'body'; known: label, text" in sentence
 
 
 def test_a_wrong_field_is_answered_with_the_fields_there_are(
@@ -106,6 +106,20 @@ def test_ids_outside_the_vocabulary_are_found_by_their_row(refused, tmp_path: Pa
     assert (
         "ids.npy holds id 70, outside the vocabulary of 64; pass the right --vocabulary" in sentence
     )
+
+
+def test_a_vocabulary_is_refused_where_there_is_text(refused, corpus: Path) -> None:
+    sentence = refused("survey", corpus, "--vocabulary", 64)
+    assert sentence.startswith("--vocabulary bounds token ids, but ")
+    assert sentence.endswith("holds text; leave --vocabulary out.")
+
+
+def test_a_letter_outside_the_alphabet_is_found_by_file_and_document(
+    refused, tmp_path: Path
+) -> None:
+    path = tmp_path / "genes.fasta"
+    path.write_text(">a\nACGT\n>b\nACZT\n", encoding="utf-8")
+    assert "genes.fasta: document 2 holds 'Z' as its character 3" in refused("survey", path)
 
 
 def test_negative_ids_are_refused(refused, tmp_path: Path) -> None:

@@ -109,7 +109,8 @@ def test_a_table_that_is_none_is_refused(refused, corpus: Path, tmp_path: Path) 
 
 def test_a_table_with_too_few_rows_is_refused(refused, corpus: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "short.npy", np.ones((4, 6)))
-    assert "4" in refused("survey", corpus, "--table", tmp_path / "short.npy")
+    sentence = refused("survey", corpus, "--table", tmp_path / "short.npy")
+    assert "Position 4 is not in the table short.npy, which has rows 0 to 3" in sentence
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,10 @@ def test_a_table_with_too_few_rows_is_refused(refused, corpus: Path, tmp_path: P
     [
         (("survey", "--lenght", "3"), "No such option: --lenght"),
         (("surve",), "No such command 'surve'. Did you mean 'survey'?"),
-        (("survey", "a", "b"), "Got unexpected extra argument"),
+        (
+            ("survey", "a", "b"),
+            "Got unexpected extra argument(s) (b). A survey reads one corpus: quote a glob",
+        ),
         (("survey", "--length", "x"), "Invalid value for '--length'"),
         (("survey", "--length"), "Option '--length' requires an argument."),
         (("stress",), "Missing argument"),

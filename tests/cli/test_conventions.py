@@ -188,6 +188,22 @@ def test_a_dry_run_reads_little_and_writes_nothing(call, corpus: Path, tmp_path:
     assert not (tmp_path / "out").exists()
 
 
+def test_a_dry_run_without_a_corpus_estimates_every_built_in_one(call) -> None:
+    found = json.loads(call("survey", "--dry-run", "--json", "-").out)["estimates"]
+    assert {name: one["length"] for name, one in found.items()} == {
+        "three-regimes": 32,
+        "python-stdlib": 512,
+        "digits": 64,
+    }
+
+
+def test_all_built_in_corpora_can_be_surveyed_from_the_end(call) -> None:
+    """A window means nothing on a grid, which is surveyed whole."""
+    found = json.loads(call("survey", "--window", "end", "--length", 8, "--json", "-").out)
+    windows = {name: one["corpus"]["window"] for name, one in found["surveys"].items()}
+    assert windows == {"three-regimes": "end", "python-stdlib": "end", "digits": "start"}
+
+
 def test_the_token_cache_is_listed_and_cleared(call, corpus: Path) -> None:
     call("survey", corpus, "-q")
     listed = json.loads(call("cache", "list", "--json", "-").out)

@@ -37,6 +37,15 @@ def test_the_stress_of_a_survey_is_found_again_from_its_counts(call, surveyed: P
     assert inside["nonmetric"] == pytest.approx(alone["nonmetric"], rel=1e-12)
 
 
+def test_the_encoding_that_a_survey_wrote_can_be_measured(call, surveyed: Path) -> None:
+    """Its line in the survey and the file beside it are one encoding; a member is also a table."""
+    found = json.loads((surveyed / "survey.json").read_text(encoding="utf-8"))
+    line = next(e for e in found["encodings"] if e["name"] == "mds-low-rank")
+    for name in ("encoding.safetensors", "encoding.safetensors:vectors"):
+        alone = json.loads(call("stress", surveyed / name, surveyed, "--json", "-").out)
+        assert alone["raw"] == pytest.approx(line["stress"]["plugin"]["raw"], rel=1e-9)
+
+
 def test_the_stress_against_distances_follows_the_closed_form(call, tmp_path: Path) -> None:
     """Points -1, 0, 1 against an equilateral triangle of side 2: raw 1/6, scale-free 1/9."""
     np.save(tmp_path / "triangle.npy", 2.0 - 2.0 * np.eye(3))
@@ -125,11 +134,22 @@ def test_distances_that_are_none_are_refused(call, tmp_path: Path) -> None:
     broken = np.ones((3, 3)) - np.eye(3)
     broken[0, 1] = np.nan
     np.save(tmp_path / "nan.npy", broken)
-    assert "nan" in refusal(call, "rope", tmp_path / "nan.npy")
+    sentence = refusal(call, "rope", tmp_path / "nan.npy")
+    assert "The target distances hold nan at row 0, column 1" in sentence
     (tmp_path / "text.npy").write_text("no array", encoding="utf-8")
     assert "text.npy can not be read as a .npy file (it holds no plain numbers)" in refusal(
         call, "rope", tmp_path / "text.npy"
     )
+
+
+def test_counts_are_saved_and_loaded_by_their_own_methods(tmp_path: Path) -> None:
+    counts = PositionCounts.from_array(np.arange(24).reshape(2, 3, 4))
+    counts.save(tmp_path / "counts.npz")
+    loaded = PositionCounts.load(str(tmp_path / "counts.npz"))
+    assert (loaded.folds, loaded.digest) == (2, counts.digest)
+    np.testing.assert_array_equal(loaded.matrix.toarray(), np.arange(12).reshape(3, 4) * 2 + 12)
+    with pytest.raises(CountsError, match="there is no file"):
+        PositionCounts.load(tmp_path / "nowhere.npz")
 
 
 def test_saved_counts_are_loaded_equal(surveyed: Path, corpus: Path) -> None:

@@ -37,7 +37,7 @@ def test_one_of_several_members_is_chosen_by_name(tmp_path, table):
             np.testing.assert_array_equal(made.vectors([1]), 2 * table[[1]])
         with pytest.raises(EncodingError, match=r"holds 2 arrays; name one .* Known: a, b\."):
             encoding("table", path=file)
-        with pytest.raises(EncodingError, match=r"holds no array 'c': Known: a, b\."):
+        with pytest.raises(EncodingError, match=r"holds no array 'c': known: a, b\."):
             encoding("table", path=file, member="c")
 
 

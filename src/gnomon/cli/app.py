@@ -167,6 +167,8 @@ def _misused(error: Any) -> int:
         typer.echo(message)
         return 2
     stop = "" if message.endswith((".", "?")) else "."
+    if message.startswith("Got unexpected extra") and error.ctx.info_name == "survey":
+        stop += " A survey reads one corpus: quote a glob, so that the shell leaves it alone."
     return _say(f"{message}{stop} Run `gnomon --help` for what there is.", 2)
 
 

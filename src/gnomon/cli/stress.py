@@ -12,7 +12,10 @@ from gnomon.cli import options as o
 from gnomon.cli.output import emit
 from gnomon.errors import InputError
 
-Name = Annotated[str, typer.Argument(help="Name of an encoding, or a table (.npy, .safetensors).")]
+Name = Annotated[
+    str,
+    typer.Argument(help="Name of an encoding, or a table (.npy, .npz, .safetensors, FILE:NAME)."),
+]
 Target = Annotated[
     Path,
     typer.Argument(help="counts.npz, the folder of a survey, or square distances (.npy)."),
@@ -70,8 +73,9 @@ def _distances(path: Path) -> Any:
 
 def _encoding(name: str, dimension: int, given: list[str], target: Any, seed: int) -> Any:
     from gnomon.encodings.registry import encoding, takes
+    from gnomon.encodings.table_files import names_table
 
-    if Path(name).suffix in {".npy", ".npz", ".safetensors"}:
+    if names_table(name):
         return encoding("table", path=name)
     known = takes(name)
     values: dict[str, Any] = dict(_pair(text) for text in given)

@@ -16,7 +16,9 @@ from gnomon.files import check_writable
 Tables = Annotated[
     list[Path] | None,
     typer.Option(
-        "--table", help="A learned table (.npy, .safetensors) to compare; may be repeated."
+        "--table",
+        help="A table to compare (.npy, .npz, .safetensors; FILE:NAME where a file holds several); "
+        "may be repeated.",
     ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Estimate memory and time, then stop.")]
@@ -164,15 +166,24 @@ def _for(name: str, counting: Any) -> Any:
     """Leave the options of sequences out for a built-in grid when all built-ins are surveyed."""
     from dataclasses import replace
 
-    if name == "digits" and counting.length is not None:
-        return replace(counting, length=None, window="start", stride=None)
-    return counting
+    return (
+        replace(counting, length=None, window="start", stride=None)
+        if name == "digits"
+        else counting
+    )
 
 
 def _estimate(
     corpus: str | None, counting: Any, surveying: Any, *, json_file: str | None, quiet: bool
 ) -> None:
+    from gnomon.corpus.reading.builtin import BUILTIN
     from gnomon.survey.estimate import estimate, estimate_text
 
-    found = estimate("three-regimes" if corpus is None else corpus, counting, surveying)
-    emit(found.to_dict(), estimate_text(found), json_file=json_file, quiet=quiet)
+    if corpus is not None:
+        found = estimate(corpus, counting, surveying)
+        emit(found.to_dict(), estimate_text(found), json_file=json_file, quiet=quiet)
+        return
+    all_found = {name: estimate(name, _for(name, counting), surveying) for name in BUILTIN}
+    text = "\n\n".join(estimate_text(one) for one in all_found.values())
+    value = {"estimates": {name: one.to_dict() for name, one in all_found.items()}}
+    emit(value, text, json_file=json_file, quiet=quiet)

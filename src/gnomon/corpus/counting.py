@@ -7,7 +7,7 @@ Memory does not grow with the corpus: batches are small, counts are sparse and b
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -16,7 +16,7 @@ import numpy as np
 from gnomon.corpus import cache
 from gnomon.corpus.accumulator import DEFAULT_MEMORY, Accumulator
 from gnomon.corpus.counts import PositionCounts, renamed
-from gnomon.corpus.documents import Source
+from gnomon.corpus.documents import IdBatch, Source
 from gnomon.corpus.folds import GroupSketch, check_folds
 from gnomon.corpus.limits import Limits
 from gnomon.corpus.progress import Progress, Silence
@@ -24,9 +24,11 @@ from gnomon.corpus.reading.resolve import open_source
 from gnomon.corpus.tokenizing.tokenizers import Tokenizer, open_tokenizer
 from gnomon.corpus.tokens import CONTAINED, FromText, TokenStream, open_tokens
 from gnomon.corpus.vocabulary import Vocabulary
-from gnomon.corpus.windows import Kind, Window, cutter
+from gnomon.corpus.windows import Kind, Window, Windows, cutter
 from gnomon.errors import CorpusError, InputError
 
+Rearrange = Callable[[IdBatch, Windows], Windows]
+"""What may be done to the windows of a batch before they are counted."""
 DEFAULT_LENGTH = 512
 SMALL_CHUNK = 2**20
 _LEAST = {"minimum_count": 0, "memory": 1, "threads": 1, "seed": 0, "vocabulary": 1}
@@ -94,16 +96,17 @@ def count_with(
     options: CountOptions,
     *,
     progress: Progress | None = None,
+    rearrange: Rearrange | None = None,
 ) -> PositionCounts:
     """Count with options that were made before; a damaged cache entry is rebuilt."""
     source = open_corpus(corpus, options)
     tokenizer = tokenizer_for(source, options)
     listener = progress or Silence()
     try:
-        return _Run(source, tokenizer, options, listener, use_cache=options.cache).counts()
+        return _Run(source, tokenizer, options, listener, rearrange).counts()
     except cache.DamagedCacheError as damage:
         cache.discard(damage.key)
-        return _Run(source, tokenizer, options, listener, use_cache=options.cache).counts()
+        return _Run(source, tokenizer, options, listener, rearrange).counts()
 
 
 def open_corpus(corpus: Any, options: CountOptions) -> Source:
@@ -147,19 +150,19 @@ class _Run:
         tokenizer: Tokenizer | None,
         options: CountOptions,
         progress: Progress,
-        *,
-        use_cache: bool,
+        rearrange: Rearrange | None,
     ) -> None:
         self.source = source
         self.tokenizer = tokenizer
         self.options = options
         self.progress = progress
+        self.rearrange = rearrange
         self.stream: TokenStream = open_tokens(
             source,
             tokenizer,
             group=options.group,
             vocabulary=options.vocabulary,
-            use_cache=use_cache,
+            use_cache=options.cache,
         )
         self.axes = source.axes
         self.size = source.size  # once: asking may cost a walk through folders
@@ -204,6 +207,8 @@ class _Run:
         cut = cutter(self.window, keys)
         for batch in self.stream.batches():
             windows = cut(batch)
+            if self.rearrange is not None:
+                windows = self.rearrange(batch, windows)
             accumulator.add(windows, self.stream.size or int(batch.values.max(initial=0)) + 1)
             self.groups.add(windows.keys if packed else batch.groups)
             self.rows += batch.rows

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from math import gcd, prod
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -177,6 +179,19 @@ class PositionCounts(Result):
             vocabulary=Vocabulary.of((*kept_names, OTHER)),
             notes=(*self.notes, f"vocabulary coarsened to {top} types and {OTHER}"),
         )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the counts to a `.npz` file without pickle, whole or not at all."""
+        from gnomon.corpus.counts_file import save_counts
+
+        save_counts(self, Path(path))
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> PositionCounts:
+        """Read counts that `save` or a survey wrote; whatever is wrong with them is refused."""
+        from gnomon.corpus.counts_file import load_counts
+
+        return load_counts(Path(path))
 
     @classmethod
     def from_array(

@@ -179,3 +179,15 @@ def _close_gaps(capacity: Any, filled: Any, tokens: Any, counts: Any) -> int:
             counts[used] = counts[begin + k]
             used += 1
     return used
+
+
+@numba.njit(nogil=True, cache=True, boundscheck=False)
+def swap_in_windows(values: Any, begins: Any, lengths: Any, places: Any) -> None:
+    """In every window, from its last token to its second, swap it with the one at its place."""
+    for w in range(len(lengths)):
+        begin = begins[w]
+        for k in range(begin + lengths[w] - 1, begin, -1):
+            other = begin + places[k]
+            held = values[k]
+            values[k] = values[other]
+            values[other] = held

@@ -61,6 +61,10 @@ def open_tokens(
                 "--group out."
             )
         return FromIds(source, _declared(source, tokenizer, vocabulary))
+    if vocabulary is not None:
+        raise InputError(
+            f"--vocabulary bounds token ids, but {source.name} holds text; leave --vocabulary out."
+        )
     if tokenizer is None:
         raise InputError("this corpus is text; choose a tokenizer with --tokenizer.")
     fingerprint = source.fingerprint() if use_cache else None
@@ -210,10 +214,28 @@ class FromText:
                 started = _Encoding(batch, pool.submit(self._tokenizer.encode, batch.texts, rows))
                 rows += len(batch.texts)
                 if ahead is not None:
-                    yield _finished(ahead)
+                    yield self._finished(ahead)
                 ahead = started
             if ahead is not None:
-                yield _finished(ahead)
+                yield self._finished(ahead)
+
+    def _finished(self, encoding: _Encoding) -> IdBatch:
+        """Hash the texts while their ids are on the way, then join both."""
+        batch = encoding.batch
+        documents = text_keys(batch.texts)
+        groups = documents if batch.groups is None else text_keys(batch.groups)
+        try:
+            values, offsets = encoding.ids.result()
+        except CorpusError as error:  # a tokenizer knows the document, not the file
+            placed = f"{self._source.name}: {error}"
+            raise CorpusError(placed) from error
+        return IdBatch(
+            values=values,
+            offsets=offsets,
+            documents=documents,
+            groups=groups,
+            bytes_read=batch.bytes_read,
+        )
 
     def _texts(self) -> Iterator[TextBatch]:
         batches = (b for b in self._source.batches() if isinstance(b, TextBatch))
@@ -223,18 +245,3 @@ class FromText:
         held = list(batches)
         roots = iter(contained([text for batch in held for text in batch.texts]))
         return (replace(b, groups=[next(roots) for _ in b.texts]) for b in held)
-
-
-def _finished(encoding: _Encoding) -> IdBatch:
-    """Hash the texts while their ids are on the way, then join both."""
-    batch = encoding.batch
-    documents = text_keys(batch.texts)
-    groups = documents if batch.groups is None else text_keys(batch.groups)
-    values, offsets = encoding.ids.result()
-    return IdBatch(
-        values=values,
-        offsets=offsets,
-        documents=documents,
-        groups=groups,
-        bytes_read=batch.bytes_read,
-    )

@@ -2,8 +2,9 @@
 
 The rank-r solution is the first r columns of the full one, so squared distances only grow:
 D_r^2 = D_(r-1)^2 + (x_ir - x_jr)^2. One eigendecomposition and one running matrix of squares serve
-all dimensions. Truncated classical MDS under-estimates every distance (it projects), minimises
-strain and not stress, and is exact from the rank on [gower1966].
+all dimensions. Classical MDS minimises strain and not stress. Where the Gram matrix is positive
+semidefinite it is exact from the rank on, and truncated it under-estimates every distance (it
+projects) [gower1966].
 """
 
 from __future__ import annotations

@@ -8,6 +8,10 @@ Over ordered triples (i, j, k) of distinct positions with |i - j| < |i - k|:
 stated beside them, since a constant encoding has no violations either. Lags may be any numbers: on
 a grid they are Euclidean, and two equal lags make no triple.
 
+An isometry repeats the ties of its corpus only up to rounding, which a strict comparison counts as
+violations. With `grain` = g, distances are first rounded to whole multiples of g max D, so that
+those which differ by far less than that are tied (but for the rare pair on the border of two).
+
 Per i, the others are put in order of lag (equal lags by D), and violations are the inversions of
 that sequence, counted by merging [knight1966]: O(n^2 log n) in all, exact.
 """
@@ -38,7 +42,13 @@ class Monotonicity(Result):
     reason: str | None = None
 
 
-def violations(distances: Any, lags: Any = None, *, positions: Any = None) -> Monotonicity:
+GRAIN = 1e-7
+"""For distances that have been through a square root of float64 squares: sqrt(eps), and some."""
+
+
+def violations(
+    distances: Any, lags: Any = None, *, positions: Any = None, grain: float = 0.0
+) -> Monotonicity:
     """Return the shares of violated and tied triples.
 
     Lags are those of positions 0, 1, ... unless `lags` (a square array) or `positions`, of shape
@@ -48,7 +58,7 @@ def violations(distances: Any, lags: Any = None, *, positions: Any = None) -> Mo
     >>> violations(line).violations
     0.0
     """
-    values = square(distances, "The distances")
+    values = _settled(square(distances, "The distances"), grain)
     lag_rows = _lag_rows(values, lags, positions)
     if compiled():
         from gnomon.diagnostics.monotonicity_kernel import count_rows
@@ -66,6 +76,12 @@ def violations(distances: Any, lags: Any = None, *, positions: Any = None) -> Mo
         reason = "no position has two others at different lags"
         return Monotonicity(violations=None, ties=None, triples=0, reason=reason)
     return Monotonicity(violations=above / triples, ties=equal / triples, triples=triples)
+
+
+def _settled(distances: Floats, grain: float) -> Floats:
+    """Return distances as multiples of `grain` of the largest, or as they are when it is 0."""
+    step = grain * float(distances.max())
+    return np.rint(distances / step) if step > 0.0 else distances
 
 
 def _lag_rows(values: Floats, lags: Any, positions: Any) -> Any:

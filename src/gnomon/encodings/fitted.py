@@ -25,8 +25,6 @@ from gnomon.errors import EncodingError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-METHODS = ("classical", "smacof")
-
 
 def _card(name: str, formula: str, source: str, verified: tuple[str, ...]) -> Card:
     return Card(
@@ -131,15 +129,17 @@ def fit(
     `geometry` is a result of the geometry room, or a square array of distances. With `rank`, the
     vectors span only that many directions and are stored factored.
     """
+    from gnomon.geometry.mds import METHODS, scale
+
     checks.one_of("method", method, METHODS)
     checks.whole("dimension", dimension, least=1)
     kept = dimension if rank is None else rank
     checks.whole("rank", kept, least=1)
     if kept > dimension:
         raise EncodingError(f"rank is {kept} and dimension {dimension}; pass a rank up to it.")
-    distances, gram, positions = _read(geometry)
-    kept = min(kept, max(len(distances) - 1, 1))  # a centred Gram matrix has no more directions
-    coordinates = _scaled(distances, gram, method, kept)
+    positions = _positions(geometry)
+    kept = min(kept, max(len(positions) - 1, 1))  # a centred Gram matrix has no more directions
+    coordinates = scale(geometry, method, dimension=kept)
     low = rank is not None and method == "classical"
     return Fitted(
         axes=positions.shape[1],
@@ -153,36 +153,14 @@ def fit(
     )
 
 
-def _scaled(
-    distances: NDArray[np.float64], gram: NDArray[np.float64], method: str, dimension: int
-) -> Any:
-    if method == "smacof":
-        from gnomon.geometry.smacof import smacof
-
-        return smacof(distances, dimension)
-    from gnomon.geometry.mds import classical_mds
-
-    return classical_mds(gram, dimension)
-
-
-def _read(
-    geometry: Any,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return distances, centred Gram and whole coordinates (positions, axes)."""
+def _positions(geometry: Any) -> NDArray[np.int64]:
+    """Return where the rows of a geometry, or of an array of distances, stand: (rows, axes)."""
     if hasattr(geometry, "distances"):
         coordinates = np.asarray(geometry.coordinates)
-        rows = whole_coordinates(
-            coordinates if coordinates.shape[1] > 1 else coordinates[:, 0],
-            coordinates.shape[1],
-            what="a fitted encoding",
-        )
-        return geometry.distances, geometry.gram, rows
-    distances = np.asarray(geometry, dtype=np.float64)
-    if distances.ndim != 2 or distances.shape[0] != distances.shape[1]:
-        raise EncodingError(
-            f"The distances have shape {distances.shape}; pass a square array or a geometry."
-        )
-    squares = distances * distances
-    means = squares.mean(axis=0)
-    gram = -0.5 * (squares - means - means[:, None] + means.mean())
-    return distances, gram, np.arange(len(distances))[:, None]
+        axes = coordinates.shape[1]
+        given = coordinates if axes > 1 else coordinates[:, 0]
+        return whole_coordinates(given, axes, what="a fitted encoding")
+    shape = np.shape(geometry)
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise EncodingError(f"The distances have shape {shape}; pass a square array or a geometry.")
+    return np.arange(shape[0])[:, None]

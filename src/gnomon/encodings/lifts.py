@@ -29,7 +29,6 @@ from gnomon.results import Result
 if TYPE_CHECKING:
     from gnomon.encodings.base import Encoding, LagDistances
 
-LIFTS = ("kernel", "vectors", "probe", "slope")
 Floats = NDArray[np.float64]
 _PAIRS = 2**20
 

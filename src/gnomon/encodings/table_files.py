@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gnomon.encodings.base import Encoding
+from gnomon.encodings.fitted_files import open_fitted
 from gnomon.encodings.table import Table
 from gnomon.errors import EncodingError, nearest
 
@@ -23,10 +25,11 @@ if TYPE_CHECKING:
 SUFFIXES = (".npy", ".npz", ".safetensors")
 
 
-def open_table(path: str | os.PathLike[str] | Any, *, member: str | None = None) -> Table:
+def open_table(path: str | os.PathLike[str] | Any, *, member: str | None = None) -> Encoding:
     """Return the table in a file, or of an array; `member` names one of several tensors.
 
-    A file is also found as `FILE:MEMBER`.
+    A file is also found as `FILE:MEMBER`. The file of a fitted encoding, which knows at which
+    positions its rows stand, is read as that.
     """
     if not isinstance(path, (str, os.PathLike)):
         return Table(values=path, source="array")
@@ -39,8 +42,20 @@ def open_table(path: str | os.PathLike[str] | Any, *, member: str | None = None)
         raise EncodingError(
             f"{file} is no table that can be read; pass one of: {', '.join(SUFFIXES)}."
         )
+    fitted = open_fitted(file) if file.suffix == ".safetensors" and member is None else None
+    if fitted is not None:
+        return fitted
     values, name = reader(file, member)
     return Table(values=values, source=file.name if name is None else f"{file.name}:{name}")
+
+
+def names_table(name: str) -> bool:
+    """Say whether a name is that of a file of numbers, with or without a member.
+
+    >>> names_table("model.safetensors:embed.weight"), names_table("rope")
+    (True, False)
+    """
+    return _split(name, None)[0].suffix in SUFFIXES
 
 
 def _split(path: str, member: str | None) -> tuple[Path, str | None]:

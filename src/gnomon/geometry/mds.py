@@ -3,8 +3,8 @@
     X = V_k diag(max(l, 0))^(1/2) from the k largest eigenvalues l of g = -1/2 J D^2 J
 
 minimises the STRAIN |g - X X^T|_F over all X with k columns (Eckart-Young) [torgerson1952]; it does
-not minimise stress, for which see `gnomon.geometry.smacof`. At k >= rank(g) it is exact where g
-is positive semidefinite. Below, every distance it gives is too short: it is a projection.
+not minimise stress, for which see `gnomon.geometry.smacof`. Where g is positive semidefinite it is
+exact at k >= rank(g), and below that every distance it gives is too short: it is a projection.
 """
 
 from __future__ import annotations

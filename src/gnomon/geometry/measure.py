@@ -176,7 +176,7 @@ def _kept(
     if kept.sum() < 2:
         raise CountsError(
             f"{int(kept.sum())} of {kept.size} positions can be measured, and distances need two; "
-            "use more of the corpus, or lower --minimum-count."
+            "use more of the corpus or a greater --length, or lower --minimum-count."
         )
     return kept
 

@@ -45,8 +45,14 @@ def cell(value: Cell) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Return a share as per cent."""
-    return "-" if share is None else f"{100 * share:.1f} %"
+    """Return a share as per cent; what is more than rounding but shows as 0 is not called 0.
+
+    >>> percent(1e-18), percent(0.0004), percent(0.38)
+    ('0.0 %', '<0.1 %', '38.0 %')
+    """
+    if share is None:
+        return "-"
+    return "<0.1 %" if 1e-12 < share < 0.0005 else f"{100 * share:.1f} %"
 
 
 def _is_text(k: int, rows: Sequence[Sequence[Cell]]) -> bool:
@@ -71,7 +77,7 @@ def _corpus(survey: dict[str, Any]) -> str:
         f"{corpus['tokens']:,} tokens, {corpus['types']:,} types ({corpus['tokenizer']})"
     )
     placed = (
-        f"n = {axes} positions, {corpus['window']} window, {corpus['folds']} folds; "
+        f"n = {axes} positions; window: {corpus['window']}; {corpus['folds']} folds; "
         f"masked (under {corpus['minimum_count']} tokens): {_ranges(masked) or 'none'}"
     )
     return "\n".join([read, placed, *(f"note: {note}" for note in corpus["notes"])])

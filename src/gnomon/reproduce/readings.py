@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gnomon.diagnostics.correlation import correlation
-from gnomon.diagnostics.monotonicity import violations
+from gnomon.diagnostics.monotonicity import GRAIN, violations
 from gnomon.diagnostics.stress import stress
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.lifts import lift
@@ -97,11 +97,12 @@ def _read(reading: Reading, geometry: Geometry) -> _Figures:
     )
     report = stress(made, geometry)
     centred = double_centred(np.square(made.distances))
+    order = violations(made.distances, positions=geometry.coordinates, grain=GRAIN)
     return _Figures(
         raw=report.raw,
         scale_free=report.scale_free,
         rank=spectrum(centred).rank_numerical,
-        violations=violations(made.distances, positions=geometry.coordinates).violations,
+        violations=order.violations,
         pearson=correlation(made.distances, geometry).pearson,
     )
 

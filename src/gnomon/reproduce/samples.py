@@ -19,9 +19,9 @@ from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.progress import Progress
 from gnomon.corpus.reading.builtin import three_regimes
 from gnomon.errors import InputError
+from gnomon.geometry.dealing import deal
 from gnomon.geometry.measure import Geometry, measure
 
-SHUFFLED_UP_TO = 2**26
 LENGTH, ROWS, VOCABULARY, CONCENTRATION = 32, 2000, 200, 0.2
 
 
@@ -91,25 +91,9 @@ def repeated(options: Options) -> str:
 
 
 def dealt(counts: PositionCounts, seed: int) -> Geometry:
-    """Return the geometry of the tokens of a corpus dealt at random to the same slots.
-
-    Up to 2^26 tokens are shuffled; more are drawn from the pooled law, which differs from dealing
-    by the share of a position in the whole corpus.
-    """
-    from scipy import sparse
-
-    rng = np.random.default_rng([seed, 2])
-    totals = np.asarray(counts.totals)[counts.kept]
-    pooled = np.asarray(counts.matrix[counts.kept].sum(axis=0)).ravel()
-    if pooled.sum() <= SHUFFLED_UP_TO:
-        tokens = rng.permutation(np.repeat(np.arange(pooled.size, dtype=np.int32), pooled))
-        slots = np.repeat(np.arange(totals.size, dtype=np.int32), totals)
-        ones = np.ones(tokens.size, dtype=np.int64)
-        shape = (totals.size, pooled.size)
-        return measure(sparse.coo_array((ones, (slots, tokens)), shape=shape).tocsr())
-    law = pooled / pooled.sum()
-    rows = [sparse.csr_array(rng.multinomial(int(total), law)[None, :]) for total in totals]
-    return measure(sparse.vstack(rows, format="csr"))
+    """Return the geometry of the tokens of a corpus dealt at random to the same slots, once."""
+    stream = np.random.SeedSequence([seed, 2])
+    return measure(deal(counts.matrix[np.flatnonzero(counts.kept)], stream))
 
 
 def above_noise(geometry: Geometry, noise: Geometry) -> int:

@@ -21,7 +21,7 @@ import numpy as np
 from gnomon.corpus.counting import CountOptions, count_with
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.progress import Progress
-from gnomon.diagnostics.monotonicity import Monotonicity, violations
+from gnomon.diagnostics.monotonicity import GRAIN, Monotonicity, violations
 from gnomon.diagnostics.stress import stress
 from gnomon.encodings.alibi import best_slope, official_slopes
 from gnomon.encodings.fitted import fit
@@ -110,7 +110,7 @@ def findings(counts: PositionCounts, *, dimension: int, options: Options) -> Fin
         counts=counts,
         geometry=geometry,
         lines=lines,
-        own=violations(geometry.distances, positions=geometry.coordinates),
+        own=violations(geometry.distances, positions=geometry.coordinates, grain=GRAIN),
         exact_stress=exact.raw,
         noise=dealt(counts, options.seed),
     )

@@ -86,6 +86,6 @@ def judge_monotone(
         claim="the MDS encoding is monotone: distances grow with the lag",
         holds=agreement(readings),
         reason=f"violations {cell(rate)} of the triples; the corpus itself has {cell(own)}, and "
-        f"ties {cell(ties)}, which the fit, {fitted}, inherits (rounding breaks its ties). Where "
-        "that is not 0, the hypothesis fails on this corpus.",
+        f"ties {cell(ties)}, which the fit, {fitted}, inherits. Where that is not 0, the "
+        "hypothesis fails on this corpus.",
     )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.diagnostics.correlation import correlation
-from gnomon.diagnostics.monotonicity import Monotonicity, violations
+from gnomon.diagnostics.monotonicity import GRAIN, Monotonicity, violations
 from gnomon.diagnostics.separation import Separation, separation
 from gnomon.diagnostics.stress import StressReport, stress
 from gnomon.encodings.alibi import best_slope
@@ -28,7 +28,6 @@ from gnomon.results import Result
 
 SIGMAS = (1.0, 0.02)
 """Random tables of unit normals, and as BERT starts its own."""
-TIED = 1e-7
 NONMETRIC_UP_TO = 1024
 """Non-metric stress sorts all pairs: beyond this many positions a survey leaves it out."""
 
@@ -150,17 +149,6 @@ def _fitted(geometry: Geometry, dimension: int, rank: int) -> Iterator[Candidate
     yield Candidate(encoding=made, lift="kernel", label=f"smacof, rank {low}")
 
 
-def own_violations(distances: NDArray[np.float64], geometry: Geometry) -> Monotonicity:
-    """Count violations with distances that agree to `TIED` of the largest as ties.
-
-    An isometry repeats the ties of its corpus only up to rounding, which a strict comparison would
-    count as violations.
-    """
-    grain = TIED * float(distances.max())
-    settled = np.rint(distances / grain) if grain > 0 else distances
-    return violations(settled, positions=geometry.coordinates)
-
-
 def _divisible(dimension: int, by: int) -> int:
     """Return the largest usable dimension: whole pairs on every axis."""
     return max(dimension - dimension % by, by)
@@ -183,7 +171,7 @@ def entry(candidate: Candidate, geometry: Geometry, *, seed: int) -> Entry:
         dimension=dimension,
         parameters=candidate.encoding.parameters,
         stress=stress(lifted, geometry, nonmetric=len(distances) <= NONMETRIC_UP_TO),
-        monotonicity=own_violations(distances, geometry),
+        monotonicity=violations(distances, positions=geometry.coordinates, grain=GRAIN),
         separation=separation(distances),
         pearson=relation.pearson,
         spearman=relation.spearman,

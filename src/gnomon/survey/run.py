@@ -14,7 +14,7 @@ from gnomon.corpus.counting import CountOptions, count_with
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.progress import Progress, Silence
 from gnomon.diagnostics.dimension import StressByDimension, stress_by_dimension
-from gnomon.diagnostics.monotonicity import Monotonicity
+from gnomon.diagnostics.monotonicity import GRAIN, Monotonicity, violations
 from gnomon.diagnostics.parameters import parameter_table
 from gnomon.diagnostics.shift import ShiftEquivariance, shift_equivariance
 from gnomon.encodings.registry import encoding
@@ -27,7 +27,6 @@ from gnomon.survey.entries import (
     candidates,
     entry,
     monotonicity_dict,
-    own_violations,
 )
 from gnomon.survey.provenance import provenance
 
@@ -234,7 +233,7 @@ def survey_counts(
     return Survey(
         counts=counts,
         geometry=geometry,
-        monotonicity=own_violations(geometry.distances, geometry),
+        monotonicity=violations(geometry.distances, positions=geometry.coordinates, grain=GRAIN),
         shift=shift_equivariance(geometry.distances, geometry.coordinates),
         by_dimension=None if flat else stress_by_dimension(geometry, dimensions=ranks),
         entries=tuple(entries),
