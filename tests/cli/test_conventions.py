@@ -188,6 +188,10 @@ def test_a_dry_run_reads_little_and_writes_nothing(call, corpus: Path, tmp_path:
     assert not (tmp_path / "out").exists()
 
 
+def test_a_dry_run_does_not_speak_of_tokenising_ids(call) -> None:
+    assert "counting (ids): " in call("survey", "three-regimes", "--dry-run").out
+
+
 def test_a_dry_run_without_a_corpus_estimates_every_built_in_one(call) -> None:
     found = json.loads(call("survey", "--dry-run", "--json", "-").out)["estimates"]
     assert {name: one["length"] for name, one in found.items()} == {

@@ -384,3 +384,14 @@ def test_a_process_without_standard_input_says_so(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(CorpusError, match="this process has no standard input"):
         open_source("-")
+
+
+def test_a_batch_has_read_its_share_of_a_piece_it_cuts():
+    """Two pieces of equal documents; the bytes of a batch are those of the documents so far."""
+    one = TextBatch(texts=["ab"] * 10_000, bytes_read=50_000)
+    two = TextBatch(texts=["ab"] * 10_000, bytes_read=100_000)
+    seen = 0
+    for batch in batching.rebatch_texts([one, two]):
+        seen += len(batch.texts)
+        assert batch.bytes_read == 5 * seen
+    assert seen == 20_000

@@ -170,7 +170,7 @@ def test_a_null_without_its_reason_fails_the_schema() -> None:
     for parents in (
         ("geometry", "mean_squared"),
         ("geometry", "head"),
-        ("geometry", "null"),
+        ("geometry", "null", "shuffled"),
         ("geometry",),
         ("encodings", 0, "stress", "debiased"),
         ("positions", 0),

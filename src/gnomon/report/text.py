@@ -101,7 +101,13 @@ def _geometry(survey: dict[str, Any]) -> str:
         f"ties {percent(own['ties'])}; variance explained by lag "
         f"{percent(found['shift_equivariance'])}, by cyclic lag {percent(found['circulant'])}"
     )
-    return f"{distances}\n{rank}\n{order}"
+    dealt = found["null"]["dealt"]
+    null = (
+        "dealt null (the same tokens dealt at random to the same slots): "
+        f"{percent(dealt['share'])} of the mean squared distance, "
+        f"correlation with the distances {cell(dealt['correlation'])}"
+    )
+    return f"{distances}\n{null}\n{rank}\n{order}"
 
 
 def _encodings(survey: dict[str, Any]) -> str:

@@ -32,6 +32,8 @@ class Estimate(Result):
 
     source: str
     cached: bool
+    ids: bool
+    """Whether the corpus holds token ids, which need no tokenizer."""
     sampled_rows: int
     rows: int | None
     tokens: int | None
@@ -66,6 +68,7 @@ def estimate(corpus: Any, counting: CountOptions, options: SurveyOptions) -> Est
     return Estimate(
         source=source.name,
         cached=isinstance(stream, FromCache),
+        ids=source.kind == "ids",
         sampled_rows=rows,
         rows=None if whole is None else round(rows * whole),
         tokens=None if whole is None else round(counted),
@@ -103,7 +106,7 @@ def estimate_text(found: Estimate) -> str:
     """Return the estimate in words."""
     size = "an unknown number of" if found.tokens is None else f"about {found.tokens:,}"
     seconds = "unknown" if found.counting_seconds is None else f"{found.counting_seconds:.0f} s"
-    where = "from the token cache" if found.cached else "tokenising"
+    where = "from the token cache" if found.cached else "ids" if found.ids else "tokenising"
     return (
         f"{found.source}: {size} tokens at n = {found.length} positions\n"
         f"counting ({where}): {seconds}; geometry: {found.geometry_seconds:.1f} s; "

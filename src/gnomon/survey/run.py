@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gnomon.corpus.counting import CountOptions, count_with
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.progress import Progress, Silence
@@ -20,6 +22,7 @@ from gnomon.diagnostics.shift import ShiftEquivariance, shift_equivariance
 from gnomon.encodings.registry import encoding
 from gnomon.errors import InputError
 from gnomon.geometry.measure import Geometry, check_metric, measure
+from gnomon.geometry.nulls import NullGeometry, dealt_null
 from gnomon.results import Result, plain, to_dataframe
 from gnomon.survey.entries import (
     NOT_DEBIASED,
@@ -63,6 +66,8 @@ class Survey(Result):
     monotonicity: Monotonicity
     """The corpus's own violations: an exact isometry has just these."""
     shift: ShiftEquivariance
+    null: NullGeometry | None
+    """The tokens dealt at random to the same slots; None where all distances are zero anyway."""
     by_dimension: StressByDimension | None
     """None, as the entries are empty, where all positions have the same law."""
     entries: tuple[Entry, ...]
@@ -99,7 +104,17 @@ class Survey(Result):
         return (
             f"Plug-in distances, as published, between {len(self.geometry.positions)} positions; "
             f"{len(self.geometry.masked)} masked, {few} of the rest with fewer than 200 tokens. "
-            "Sampling noise is part of every distance here and may be most of it."
+            + self._noise_in_words()
+        )
+
+    def _noise_in_words(self) -> str:
+        share = None if self.null is None else self.null.share
+        if share is None:
+            return "Sampling noise is part of every distance here and may be most of it."
+        return (
+            f"{100 * share:.0f} % of the mean squared distance is there as well when the same "
+            "tokens are dealt at random to the same slots (dealt null): that much is sampling "
+            "noise, not position."
         )
 
     def to_dataframe(self) -> Any:
@@ -130,7 +145,7 @@ class Survey(Result):
         reasons = [f"measured_share: {NOT_DEBIASED}"]
         if spectrum.isometric_from_dimension is None:
             reasons.append("isometric_from_dimension: some eigenvalues are negative")
-        null = {"share": None, "mean_distance": None, "correlation": None} | absent
+        undone = {"share": None, "mean_distance": None, "correlation": None} | absent
         return {
             "metric": self.geometry.metric,
             "estimator": self.geometry.estimator,
@@ -154,8 +169,22 @@ class Survey(Result):
             "circulant": self.shift.circulant,
             "monotonicity": monotonicity_dict(self.monotonicity),
             "reason": "; ".join(reasons),
-            "null": {"used": None, "dealt": null, "shuffled": null} | absent,
+            "null": {
+                "used": None if self.null is None else "dealt",
+                "dealt": self._dealt(),
+                "shuffled": undone,
+            }
+            | (absent if self.null is None else {}),
         }
+
+    def _dealt(self) -> dict[str, Any]:
+        if self.null is None:
+            reason = "all distances are zero"
+            return {"share": None, "mean_distance": None, "correlation": None, "reason": reason}
+        found = {k: getattr(self.null, k) for k in ("share", "mean_distance", "correlation")}
+        found |= {"replicates": self.null.replicates, "spread": plain(self.null.spread)}
+        undefined = "the distances of corpus or null are all alike"
+        return found | ({"reason": undefined} if None in found.values() else {})
 
     def _dimensions(self) -> list[dict[str, Any]]:
         if self.by_dimension is None:
@@ -235,8 +264,19 @@ def survey_counts(
         geometry=geometry,
         monotonicity=violations(geometry.distances, positions=geometry.coordinates, grain=GRAIN),
         shift=shift_equivariance(geometry.distances, geometry.coordinates),
+        null=None if flat else _dealt_null(counts, geometry, options.seed, listener),
         by_dimension=None if flat else stress_by_dimension(geometry, dimensions=ranks),
         entries=tuple(entries),
         options=replace(options),
         provenance=provenance(options.seed),
     )
+
+
+def _dealt_null(
+    counts: PositionCounts, geometry: Geometry, seed: int, listener: Progress
+) -> NullGeometry:
+    """Deal a few times: over many pairs the figures hardly vary between deals."""
+    listener.stage("the tokens dealt at random")
+    replicates = 10 if len(geometry.positions) <= 128 else 3
+    rng = np.random.default_rng([seed, 2])
+    return dealt_null(counts, replicates=replicates, rng=rng, geometry=geometry)

@@ -23,12 +23,16 @@ ID_TOKENS = 1 << 20
 
 
 def rebatch_texts(pieces: Iterable[TextBatch]) -> Iterator[TextBatch]:
-    """Merge small pieces and cut large ones; order is kept."""
+    """Merge small pieces and cut large ones; order is kept.
+
+    A batch that ends inside a piece has read its share of that piece, so that progress and
+    estimates do not take a piece for done when it is begun.
+    """
     texts: list[str] = []
     groups: list[str] = []
     held = read = 0
     for piece in pieces:
-        read = piece.bytes_read
+        before, read = read, piece.bytes_read
         fresh, names = _documents(piece)
         ends = list(accumulate(map(len, fresh), initial=0))
         start = 0
@@ -40,7 +44,8 @@ def rebatch_texts(pieces: Iterable[TextBatch]) -> Iterator[TextBatch]:
             held += ends[stop] - ends[start]
             start = stop
             if held >= TEXT_CHARACTERS or len(texts) >= TEXT_DOCUMENTS:
-                yield TextBatch(texts=texts, groups=groups or None, bytes_read=read)
+                share = before + (read - before) * ends[stop] // ends[-1]
+                yield TextBatch(texts=texts, groups=groups or None, bytes_read=share)
                 texts, groups, held = [], [], 0
     if texts:
         yield TextBatch(texts=texts, groups=groups or None, bytes_read=read)
