@@ -42,8 +42,8 @@ def _encoding(entry: dict[str, Any]) -> list[str]:
 
 def corpora(surveys: list[Survey]) -> str:
     """Return a line for each corpus: its size, and what its distances are like."""
-    header = ["corpus", "documents", "groups", "tokens", "n", "mean chord", "rank"]
-    header += ["participation", "violations", "ties", "by lag"]
+    header = ["corpus", "documents", "groups", "tokens", "n", "mean chord", "dealt share"]
+    header += ["rank", "participation", "violations", "ties", "by lag"]
     return markdown(header, [_corpus(survey) for survey in surveys])
 
 
@@ -57,6 +57,7 @@ def _corpus(survey: Survey) -> list[str]:
         *sizes,
         axes,
         figure(geometry["mean_distance"]),
+        figure(geometry["null"]["dealt"]["share"]),
         str(geometry["rank"]["numerical"]),
         figure(geometry["participation"]),
         *map(figure, (order["violations"], order["ties"], geometry["shift_equivariance"])),

@@ -25,6 +25,10 @@ Parameter = Annotated[
     list[str] | None,
     typer.Option("--parameter", help="NAME=VALUE of the encoding, as heads=12; may be repeated."),
 ]
+Estimator = Annotated[
+    str,
+    typer.Option("--estimator", help="plugin (as published) or debiased (noise taken out)."),
+]
 
 
 def stress(
@@ -35,6 +39,7 @@ def stress(
     dimension: o.Dimension = 128,
     parameter: Parameter = None,
     metric: o.Metric = "chord",
+    estimator: Estimator = "plugin",
     minimum_count: o.MinimumCount = 10,
     seed: o.Seed = 0,
     json_file: o.Json = None,
@@ -44,15 +49,20 @@ def stress(
     from gnomon.diagnostics.stress import stress as measure_stress
 
     o.check_seed(seed)
-    wanted = _target(target, metric, minimum_count)
+    wanted = _target(target, metric, estimator, minimum_count, seed)
     made = _encoding(encoding, dimension, parameter or [], wanted, seed)
     rng = np.random.default_rng([seed, 1])
     report = measure_stress(made, wanted, lift=lift, nonmetric=True, rng=rng)
-    value = {"encoding": made.name, "parameters": made.parameters, **report.to_dict()}
+    value = {
+        "encoding": made.name,
+        "parameters": made.parameters,
+        "estimator": getattr(wanted, "estimator", "given"),
+        **report.to_dict(),
+    }
     emit(value, _text(value), json_file=json_file, quiet=quiet)
 
 
-def _target(path: Path, metric: str, minimum_count: int) -> Any:
+def _target(path: Path, metric: str, estimator: str, minimum_count: int, seed: int) -> Any:
     """Return a geometry from counts, or distances as they are."""
     if path.suffix == ".npy":
         return _distances(path)
@@ -60,7 +70,9 @@ def _target(path: Path, metric: str, minimum_count: int) -> Any:
     from gnomon.geometry.measure import measure
 
     counts = load_counts(path / "counts.npz" if path.is_dir() else path)
-    return measure(counts.with_minimum_count(minimum_count), metric=metric)
+    rng = np.random.default_rng([seed, 3])
+    kept = counts.with_minimum_count(minimum_count)
+    return measure(kept, metric, estimator=estimator, rng=rng)
 
 
 def _distances(path: Path) -> Any:
@@ -109,7 +121,8 @@ def _text(value: dict[str, Any]) -> str:
         "simplex",
         "skill",
     )
-    lines = [f"{value['encoding']} under the {value['lift']} lift ({value['note']})"]
+    lift = f"the {value['lift']} lift ({value['note']})"
+    lines = [f"{value['encoding']} under {lift}, {value['estimator']} distances"]
     lines += [f"{key.replace('_', '-'):<11} {cell(value[key])}" for key in keys]
     lines += [f"{key}: {reason}" for key, reason in value["reasons"].items()]
     return "\n".join(lines)

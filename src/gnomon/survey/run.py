@@ -113,8 +113,8 @@ class Survey(Result):
             return "Sampling noise is part of every distance here and may be most of it."
         return (
             f"{100 * share:.0f} % of the mean squared distance is there as well when the same "
-            "tokens are dealt at random to the same slots (dealt null): that much is sampling "
-            "noise, not position."
+            "tokens are dealt at random to the same slots (dealt null): about that much would be "
+            "there without any effect of position."
         )
 
     def to_dataframe(self) -> Any:
