@@ -180,6 +180,6 @@ def test_debiased_distances_are_told_apart_from_plugin_ones(tmp_path, capsys):
         assert values[name]["estimator"] == name
     gaps = {name: abs(value["scale_free"] - truth) for name, value in values.items()}
     assert gaps["debiased"] < 0.02
-    assert gaps["plugin"] > 0.1
+    assert gaps["plugin"] > 0.05
     assert run(["stress", "sinusoidal", str(tmp_path / "out"), "--estimator", "debias"]) == 2
     assert "did you mean 'debiased'?" in capsys.readouterr().err

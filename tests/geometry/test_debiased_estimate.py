@@ -177,3 +177,14 @@ def test_what_can_not_be_debiased_is_refused(given, metric, words, rng):
     counts = drawn(np.tile(zipf(50), (4, 1)), np.full(4, 900), rng) if given is None else given
     with pytest.raises(InputError, match=words):
         measure(counts, metric, estimator="debiased")
+
+
+def test_few_positions_far_apart_keep_distances_that_laws_can_have():
+    """A third eigenvalue near the edge must not be blown up: all squares stay below 2."""
+    laws = np.random.default_rng([0, 0]).dirichlet(np.full(200, 0.2), size=3)
+    truth = squared_chords(laws[3 * np.arange(32) // 32])
+    found = measure(count("three-regimes"), estimator="debiased")
+    assert found.spectrum.rank_numerical <= 3
+    assert np.abs(found.distances**2 - truth).max() < 0.2  # 14 % of the largest: a strong drift
+    same = truth < 1e-9
+    assert np.abs(found.distances[same]).max() < 0.2

@@ -12,6 +12,8 @@ at squared cosine c2 = 1 - m / theta^2 [benaychgeorges2011]. Then
     d2_ij = max(0, sum_k (a_ik - a_jk)^2 - nu_ik - nu_jk).
 
 The number of spikes is the effective rank. No spike means no geometry that can be told from noise.
+As l falls to 2 sqrt m the cosine falls to 0 and its inverse explodes, so a spike must also exceed
+2.05 sqrt m, where c2 is 0.36; on few positions the sign edge alone can lie below that.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from numpy.typing import NDArray
 from gnomon.geometry.debiased.folded import Floats
 
 CORE_NOISE = 0.02
+LEAST_EDGE = 2.05
+LEAST_COSINE = 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +60,10 @@ def whitened(squares: Floats, sigma: Floats, tokens: Floats) -> Floats:
 
 
 def noise_edge(flipped: Floats, sigma: Floats, tokens: Floats) -> float:
-    """Return the largest eigenvalue that noise alone would show, from sign-flipped matrices."""
+    """Return the eigenvalue that noise alone does not exceed, from sign-flipped matrices."""
     tops = [np.linalg.eigvalsh(whitened(squares, sigma, tokens))[-1] for squares in flipped]
-    return float(max(np.quantile(tops, 0.95), np.mean(tops) + 1.65 * np.std(tops)))
+    signs = max(np.quantile(tops, 0.95), np.mean(tops) + 1.65 * np.std(tops))
+    return float(max(signs, LEAST_EDGE * np.sqrt(len(sigma))))
 
 
 def low_rank(
@@ -71,7 +76,7 @@ def low_rank(
     kept = int((values > edge).sum()) if rank is None else rank
     top = values[:kept]
     theta = 0.5 * (top + np.sqrt(np.maximum(top**2 - 4.0 * m, 0.0)))
-    cosine = np.maximum(1.0 - m / theta**2, 1e-3)
+    cosine = np.maximum(1.0 - m / theta**2, LEAST_COSINE)
     coordinates = sigma[:, None] * axes[:, :kept] * np.sqrt(theta / cosine)
     noise = sigma[:, None] ** 2 / (theta * cosine)
     return LowRank(
