@@ -4,7 +4,7 @@ For each family: root mean squared error over pairs with at least 500 tokens at 
 (plug-in, U, low rank), slope of the low-rank estimate on the truth, coverage of nominal 95 %
 intervals over pairs of core positions, and the effective rank beside what is detectable
 (eigenvalues of the true whitened matrix above sqrt m). Results are added to the record corpus by
-corpus, so that a run can be stopped and resumed.
+corpus, so that a run can be stopped and resumed; a record of other code is begun anew.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from hashlib import blake2b
+from pathlib import Path
 
 import numpy as np
 from scipy.stats import t as student
 
 from families import NAMES, corpus
+from gnomon.geometry import debiased
 from gnomon.geometry.debiased.estimate import debias
 from gnomon.geometry.debiased.lowrank import whitened
 from gnomon.geometry.measure import measure
@@ -81,14 +84,25 @@ def main():
     parser.add_argument("--corpora", type=int, default=3, help="corpora per family")
     parser.add_argument("--families", nargs="*", default=list(NAMES))
     options = parser.parse_args()
-    record = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    stored = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    if stored.get("code") != code_digest():
+        stored = {"code": code_digest(), "families": {}}
     for seed in range(options.corpora):
         for name in options.families:
-            done = record.setdefault(name, {})
+            done = stored["families"].setdefault(name, {})
             if str(seed) not in done:
                 done[str(seed)] = judge(name, seed)
-                RECORD.write_text(json.dumps(record, indent=1) + "\n")
-    show(record)
+                RECORD.write_text(json.dumps(stored, indent=1) + "\n")
+    show(stored["families"])
+
+
+def code_digest():
+    """Digest of the estimator, the families and this file: what the numbers depend on."""
+    own = Path(__file__)
+    files = sorted(
+        [*Path(debiased.__file__).parent.glob("*.py"), own, own.with_name("families.py")]
+    )
+    return blake2b(b"".join(file.read_bytes() for file in files), digest_size=8).hexdigest()
 
 
 def show(record):

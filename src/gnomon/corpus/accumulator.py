@@ -9,12 +9,13 @@ outgrow the memory allowed, folds are halved, exactly: fold f joins fold f mod F
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from gnomon.corpus.counts import merge_folds
-from gnomon.corpus.documents import Ids, Keys
 from gnomon.corpus.folds import fold_of
 from gnomon.corpus.kernel import Slots, count_slots
 from gnomon.corpus.windows import Windows
@@ -22,9 +23,12 @@ from gnomon.numeric import stripes
 
 CHUNK_TOKENS = 2**23
 DEFAULT_MEMORY = 4 * 2**30
+Number = TypeVar("Number", bound=np.generic)
 _BYTES_PER_ENTRY = 12
 _BLOCKS = 16
+"""Blocks of rows a matrix is held in."""
 _SIMILAR = 4
+"""A matrix is merged with the next one unless it has this many times its entries."""
 
 
 class Accumulator:
@@ -42,7 +46,6 @@ class Accumulator:
         self.length = length
         self.folds = folds
         self.longest = 0
-        self.windows = 0
         self._memory = memory
         self._chunk = chunk or CHUNK_TOKENS
         self._threads = threads
@@ -58,7 +61,6 @@ class Accumulator:
             return
         lengths = windows.lengths
         self.longest = max(self.longest, int(lengths.max()))
-        self.windows += len(lengths)
         self._pending.append(windows)
         self._waiting += int(lengths.sum())
         if self._waiting >= self._chunk:
@@ -125,13 +127,11 @@ def _entries(blocks: list[csr_array]) -> int:
 
 def _joined(pending: list[Windows], folds: int) -> Slots:
     """Lay several batches of windows behind one another."""
-    values: Ids = _flat([w.values for w in pending])
+    values = _flat([w.values for w in pending])
     shifts = np.cumsum([0, *(len(w.values) for w in pending[:-1])])
-    starts: NDArray[np.int64] = _flat(
-        [w.starts + shift for w, shift in zip(pending, shifts, strict=True)]
-    )
-    keys: Keys = _flat([w.keys for w in pending])
-    lengths: NDArray[np.int64] = _flat([w.lengths for w in pending])
+    starts = _flat([w.starts + shift for w, shift in zip(pending, shifts, strict=True)])
+    keys = _flat([w.keys for w in pending])
+    lengths = _flat([w.lengths for w in pending])
     return Slots(
         values=values,
         starts=starts,
@@ -141,7 +141,6 @@ def _joined(pending: list[Windows], folds: int) -> Slots:
     )
 
 
-def _flat(
-    parts: list[NDArray[np.generic]] | list[NDArray[np.int64]] | list[Ids] | list[Keys],
-) -> NDArray:  # type: ignore[type-arg]
+def _flat(parts: list[NDArray[Number]]) -> NDArray[Number]:
+    """Join arrays, without a copy where there is only one."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

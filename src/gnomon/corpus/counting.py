@@ -203,8 +203,7 @@ class _Run:
     def _read(self, accumulator: Accumulator) -> None:
         packed = self.window.kind == "packed"
         # Only packs are keyed by their tokens; a document's key is that of its text.
-        keys = self.stream.token_keys if packed and self.stream.token_keys() is not None else None
-        cut = cutter(self.window, keys)
+        cut = cutter(self.window, self.stream.token_keys if packed else None)
         for batch in self.stream.batches():
             windows = cut(batch)
             if self.rearrange is not None:

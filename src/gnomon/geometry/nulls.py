@@ -72,8 +72,8 @@ def dealt_null(
     """Deal the tokens of the measured positions at random to their slots, and measure again.
 
     `geometry` is the plug-in geometry of these counts where it is known already (then its metric
-    holds). Replicate r is
-    keyed by one draw from `rng` and by r: asking for more replicates keeps those there were.
+    holds). Replicate r is keyed by one draw from `rng` and by r: asking for more replicates keeps
+    those there were.
 
     >>> found = dealt_null([[9, 1], [1, 9]], replicates=5, rng=np.random.default_rng(0))
     >>> found.kind, found.share < 0.5, found.correlation is None

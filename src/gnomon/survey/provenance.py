@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shlex
 import sys
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import gnomon
+from gnomon.numeric import threads
 
 _LIBRARIES = ("numpy", "scipy", "numba", "pyarrow", "tokenizers")
 
@@ -24,7 +24,7 @@ def provenance(seed: int, *, command: str | None = None) -> dict[str, Any]:
         "seed": seed,
         "versions": {"python": platform.python_version()} | _versions(),
         "platform": f"{platform.system()} {platform.machine()}",
-        "threads": os.cpu_count(),
+        "threads": threads(),
         "blas": _blas(),
         "command": command if command is not None else _command(),
     }
