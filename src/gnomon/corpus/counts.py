@@ -86,7 +86,7 @@ class PositionCounts(Result):
 
     @property
     def digest(self) -> str:
-        """Digest of documents and vocabulary, whatever their order; the window is not part of it."""
+        """Digest of documents and vocabulary in any order; the window is not part of it."""
         return f"{self.document_sum:016x}-{self.rows}-{self.vocabulary.digest[:16]}"
 
     def fold(self, index: int) -> csr_array:
