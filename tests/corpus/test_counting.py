@@ -8,6 +8,7 @@ import os
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from gnomon.corpus import cache
@@ -91,8 +92,24 @@ def test_dna_corpora_equal_a_plain_script(data_root, file, options, length):
     assert as_counter(found) == table
 
 
+def imdb_by_script(data_root, length):
+    """Counts of position and token in plain lines: pandas, the tokenizer, and np.add.at."""
+    from tokenizers import Tokenizer
+
+    library = Tokenizer.from_file(str(data_root / "bert-base-uncased" / "tokenizer.json"))
+    library.no_padding()
+    library.no_truncation()
+    table = np.zeros((length, 30_522), np.int64)
+    texts = pd.read_parquet(data_root / "imdb" / "train.parquet")["text"].tolist()
+    for start in range(0, len(texts), 1000):
+        for encoded in library.encode_batch(texts[start : start + 1000], add_special_tokens=False):
+            ids = encoded.ids[:length]
+            np.add.at(table, (np.arange(len(ids)), ids), 1)
+    return table
+
+
 @pytest.mark.data
-def test_imdb_has_the_documented_counts_by_position(data_root):
+def test_imdb_has_the_documented_counts_by_position_and_those_of_a_plain_script(data_root):
     found = count(
         data_root / "imdb" / "train.parquet",
         column="text",
@@ -102,6 +119,7 @@ def test_imdb_has_the_documented_counts_by_position(data_root):
     assert (found.rows, found.tokens) == (25_000, 6_839_969)
     assert found.totals[[0, 255, 511]].tolist() == [25_000, 11_000, 3_682]
     assert found.groups.estimate() == 25_000 - 96  # exact duplicates share a group
+    np.testing.assert_array_equal(found.matrix.toarray(), imdb_by_script(data_root, 512))
 
 
 @pytest.mark.data
