@@ -25,7 +25,7 @@ help:
 	@echo "make test-all  the same, with the wide grids and the real models"
 	@echo "make check     the fast gates only: lint, types, contracts"
 	@echo "make bench     every benchmark, one after the other"
-	@echo "make docs      measure again the numbers in README.md and docs/"
+	@echo "make docs      measure again the numbers and figures in README.md and docs/"
 	@echo "make clean     remove .venv, caches, and what demo and build wrote"
 
 demo: $(VENV)/core.stamp
@@ -63,7 +63,8 @@ bench: $(VENV)/dev.stamp
 	done
 
 docs: demo
-	$(BIN)/python scripts/fill_docs.py demo README.md docs/index.md
+	$(BIN)/python scripts/make_figures.py docs/figures
+	$(BIN)/python scripts/fill_docs.py demo README.md docs/index.md docs/noise.md
 
 clean:
 	rm -rf $(VENV) demo dist build site .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

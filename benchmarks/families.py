@@ -17,10 +17,24 @@ FOLDS, LENGTH, TYPES = 16, 64, 15_000
 
 @dataclass(frozen=True)
 class Corpus:
-    """Counts with the squared chord distances they come from."""
+    """Counts with the laws they come from."""
 
     counts: PositionCounts
-    truth: np.ndarray
+    laws: np.ndarray
+
+    @property
+    def truth(self):
+        """Squared chord distances between the laws."""
+        return squared_chords(self.laws)
+
+    def head(self, top):
+        """The same with the `top` commonest types and all others as one."""
+        counts = self.counts.coarsened(top)
+        if counts is self.counts:
+            return self
+        kept = np.array([int(name) for name in counts.vocabulary.tokens[:-1]])
+        other = 1.0 - self.laws[:, kept].sum(axis=1, keepdims=True)
+        return Corpus(counts=counts, laws=np.hstack([self.laws[:, kept], np.maximum(other, 0.0)]))
 
 
 def falling_tokens(length=LENGTH, first=67_000, scale=10.0):
@@ -164,4 +178,4 @@ def corpus(name, seed):
     else:
         laws = TEXT[name](rng)
         counts = drawn(laws, falling_tokens(), rng)
-    return Corpus(counts=counts, truth=squared_chords(laws))
+    return Corpus(counts=counts, laws=laws)

@@ -1,10 +1,17 @@
-"""Fill the tables of the texts from the surveys that `gnomon survey` wrote.
+"""Fill the tables and numbers of the texts from what was measured.
 
-A number in a text is never typed by hand: it stands between two comments that name its table, and
-this script replaces what stands there by what the `survey.json` files say. Two tables are known:
-`encodings` (every encoding on the three-regime corpus) and `corpora` (a line for each corpus).
+A number in a text is never typed by hand. A table stands between two comments that name it,
 
-    python scripts/fill_docs.py demo README.md docs/index.md
+    <!-- encodings:begin -->  ...  <!-- encodings:end -->        (`doc_tables` has the names)
+
+and a number in a sentence between two comments of which the first says where it comes from and how
+it is written (a format of Python):
+
+    <!--= no_signal.plugin_mean .2f -->0.56<!--/-->              of docs/figures/figures.json
+    <!--= three-regimes.geometry.debiased.core d -->32<!--/-->   of a survey
+    <!--= gnomon.survey.trust.HEAD d -->500<!--/-->              a constant of the program
+
+    python scripts/fill_docs.py demo README.md docs/index.md docs/noise.md
 """
 
 from __future__ import annotations
@@ -12,75 +19,38 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-Survey = dict[str, Any]
-SHOWN = "three-regimes"
-"""The corpus of the table of encodings: drawn from a seed, so that anyone gets the same one."""
-ROUNDING = 1e-12  # an exact isometry leaves float64 dust, which is no figure to quote
+from doc_tables import TABLES, Facts
+
 SLOT = re.compile(r"<!-- (\w+):begin -->\n.*?<!-- (\w+):end -->", re.DOTALL)
+NUMBER = re.compile(r"<!--= (\S+) (\S+) -->[^<]*<!--/-->")
 
 
-def encodings(surveys: list[Survey]) -> str:
-    """Return a line for each encoding and lift on the three-regime corpus."""
-    chosen = [survey for survey in surveys if survey["corpus"]["source"] == SHOWN]
-    if len(chosen) != 1:
-        sys.exit(f"There are {len(chosen)} surveys of {SHOWN}, not one; run `gnomon survey --out`.")
-    header = ["encoding", "lift", "d", "raw", "best scale", "scale-free", "skill", "violations"]
-    return markdown(header, [_encoding(entry) for entry in chosen[0]["encodings"]])
+def number(facts: Facts, path: str, form: str) -> str:
+    """Return the number that a path leads to, written as the format says."""
+    value = _constant(path) if path.startswith("gnomon.") else _followed(facts, path)
+    if isinstance(value, str):
+        return value
+    return format(value, form).replace("%", " %")
 
 
-def _encoding(entry: dict[str, Any]) -> list[str]:
-    stress = entry["stress"]["plugin"]
-    numbers = [stress[key] for key in ("raw", "best_scale", "scale_free", "skill")]
-    dimension = "-" if entry["dimension"] is None else str(entry["dimension"])
-    figures = map(figure, [*numbers, entry["monotonicity"]["violations"]])
-    return [entry["label"], entry["lift"], dimension, *figures]
+def _constant(path: str) -> Any:
+    module, _, name = path.rpartition(".")
+    return getattr(import_module(module), name)
 
 
-def corpora(surveys: list[Survey]) -> str:
-    """Return a line for each corpus: its size, and what its distances are like."""
-    header = ["corpus", "documents", "groups", "tokens", "n", "mean chord", "dealt share"]
-    header += ["rank", "participation", "violations", "ties", "by lag"]
-    return markdown(header, [_corpus(survey) for survey in surveys])
+def _followed(facts: Facts, path: str) -> Any:
+    first, *rest = path.split(".")
+    value: Any = facts.figures[first] if first in facts.figures else facts.survey(first)
+    for part in rest:
+        value = value[int(part)] if isinstance(value, list) else value[part]
+    return value
 
 
-def _corpus(survey: Survey) -> list[str]:
-    corpus, geometry = survey["corpus"], survey["geometry"]
-    sizes = [f"{corpus[key]:,}" for key in ("rows", "groups", "tokens")]
-    axes = " x ".join(map(str, corpus["axes"]))
-    order = geometry["monotonicity"]
-    return [
-        corpus["source"],
-        *sizes,
-        axes,
-        figure(geometry["mean_distance"]),
-        figure(geometry["null"]["dealt"]["share"]),
-        str(geometry["rank"]["numerical"]),
-        figure(geometry["participation"]),
-        *map(figure, (order["violations"], order["ties"], geometry["shift_equivariance"])),
-    ]
-
-
-def markdown(header: list[str], rows: list[list[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def figure(value: float | None) -> str:
-    """Return four significant digits; a dash for what was not measured, a bound for rounding."""
-    if value is None:
-        return "-"
-    return "< 1e-12" if 0 < abs(value) < ROUNDING else f"{value:.4g}"
-
-
-TABLES: dict[str, Callable[[list[Survey]], str]] = {"encodings": encodings, "corpora": corpora}
-
-
-def filled(text: str, surveys: list[Survey], name: str) -> str:
+def filled(text: str, facts: Facts, name: str) -> str:
     """Return `text` with every slot filled; a text without one, or with an unknown one, is odd."""
     slots = SLOT.findall(text)
     if not slots or any(begin != end or begin not in TABLES for begin, end in slots):
@@ -88,21 +58,29 @@ def filled(text: str, surveys: list[Survey], name: str) -> str:
 
     def table(found: re.Match[str]) -> str:
         slot = found[1]
-        return f"<!-- {slot}:begin -->\n{TABLES[slot](surveys)}\n<!-- {slot}:end -->"
+        return f"<!-- {slot}:begin -->\n{TABLES[slot](facts)}\n<!-- {slot}:end -->"
 
-    return SLOT.sub(table, text)
+    def written(found: re.Match[str]) -> str:
+        path, form = found[1], found[2]
+        try:
+            value = number(facts, path, form)
+        except (AttributeError, ImportError, LookupError, TypeError, ValueError) as error:
+            sys.exit(f"{name} asks for the number {path} ({form}), and there is none: {error}.")
+        return f"<!--= {path} {form} -->{value}<!--/-->"
+
+    return NUMBER.sub(written, SLOT.sub(table, text))
 
 
 def main(folder: Path, texts: list[Path]) -> None:
-    """Read every survey.json below `folder` and rewrite the tables of the texts."""
+    """Read every survey.json below `folder` and rewrite the tables and numbers of the texts."""
     paths = sorted(folder.rglob("survey.json"))
     if not paths:
         sys.exit(f"No survey.json is below {folder}; run `gnomon survey --out {folder}` first.")
-    surveys = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+    facts = Facts([json.loads(path.read_text(encoding="utf-8")) for path in paths])
     for path in texts:
-        text = filled(path.read_text(encoding="utf-8"), surveys, path.name)
+        text = filled(path.read_text(encoding="utf-8"), facts, path.name)
         path.write_text(text, encoding="utf-8", newline="\n")
-        print(f"{path}: written from {len(surveys)} surveys")
+        print(f"{path}: written from {len(facts.surveys)} surveys")
 
 
 if __name__ == "__main__":

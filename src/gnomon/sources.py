@@ -23,6 +23,9 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "benaychgeorges2011": "F. Benaych-Georges and R. R. Nadakuditi, The eigenvalues and "
         "eigenvectors of finite, low rank perturbations of large random matrices, Advances in "
         "Mathematics 227, 494-521, 2011.",
+        "benjamini1995": "Y. Benjamini and Y. Hochberg, Controlling the false discovery rate: a "
+        "practical and powerful approach to multiple testing, Journal of the Royal Statistical "
+        "Society B 57, 289-300, 1995.",
         "cirrincione2026": "G. Cirrincione, On the Geometry of Positional Encodings in "
         "Transformers, arXiv:2604.05217, 2026.",
         "deleeuw1977": "J. de Leeuw, Applications of convex analysis to multidimensional scaling, "

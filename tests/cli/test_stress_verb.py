@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import gnomon
-from gnomon.cli.app import run
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.counts_file import load_counts, save_counts
 from gnomon.errors import CountsError
@@ -162,24 +160,3 @@ def test_saved_counts_are_loaded_equal(surveyed: Path, corpus: Path) -> None:
     loaded = load_counts(surveyed / "counts.npz")
     assert loaded.vocabulary.tokens == tuple(names)
     np.testing.assert_array_equal(loaded.matrix.toarray(), expected)
-
-
-def test_debiased_distances_are_told_apart_from_plugin_ones(tmp_path, capsys):
-    """The built-in corpus is drawn from three known laws, so the true stress is known, too."""
-    laws = np.random.default_rng([0, 0]).dirichlet(np.full(200, 0.2), size=3)
-    roots = np.sqrt(laws)[3 * np.arange(32) // 32]
-    chords = np.sqrt(np.maximum(2.0 - 2.0 * roots @ roots.T, 0.0))
-    np.fill_diagonal(chords, 0.0)
-    truth = gnomon.stress(gnomon.encoding("sinusoidal", dimension=128), chords).scale_free
-    assert run(["survey", "three-regimes", "--out", str(tmp_path / "out"), "-q"]) == 0
-    values = {}
-    for name in ("plugin", "debiased"):
-        arguments = ["stress", "sinusoidal", str(tmp_path / "out"), "--estimator", name]
-        assert run([*arguments, "--json", "-"]) == 0
-        values[name] = json.loads(capsys.readouterr().out)
-        assert values[name]["estimator"] == name
-    gaps = {name: abs(value["scale_free"] - truth) for name, value in values.items()}
-    assert gaps["debiased"] < 0.02
-    assert gaps["plugin"] > 0.05
-    assert run(["stress", "sinusoidal", str(tmp_path / "out"), "--estimator", "debias"]) == 2
-    assert "did you mean 'debiased'?" in capsys.readouterr().err

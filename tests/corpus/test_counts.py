@@ -156,6 +156,16 @@ def test_coarsening_keeps_the_commonest_types_and_all_tokens(rng):
     assert found.vocabulary.tokens[-1] == "OTHER"
 
 
+def test_adding_and_coarsening_leave_what_they_are_made_of_unchanged(rng):
+    """Columns move in both, and what is moved must be a copy."""
+    one = count([" ".join(rng.choice(list("bdfh"), 6)) for _ in range(80)], tokenizer="words")
+    other = count([" ".join(rng.choice(list("aceg"), 6)) for _ in range(80)], tokenizer="words")
+    before = [found.blocks.toarray() for found in (one, other)]
+    _ = one + other, one.coarsened(2), other.coarsened(1)
+    for found, table in zip((one, other), before, strict=True):
+        np.testing.assert_array_equal(found.blocks.toarray(), table)
+
+
 def test_positions_below_the_minimum_are_masked_and_named():
     found = PositionCounts.from_array([[9, 1], [4, 5], [0, 0]], minimum_count=10)
     assert found.kept.tolist() == [True, False, False]

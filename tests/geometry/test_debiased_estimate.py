@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import t as student
 
 from gnomon.corpus.counting import count
 from gnomon.corpus.counts import PositionCounts
-from gnomon.errors import InputError
 from gnomon.geometry.debiased.estimate import debias, pair_mean
-from gnomon.geometry.debiased.lowrank import low_rank, whitened
+from gnomon.geometry.debiased.folded import folded
+from gnomon.geometry.debiased.lowrank import low_rank, noise_edges, top_eigenvalue, whitened
+from gnomon.geometry.debiased.profile import class_profile
+from gnomon.geometry.debiased.sums import sums
 from gnomon.geometry.measure import measure
 
 FOLDS = 16
@@ -77,6 +81,16 @@ def test_small_alphabets_are_estimated_no_worse_than_by_plugin(rng):
     assert np.sqrt(errors["debiased"]) <= 1.03 * np.sqrt(errors["plugin"])
 
 
+def test_a_type_that_is_common_here_and_never_there_is_not_taken_along_the_tangent(rng):
+    """Two halves of an alphabet, and the whole; the tangent alone loses a tenth of distances."""
+    laws = np.zeros((9, 24))
+    laws[:3, :12], laws[3:6, 12:], laws[6:] = 1 / 12, 1 / 12, 1 / 24
+    truth = squared_chords(laws)
+    found = debias(drawn(laws, np.full(9, 1500), rng), rng=rng, draws=10)
+    far = truth > 0.1
+    assert np.abs(found.squares[far] / truth[far] - 1.0).mean() < 0.05
+
+
 def test_copies_inside_a_group_do_no_harm_and_copies_across_groups_would(rng):
     """A document and its copies must fall into one fold: that is what groups are for."""
     law = zipf(1500)
@@ -126,6 +140,22 @@ def test_spikes_are_inverted_where_the_noise_is_known(rng):
     assert whitened(squares, sigma, tokens).shape == (m, m)
 
 
+@pytest.mark.parametrize("theta", [11.0, 14.0, 20.0, 100.0])
+def test_a_kept_direction_is_nearer_to_the_truth_than_none(theta, rng):
+    """Also at the edge, where its axis is mostly noise (100 positions: the limit is 10)."""
+    m = 100
+    axis = np.linalg.qr(np.c_[np.ones(m), rng.normal(size=m)])[0][:, 1]
+    truth = as_squares(theta * np.outer(axis, axis))
+    errors = []
+    for _ in range(20):
+        seen = as_squares(theta * np.outer(axis, axis) + goe(m, rng))
+        found = low_rank(seen, np.ones(m), np.ones(m), edge=0.0, rank=1)
+        errors.append(np.mean((found.squares - truth) ** 2))
+        gaps = found.coordinates[:, None] - found.coordinates[None, :]
+        np.testing.assert_allclose(found.squares, (gaps**2).sum(axis=2), atol=1e-10)
+    assert np.mean(errors) < np.mean(truth**2)
+
+
 def test_same_seed_same_result(rng):
     counts = drawn(np.tile(zipf(300), (6, 1)), np.full(6, 500), rng)
     one, two = (debias(counts, rng=np.random.default_rng(3), draws=10) for _ in range(2))
@@ -135,7 +165,11 @@ def test_same_seed_same_result(rng):
 
 @pytest.mark.data
 def test_sst2_sentences_have_the_geometry_of_an_independent_implementation(data_root):
-    """Its figures: core 42, mean 0.048 +- .005, position 0 at 0.570 +- .016, rank 6."""
+    """Its figures: core 42, mean 0.048 +- .005, position 0 at 0.570 +- .016, rank 6.
+
+    It takes the square root along its tangent, which is too low by 3 % at such distances (as
+    `test_a_type_that_is_common_here_and_never_there...` shows); hence 0.016 + 0.03 * 0.57.
+    """
     counts = count(
         data_root / "sst2" / "whole-sentences.tsv",
         column="0",
@@ -147,7 +181,7 @@ def test_sst2_sentences_have_the_geometry_of_an_independent_implementation(data_
     assert (core.min(), core.max(), len(core)) == (0, 41, 42)
     assert found.mean_squared == pytest.approx(0.048, abs=0.005)
     inner = found.squares[np.ix_(found.core, found.core)]
-    assert inner[0, 3:].mean() == pytest.approx(0.570, abs=0.016)
+    assert inner[0, 3:].mean() == pytest.approx(0.570, abs=0.033)
     assert pair_mean(inner[3:, 3:]) == pytest.approx(0.009, abs=0.005)
     assert abs(found.rank - 6) <= 1
 
@@ -161,21 +195,111 @@ def test_a_debiased_geometry_holds_core_positions_and_ignores_noise(rng):
     assert found.positions.tolist() == list(range(9))  # position 9 has too few tokens
     assert found.masked.tolist() == [9]
     truth = squared_chords(laws)[:9, :9]
-    assert np.abs(found.distances**2 - truth).max() < 0.05
-    assert np.abs(measure(counts).distances[:9, :9] ** 2 - truth).max() > 0.1
+    plugin = measure(counts).distances[:9, :9] ** 2
+    assert np.abs(found.distances**2 - truth).mean() < 0.4 * np.abs(plugin - truth).mean()
 
 
-@pytest.mark.parametrize(
-    ("given", "metric", "words"),
-    [
-        (np.ones((4, 5)), "chord", "debiasing needs counts in folds"),
-        (None, "angle", "the angle is no sum over types"),
-    ],
-)
-def test_what_can_not_be_debiased_is_refused(given, metric, words, rng):
-    counts = drawn(np.tile(zipf(50), (4, 1)), np.full(4, 900), rng) if given is None else given
-    with pytest.raises(InputError, match=words):
-        measure(counts, metric, estimator="debiased")
+def goe(m, rng) -> np.ndarray:
+    """Symmetric noise of unit variance off the diagonal."""
+    noise = rng.normal(size=(m, m))
+    return (noise + noise.T) / np.sqrt(2.0)
+
+
+def as_squares(gram) -> np.ndarray:
+    own = np.diag(gram)
+    return own[:, None] + own[None, :] - 2.0 * gram
+
+
+def test_noise_alone_is_given_a_direction_less_than_once_in_twenty_times(rng):
+    m, trials = 40, 60
+    sigma, tokens = np.ones(m), np.ones(m)
+    false = 0
+    for _ in range(trials):
+        squares, *flipped = (as_squares(goe(m, rng)) for _ in range(41))
+        edges = noise_edges(squares, np.array(flipped), sigma, tokens, types=10_000)
+        false += len(edges) > 1
+    assert false <= 4
+
+
+def test_directions_are_found_in_turn_and_no_more_than_there_are(rng):
+    """Four planted spikes of 60, 40, 25 and 18 in 100 positions, where noise reaches 20."""
+    m = 100
+    axes = np.linalg.qr(np.c_[np.ones(m), rng.normal(size=(m, 4))])[0][:, 1:]
+    found = []
+    for _ in range(12):
+        gram = axes @ np.diag([60.0, 40.0, 25.0, 18.0]) @ axes.T + goe(m, rng)
+        flipped = np.array([as_squares(goe(m, rng)) for _ in range(40)])
+        edges = noise_edges(as_squares(gram), flipped, np.ones(m), np.ones(m), types=10_000)
+        assert (np.diff(edges) <= 0).all()
+        found.append(len(edges) - 1)
+    assert min(found) >= 3
+    assert np.mean(found) > 3.5
+    assert sum(one > 4 for one in found) <= 2
+
+
+def test_in_a_small_alphabet_found_directions_leave_less_room_for_noise(rng):
+    """Ten planted directions of twenty types: no eleventh, though the edge is lowered for it."""
+    m, types, planted = 64, 20, 10
+    found = []
+    for _ in range(12):
+        left = np.linalg.qr(np.c_[np.ones(m), rng.normal(size=(m, planted))])[0][:, 1:]
+        right = np.linalg.qr(rng.normal(size=(types, planted)))[0]
+        signal = left @ np.diag(np.linspace(40.0, 14.0, planted)) @ right.T
+
+        def gram(rows):
+            return (rows @ rows.T - types * np.eye(m)) / np.sqrt(types)
+
+        flipped = np.array([as_squares(gram(rng.normal(size=(m, types)))) for _ in range(40)])
+        seen = as_squares(gram(signal + rng.normal(size=(m, types))))
+        found.append(len(noise_edges(seen, flipped, np.ones(m), np.ones(m), types=types)) - 1)
+    assert np.median(found) == planted
+    assert sum(one > planted for one in found) <= 2
+
+
+def test_the_largest_eigenvalue_of_a_large_matrix_is_that_of_the_whole_spectrum(rng):
+    for m in (159, 161, 300):
+        matrix = goe(m, rng)
+        assert top_eigenvalue(matrix) == pytest.approx(np.linalg.eigvalsh(matrix)[-1], rel=1e-3)
+
+
+def test_without_draws_no_direction_is_claimed_and_u_is_the_same(rng):
+    counts = drawn(np.tile(zipf(300), (6, 1)), np.full(6, 900), rng)
+    none, some = debias(counts, draws=0), debias(counts, draws=10)
+    assert (none.rank, none.edge) == (0, np.inf)
+    np.testing.assert_allclose(none.squares, some.squares, rtol=1e-12)
+
+
+def test_all_mass_is_filled_even_that_of_types_seen_once(rng):
+    """Without drift the profile is flat, and measured mass times extension is the whole mass: 1."""
+    data = folded(drawn(np.tile(zipf(3000), (6, 1)), np.full(6, 900), rng))
+    found = sums(data, np.zeros(6), np.zeros((0, FOLDS)))
+    flat = replace(found, energy=np.zeros_like(found.energy))
+    profile = class_profile(flat, np.diff(data.class_bounds))
+    assert (profile.relative == 1).all()
+    np.testing.assert_allclose(profile.extension * found.measured.sum(axis=0), 1.0, rtol=1e-12)
+    assert found.mass.sum(axis=0).max() < 0.99  # types seen once are not in it
+    assert (profile.tail == 0).all()  # nothing to be misled by
+
+
+def test_one_common_word_that_drifts_alone_widens_the_interval_of_the_filled_tail(rng):
+    """It drifts, the rare types do not; a profile learnt from it would fill them as if they did."""
+    types, m = 4000, 20
+    laws = np.tile(zipf(types), (m, 1))
+    laws[:, 0] *= np.exp(np.linspace(-0.8, 0.8, m))
+    laws[:, 200:] *= np.exp(np.outer(np.linspace(0.5, -0.5, m), rng.normal(size=types - 200)))
+    laws /= laws.sum(axis=1, keepdims=True)
+    truth = squared_chords(laws)
+    upper = np.triu_indices(m, 1)
+    covered, without = [], []
+    for _ in range(4):
+        found = debias(drawn(laws, np.geomspace(8000, 600, m).astype(int), rng), draws=0)
+        gap = np.abs(found.squares - truth)[upper]
+        width = student.ppf(0.975, FOLDS - 1)
+        error, tail = found.standard_error[upper], found.tail[upper]
+        covered.append((gap <= width * error).mean())
+        without.append((gap <= width * np.sqrt(error**2 - tail**2)).mean())
+    assert np.mean(covered) > 0.9
+    assert np.mean(covered) > np.mean(without) + 0.02
 
 
 def test_few_positions_far_apart_keep_distances_that_laws_can_have():

@@ -166,7 +166,9 @@ def test_a_survey_without_one_of_the_promised_keys_fails_the_schema() -> None:
 
 
 def test_a_null_without_its_reason_fails_the_schema() -> None:
-    whole = gnomon.survey("three-regimes", dimension=8, length=6).to_dict()
+    """One document, many times over, is one group: nothing can be debiased or tested."""
+    whole = gnomon.survey(["a b c d"] * 20, tokenizer="words", dimension=4, shuffles=0).to_dict()
+    assert VALIDATOR.is_valid(whole)
     for parents in (
         ("geometry", "mean_squared"),
         ("geometry", "head"),

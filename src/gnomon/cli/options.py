@@ -53,6 +53,14 @@ TopK = Annotated[
     int | None,
     typer.Option("--top-k", help="Coarsen the vocabulary to the k commonest types and OTHER."),
 ]
+Bins = Annotated[
+    str | None,
+    typer.Option(
+        "--bins",
+        help="Merge this many neighbouring positions, or `auto`: until each bin is counted well "
+        "enough to be debiased. Default: every position by itself.",
+    ),
+]
 Folds = Annotated[int, typer.Option("--folds", help="Random sets of groups, a power of two.")]
 Format = Annotated[
     str | None,
@@ -127,6 +135,14 @@ Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print no table and n
 Verbose = Annotated[
     bool, typer.Option("-v", "--verbose", help="Say more: notes, eigenvalues, masked positions.")
 ]
+
+
+def number_or_word(text: str | None) -> int | str | None:
+    """Return a whole number as one; any other word stays, for its option to judge."""
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        return text
 
 
 def check_seed(seed: int) -> None:

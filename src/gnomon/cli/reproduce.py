@@ -40,12 +40,16 @@ def reproduce(
     length: Length = None,
     dimension: Dimension = None,
     minimum_count: MinimumCount = None,
+    bins: o.Bins = None,
     seed: o.Seed = 0,
     seeds: Seeds = 10,
     json_file: o.Json = None,
     quiet: o.Quiet = False,
 ) -> None:
-    """Make a published table again: as published, ours, and whether each claim holds."""
+    """Make a published table again: as published, ours, and whether each claim holds.
+
+    On corpora (table4) stress is given against plug-in distances and with the noise taken out.
+    """
     if name is None:
         _list(json_file=json_file, quiet=quiet)
         return
@@ -66,6 +70,7 @@ def reproduce(
             length=length,
             dimension=dimension,
             minimum_count=minimum_count,
+            bins=o.number_or_word(bins),
         )
     finally:
         progress.close()

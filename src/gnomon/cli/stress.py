@@ -1,4 +1,8 @@
-"""`gnomon stress`: one encoding or table against one geometry."""
+"""`gnomon stress`: one encoding or table against one geometry, beside what noise alone gives.
+
+Against plug-in distances, as published, stands the null *dealt*: the same encoding against the
+corpus's tokens dealt at random. Debiased stress has an interval, or a sentence why there is none.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ import typer
 
 from gnomon.cli import options as o
 from gnomon.cli.output import emit
+from gnomon.cli.progress import TerminalProgress
 from gnomon.errors import InputError
 
 Name = Annotated[
@@ -27,7 +32,11 @@ Parameter = Annotated[
 ]
 Estimator = Annotated[
     str,
-    typer.Option("--estimator", help="plugin (as published) or debiased (noise taken out)."),
+    typer.Option(
+        "--estimator",
+        help="plugin (as published, with what dealt tokens give), debiased (noise taken out, with "
+        "an interval), u, null-subtracted or split-half.",
+    ),
 ]
 
 
@@ -45,34 +54,30 @@ def stress(
     json_file: o.Json = None,
     quiet: o.Quiet = False,
 ) -> None:
-    """Measure how far an encoding's distances are from those of a corpus."""
-    from gnomon.diagnostics.stress import stress as measure_stress
+    """Measure how far an encoding's distances are from those of a corpus, and from noise."""
+    from gnomon.cli.stress_values import Asked, against_counts, against_distances
 
     o.check_seed(seed)
-    wanted = _target(target, metric, estimator, minimum_count, seed)
-    made = _encoding(encoding, dimension, parameter or [], wanted, seed)
-    rng = np.random.default_rng([seed, 1])
-    report = measure_stress(made, wanted, lift=lift, nonmetric=True, rng=rng)
-    value = {
-        "encoding": made.name,
-        "parameters": made.parameters,
-        "estimator": getattr(wanted, "estimator", "given"),
-        **report.to_dict(),
-    }
+    given = dict(_pair(text) for text in parameter or [])
+    asked = Asked(name=encoding, lift=lift, dimension=dimension, given=given, seed=seed)
+    progress = TerminalProgress(quiet=quiet)
+    try:
+        if target.suffix == ".npy":
+            value = against_distances(asked, _distances(target))
+        else:
+            counts = _counts(target).with_minimum_count(minimum_count)
+            value = against_counts(
+                asked, counts, metric=metric, estimator=estimator, progress=progress
+            )
+    finally:
+        progress.close()
     emit(value, _text(value), json_file=json_file, quiet=quiet)
 
 
-def _target(path: Path, metric: str, estimator: str, minimum_count: int, seed: int) -> Any:
-    """Return a geometry from counts, or distances as they are."""
-    if path.suffix == ".npy":
-        return _distances(path)
+def _counts(path: Path) -> Any:
     from gnomon.corpus.counts_file import load_counts
-    from gnomon.geometry.measure import measure
 
-    counts = load_counts(path / "counts.npz" if path.is_dir() else path)
-    rng = np.random.default_rng([seed, 3])
-    kept = counts.with_minimum_count(minimum_count)
-    return measure(kept, metric, estimator=estimator, rng=rng)
+    return load_counts(path / "counts.npz" if path.is_dir() else path)
 
 
 def _distances(path: Path) -> Any:
@@ -81,19 +86,6 @@ def _distances(path: Path) -> Any:
     except (OSError, ValueError) as error:
         reason = "it holds no plain numbers" if "pickle" in str(error) else str(error)
         raise InputError(f"{path} can not be read as a .npy file ({reason}); check it.") from error
-
-
-def _encoding(name: str, dimension: int, given: list[str], target: Any, seed: int) -> Any:
-    from gnomon.encodings.registry import encoding, takes
-    from gnomon.encodings.table_files import names_table
-
-    if names_table(name):
-        return encoding("table", path=name)
-    known = takes(name)
-    values: dict[str, Any] = dict(_pair(text) for text in given)
-    axes = getattr(target, "coordinates", np.empty((0, 1))).shape[1]
-    defaults = {"dimension": dimension, "axes": axes, "geometry": target, "seed": seed}
-    return encoding(name, **{k: v for k, v in defaults.items() if k in known} | values)
 
 
 def _pair(text: str) -> tuple[str, Any]:
@@ -109,11 +101,13 @@ def _pair(text: str) -> tuple[str, Any]:
 
 
 def _text(value: dict[str, Any]) -> str:
-    from gnomon.report.text import cell
-
+    """Return the stresses in a line each, then what noise has to do with them."""
+    if value["scale_free"] is None:
+        return f"{value['encoding']} has no debiased stress here, since {value['reason']}."
     keys = (
         "raw",
         "scale_free",
+        "squared",
         "best_scale",
         "scale_part",
         "kruskal",
@@ -123,6 +117,39 @@ def _text(value: dict[str, Any]) -> str:
     )
     lift = f"the {value['lift']} lift ({value['note']})"
     lines = [f"{value['encoding']} under {lift}, {value['estimator']} distances"]
-    lines += [f"{key.replace('_', '-'):<11} {cell(value[key])}" for key in keys]
+    lines += [_line(key, value) for key in keys if key in value]
     lines += [f"{key}: {reason}" for key, reason in value["reasons"].items()]
-    return "\n".join(lines)
+    lines.append(_about_noise(value))
+    return "\n".join(line for line in lines if line)
+
+
+def _line(key: str, value: dict[str, Any]) -> str:
+    from gnomon.report.text import cell
+
+    ends = {"scale_free": "interval", "squared": "squared_interval"}.get(key)
+    bounds = value.get(ends) if ends is not None else None
+    shown = "" if bounds is None else f" [{cell(bounds[0])}, {cell(bounds[1])}] sampling only"
+    return f"{key.replace('_', '-'):<11} {cell(value[key])}{shown}"
+
+
+def _about_noise(value: dict[str, Any]) -> str:
+    from gnomon.report.text import cell, percent
+
+    null, core = value.get("null"), value.get("core")
+    if null is not None:
+        found = null["stress"]
+        return (
+            f"noise: its tokens dealt at random have {percent(null['share'])} of the mean squared "
+            f"distance; against one deal of them the same encoding has raw stress "
+            f"{cell(found['raw'])}, scale-free {cell(found['scale_free'])}, and equal distances "
+            f"have {cell(found['simplex'])}"
+        )
+    if core is not None:
+        mean = value["mean_squared"]
+        low, high = mean["interval"]
+        return (
+            f"noise: taken out on {core} core positions, where the mean squared distance is "
+            f"{cell(mean['plugin'])} plug-in and {cell(mean['debiased'])} "
+            f"[{cell(low)}, {cell(high)}] debiased; effective rank {value['rank']}"
+        )
+    return ""

@@ -21,6 +21,14 @@ Tables = Annotated[
         "may be repeated.",
     ),
 ]
+Shuffles = Annotated[
+    int,
+    typer.Option(
+        "--shuffles",
+        help="Passes over the corpus with every window shuffled, to tell word order from which "
+        "documents reach a position; 0 for none.",
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Estimate memory and time, then stop.")]
 Corpus = Annotated[
     str | None,
@@ -44,6 +52,7 @@ def survey(
     stride: o.Stride = None,
     minimum_count: o.MinimumCount = 10,
     top_k: o.TopK = None,
+    bins: o.Bins = None,
     folds: o.Folds = 16,
     file_format: o.Format = None,
     unit: o.Unit = "line",
@@ -52,6 +61,7 @@ def survey(
     dtype: o.Dtype = None,
     vocabulary: o.Vocabulary = None,
     errors: o.Errors = "strict",
+    shuffles: Shuffles = 2,
     table: Tables = None,
     engine: o.Engine = "local",
     memory: o.Memory = 4.0,
@@ -67,7 +77,7 @@ def survey(
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
 ) -> None:
-    """Survey a corpus: counts, distances between positions, stress of every encoding."""
+    """Survey a corpus: distances between positions, what of them is noise, stress, a verdict."""
     from gnomon.corpus.counting import CountOptions
     from gnomon.corpus.limits import Limits
     from gnomon.survey.run import SurveyOptions
@@ -92,6 +102,7 @@ def survey(
         stride=stride,
         minimum_count=minimum_count,
         top_k=top_k,
+        bins=o.number_or_word(bins),
         folds=folds,
         memory=_bytes(memory),
         threads=threads,
@@ -99,7 +110,12 @@ def survey(
         seed=seed,
     )
     surveying = SurveyOptions(
-        dimension=dimension, rank=rank, metric=metric, seed=seed, tables=tuple(table or ())
+        dimension=dimension,
+        rank=rank,
+        metric=metric,
+        seed=seed,
+        shuffles=shuffles,
+        tables=tuple(table or ()),
     )
     if dry_run:
         _estimate(corpus, counting, surveying, json_file=json_file, quiet=quiet)
@@ -167,7 +183,7 @@ def _for(name: str, counting: Any) -> Any:
     from dataclasses import replace
 
     return (
-        replace(counting, length=None, window="start", stride=None)
+        replace(counting, length=None, window="start", stride=None, bins=None)
         if name == "digits"
         else counting
     )

@@ -15,6 +15,7 @@ import numpy as np
 
 from gnomon.corpus import cache
 from gnomon.corpus.accumulator import DEFAULT_MEMORY, Accumulator
+from gnomon.corpus.binning import check_bins
 from gnomon.corpus.counts import PositionCounts, renamed
 from gnomon.corpus.documents import IdBatch, Source
 from gnomon.corpus.folds import GroupSketch, check_folds
@@ -39,7 +40,7 @@ class CountOptions:
     """Everything that decides counts, with the names of the command line's options."""
 
     format: str | None = None
-    column: str | None = None
+    column: str | int | None = None
     group: str | None = None
     unit: Literal["line", "file", "block"] = "line"
     split: str | None = None
@@ -54,6 +55,8 @@ class CountOptions:
     stride: int | None = None
     minimum_count: int = 10
     top_k: int | None = None
+    bins: int | str | tuple[int, ...] | None = None
+    """How many neighbouring positions are merged, "auto", or the first position of each bin."""
     folds: int = 16
     memory: int = DEFAULT_MEMORY
     threads: int | None = None
@@ -70,6 +73,7 @@ class CountOptions:
                 raise InputError(f"--{option} is {value}; it must be {least} or more.")
         if self.top_k is not None and self.top_k < 1:
             raise InputError(f"--top-k is {self.top_k}; keep at least one type.")
+        check_bins(self.bins)
         Window(self.window, DEFAULT_LENGTH if self.length is None else self.length, self.stride)
 
 
@@ -117,7 +121,7 @@ def open_corpus(corpus: Any, options: CountOptions) -> Source:
     return open_source(
         corpus,
         format=options.format,
-        column=options.column,
+        column=None if options.column is None else str(options.column),
         group=None if options.group == CONTAINED else options.group,
         unit=options.unit,
         split=options.split,
@@ -198,7 +202,20 @@ class _Run:
         self._read(accumulator)
         self._check(accumulator)
         counts = self._assembled(accumulator)
-        return counts if options.top_k is None else counts.coarsened(options.top_k)
+        if options.top_k is not None:
+            counts = counts.coarsened(options.top_k)
+        return self._binned(counts)
+
+    def _binned(self, counts: PositionCounts) -> PositionCounts:
+        """Merge positions as asked; a single bin would have no distances."""
+        found = counts.binned(self.options.bins)
+        if found.bins is not None and found.length < 2:
+            raise InputError(
+                f"--bins {self.options.bins} merges all {counts.length} positions of "
+                f"{counts.source} ({counts.tokens:,} tokens) into one bin, and distances need two; "
+                "choose narrower bins, or use more documents."
+            )
+        return found
 
     def _read(self, accumulator: Accumulator) -> None:
         packed = self.window.kind == "packed"

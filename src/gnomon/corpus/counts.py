@@ -4,10 +4,13 @@ Counts are exact integers in one sparse matrix whose row p * F + f belongs to po
 f of F. Adding two of them is associative and commutative over any partition of a corpus, bit for
 bit: vocabularies that grew are united in sorted order, the group sketch and the digest are merged
 by operations that do not know an order, and unequal numbers of folds meet at their common divisor.
+
+Where neighbours were merged (`binning`), a position is a bin and `bins` says where it begins.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -18,9 +21,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse, vstack
+from scipy.sparse import csr_array, vstack
 
+from gnomon.corpus.binning import Binning, bin_counts, joined, noted
 from gnomon.corpus.folds import GroupSketch
+from gnomon.corpus.given import given_folds
+from gnomon.corpus.remarks import remarks
 from gnomon.corpus.vocabulary import Vocabulary, unite
 from gnomon.errors import CountsError
 from gnomon.results import Result
@@ -46,6 +52,9 @@ class PositionCounts(Result):
     window: str = "start"
     minimum_count: int = 10
     notes: tuple[str, ...] = ()
+    """What only the making of the counts knows; what they show themselves is in `remarks`."""
+    binning: Binning | None = None
+    """How neighbouring positions were merged; None: every position is its own bin."""
 
     # -- what it says ---------------------------------------------------------------------------
 
@@ -53,6 +62,18 @@ class PositionCounts(Result):
     def length(self) -> int:
         """Number of positions n."""
         return prod(self.axes)
+
+    @property
+    def bins(self) -> tuple[int, ...] | None:
+        """First position of each bin of merged positions; None: every position is its own."""
+        return None if self.binning is None else self.binning.starts
+
+    @property
+    def extents(self) -> tuple[tuple[int, int], ...]:
+        """First and last position of each bin; of a position by itself both are the same."""
+        starts = self.bins or tuple(range(self.length))
+        ends = (*starts[1:], self.length if self.binning is None else self.binning.span)
+        return tuple((start, end - 1) for start, end in zip(starts, ends, strict=True))
 
     @cached_property
     def matrix(self) -> csr_array:
@@ -63,6 +84,12 @@ class PositionCounts(Result):
     def totals(self) -> NDArray[np.int64]:
         """Tokens at each position."""
         return np.asarray(self.matrix.sum(axis=1)).ravel().astype(np.int64)
+
+    @cached_property
+    def fold_tokens(self) -> NDArray[np.int64]:
+        """Tokens in each fold."""
+        by_row = np.asarray(self.blocks.sum(axis=1)).ravel().astype(np.int64)
+        return by_row.reshape(-1, self.folds).sum(axis=0)
 
     @property
     def tokens(self) -> int:
@@ -89,6 +116,11 @@ class PositionCounts(Result):
         """Digest of documents and vocabulary in any order; the window is not part of it."""
         return f"{self.document_sum:016x}-{self.rows}-{self.vocabulary.digest[:16]}"
 
+    @cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader should know that the counts show themselves, as few groups."""
+        return remarks(self)
+
     def fold(self, index: int) -> csr_array:
         """Return the counts of one fold, length x vocabulary."""
         return self.blocks[index :: self.folds]
@@ -110,13 +142,15 @@ class PositionCounts(Result):
             "folds": self.folds,
             "minimum_count": self.minimum_count,
             "digest": self.digest,
-            "notes": list(self.notes),
+            "notes": [*self.notes, *self.remarks],
+            "bins": None if self.binning is None else self.binning.to_dict(),
         }
 
     # -- what can be made of it -----------------------------------------------------------------
 
     def __add__(self, other: PositionCounts) -> PositionCounts:
         """Return the counts of both corpora together."""
+        binning = joined(self, other)
         if (self.axes, self.window) != (other.axes, other.window):
             raise CountsError(
                 f"counts over {self.axes} positions ({self.window} window) and over {other.axes} "
@@ -127,7 +161,7 @@ class PositionCounts(Result):
         blocks = renamed(self.with_folds(folds).blocks, left, vocabulary.size) + renamed(
             other.with_folds(folds).blocks, right, vocabulary.size
         )
-        return replace(
+        both = replace(
             self,
             blocks=blocks,
             folds=folds,
@@ -139,7 +173,9 @@ class PositionCounts(Result):
             tokenizer=_joined(self.tokenizer, other.tokenizer),
             minimum_count=max(self.minimum_count, other.minimum_count),
             notes=tuple(sorted({*self.notes, *other.notes})),
+            binning=binning,
         )
+        return noted(both)
 
     def with_folds(self, folds: int) -> PositionCounts:
         """Return the same counts in fewer folds: fold f of many becomes fold f mod `folds`."""
@@ -156,8 +192,22 @@ class PositionCounts(Result):
         return replace(self, minimum_count=minimum)
 
     def shortened(self, length: int) -> PositionCounts:
-        """Return the counts of the first `length` positions of a sequence corpus."""
-        return replace(self, blocks=self.blocks[: length * self.folds], axes=(length,))
+        """Return the counts of the first `length` positions (or bins) of a sequence corpus."""
+        bins = None if self.binning is None else self.binning.shortened(length)
+        rows = self.blocks[: length * self.folds]
+        return noted(replace(self, blocks=rows, axes=(length,), binning=bins))
+
+    def binned(self, bins: int | str | tuple[int, ...] | None) -> PositionCounts:
+        """Return the counts with neighbouring positions of a sequence corpus merged to bins.
+
+        `bins` is how many make a bin (the last may be shorter), the first position of each bin, or
+        "auto": merged from the left until counted well enough to be debiased.
+
+        >>> PositionCounts.from_array([[3, 0], [1, 2], [1, 0]]).binned(2).matrix.toarray()
+        array([[4, 2],
+               [1, 0]])
+        """
+        return bin_counts(self, bins)
 
     def coarsened(self, top: int) -> PositionCounts:
         """Keep the `top` most frequent types and put all others in one piece called OTHER."""
@@ -196,7 +246,7 @@ class PositionCounts(Result):
     @classmethod
     def from_array(
         cls,
-        array: ArrayLike | csr_array,
+        array: ArrayLike | csr_array | Sequence[csr_array],
         *,
         axes: tuple[int, ...] | None = None,
         minimum_count: int = 10,
@@ -204,10 +254,13 @@ class PositionCounts(Result):
     ) -> PositionCounts:
         """Take counts that come from elsewhere: position x token, or fold x position x token.
 
+        Either may be dense; sparse counts are one matrix, or a list of them, one per fold.
+
         >>> PositionCounts.from_array([[3, 0], [1, 2]], minimum_count=1).totals
         array([3, 3])
         """
-        blocks, folds = _checked(array)
+        parts = given_folds(array)
+        blocks, folds = vstack_folds(parts), len(parts)
         length = blocks.shape[0] // folds
         if axes is not None and prod(axes) != length:
             raise CountsError(f"axes {axes} do not make the {length} positions of the counts.")
@@ -260,8 +313,9 @@ def renamed(blocks: csr_array, column: NDArray[np.int64] | None, size: int) -> c
         return csr_array(
             (blocks.data, blocks.indices, blocks.indptr), shape=(blocks.shape[0], size)
         )
-    moved = csr_array(
-        (blocks.data, column[blocks.indices], blocks.indptr), shape=(blocks.shape[0], size)
+    moved = csr_array(  # copies, since adding up what meets works in place
+        (blocks.data.copy(), column[blocks.indices], blocks.indptr.copy()),
+        shape=(blocks.shape[0], size),
     )
     moved.sum_duplicates()
     return moved
@@ -277,44 +331,3 @@ def _content(blocks: csr_array) -> int:
 
 def _joined(left: str, right: str) -> str:
     return " + ".join(sorted({*left.split(" + "), *right.split(" + ")}))
-
-
-def _checked(array: Any) -> tuple[csr_array, int]:
-    """Return counts given from outside as (position * fold) x token, or say what is wrong."""
-    if issparse(array):
-        matrix = csr_array(array)
-        _check_numbers(matrix.data, None)
-        folds, dense = 1, matrix
-    else:
-        given = np.asarray(array)
-        if given.ndim not in (2, 3):
-            raise CountsError(
-                f"counts have {given.ndim} axes; give position x token, or fold x position x token."
-            )
-        if given.dtype.kind not in "iuf":
-            raise CountsError(f"counts are {given.dtype}, not numbers; give integers.")
-        _check_numbers(given, given.shape)
-        folds = given.shape[0] if given.ndim == 3 else 1
-        stacked = given.transpose(1, 0, 2).reshape(-1, given.shape[2]) if folds > 1 else given
-        dense = csr_array(stacked.reshape(-1, given.shape[-1]))
-    blocks = csr_array(dense.astype(np.int64))
-    blocks.eliminate_zeros()
-    blocks.sum_duplicates()
-    if min(blocks.shape) == 0:
-        raise CountsError("counts are empty; give at least one position and one token.")
-    return blocks, folds
-
-
-def _check_numbers(values: NDArray[Any], shape: tuple[int, ...] | None) -> None:
-    for bad, word in ((~np.isfinite(values), "not a number"), (values < 0, "negative")):
-        if bad.any():
-            raise CountsError(f"counts{_place(bad, shape)} is {word}; counts are integers >= 0.")
-    if values.dtype.kind == "f" and (values != np.floor(values)).any():
-        place = _place(values != np.floor(values), shape)
-        raise CountsError(f"counts{place} is not whole; give counts, not probabilities.")
-
-
-def _place(bad: NDArray[np.bool_], shape: tuple[int, ...] | None) -> str:
-    if shape is None:
-        return ""
-    return str([int(i) for i in np.argwhere(bad)[0]])

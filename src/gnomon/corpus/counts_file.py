@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from gnomon.corpus.binning import Binning
 from gnomon.corpus.counts import PositionCounts, vstack_folds
 from gnomon.corpus.folds import GroupSketch
 from gnomon.corpus.vocabulary import Vocabulary
@@ -22,6 +24,8 @@ from gnomon.errors import CountsError
 from gnomon.files import write_with
 
 FORMAT = 1
+BINNED_FORMAT = 2
+"""Of counts whose positions were merged: who does not know of bins must not read them."""
 _PLAIN = ("folds", "rows", "document_sum", "source", "tokenizer", "window", "minimum_count")
 
 
@@ -70,8 +74,10 @@ def _reason(path: Path, error: Exception) -> str:
 def _metadata(counts: PositionCounts) -> dict[str, Any]:
     values: dict[str, Any] = {name: getattr(counts, name) for name in _PLAIN}
     vocabulary = counts.vocabulary
+    if counts.binning is not None:
+        values |= {"bins": counts.binning.to_dict()}
     return values | {
-        "format": FORMAT,
+        "format": FORMAT if counts.binning is None else BINNED_FORMAT,
         "axes": list(counts.axes),
         "notes": list(counts.notes),
         "vocabulary": {
@@ -84,7 +90,7 @@ def _metadata(counts: PositionCounts) -> dict[str, Any]:
 
 def _read(stored: Any) -> PositionCounts:
     metadata = json.loads(_array_text(stored["metadata"]))
-    if metadata.get("format") != FORMAT:
+    if metadata.get("format") not in (FORMAT, BINNED_FORMAT):
         raise CountsError(
             f"counts of format {metadata.get('format')} can not be read by this version; "
             "count the corpus again."
@@ -106,7 +112,26 @@ def _read(stored: Any) -> PositionCounts:
         ),
         groups=GroupSketch.from_array(stored["groups"]),
         notes=tuple(metadata["notes"]),
+        binning=_binning(metadata, axes),
         **{name: metadata[name] for name in _PLAIN},
+    )
+
+
+def _binning(metadata: dict[str, Any], axes: tuple[int, ...]) -> Binning | None:
+    """Read how positions were merged; files from before there were bins say nothing of it."""
+    if metadata["format"] == FORMAT:
+        return None
+    bins = metadata["bins"]
+    starts, span = tuple(map(int, bins["starts"])), int(bins["positions"])
+    edges = (*starts, span)
+    if starts[:1] != (0,) or axes != (len(starts),) or any(a >= b for a, b in pairwise(edges)):
+        raise CountsError("the bins of the counts file are damaged; count the corpus again.")
+    enough = bins.get("tokens_enough")
+    return Binning(
+        starts=starts,
+        span=span,
+        rule=str(bins["rule"]),
+        enough=None if enough is None else int(enough),
     )
 
 

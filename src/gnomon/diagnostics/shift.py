@@ -5,7 +5,8 @@
     circulant = the same with the cyclic lag, in which the last position is next to the first.
 
 Both are 1 for distances that depend on nothing else (and for constant ones), and near 0 when the
-lag says nothing. On a grid the lag is a vector, taken up to sign; the cyclic lag wraps every axis.
+lag says nothing. On a grid the lag is a vector, taken up to sign; the cyclic lag wraps every axis,
+one step behind its last position, a step being what all distances between positions are made of.
 The cyclic lag is a function of the lag, so its classes are unions of classes of equal lag and one
 pass over the distances serves both.
 """
@@ -81,7 +82,8 @@ def shift_equivariance(distances: Any, coordinates: Any = None) -> ShiftEquivari
             "Some coordinates are not whole numbers; shift equivariance compares pairs of equal "
             "lag, so pass whole positions."
         )
-    spans = np.ptp(points, axis=0) + 1
+    step = np.gcd.reduce(points - points.min(axis=0), axis=0)
+    spans = np.ptp(points, axis=0) + np.maximum(step, 1)
     classes, lags = _line(target.distances) if _is_line(points) else _any(target.distances, points)
     cyclic = _keys(lags % spans, spans)
     opposite = _keys(-lags % spans, spans)

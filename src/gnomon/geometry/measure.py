@@ -1,8 +1,12 @@
 """The walk from counts to a geometry: laws, Gram matrix, distances, spectrum.
 
-"plugin" takes the observed shares for the laws, as published: on small counts much of what it
-measures is sampling noise. "debiased" takes the noise out with the help of folds and keeps what
-exceeds the noise edge (`gnomon.geometry.debiased`), on the positions counted well enough for that.
+The squares of distances come from one of the estimators (`gnomon.geometry.estimators`). "plugin"
+takes the observed shares for the laws, as published: on small counts much of what it measures is
+sampling noise. "debiased" takes the noise out with the help of folds and keeps what exceeds the
+noise edge, on the positions counted well enough for that. Where a square is estimated to be
+negative its distance is 0, and `negative_squares` says how many there are; the Gram matrix and the
+mean squared distance keep the sign, since clipping would add a bias of its own.
+
 Positions that are not measured are left out and named in `masked`.
 """
 
@@ -15,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.errors import CountsError, InputError, nearest
-from gnomon.geometry.distances import angle, gram_and_chords
+from gnomon.geometry.distances import angle
+from gnomon.geometry.estimators import ESTIMATORS, WITH_ANGLE
 from gnomon.geometry.gram import double_centred
-from gnomon.geometry.laws import counts_matrix, laws, totals
+from gnomon.geometry.laws import counts_matrix, totals
 from gnomon.geometry.spectrum import Spectrum, spectrum
 from gnomon.results import Result
 
-ESTIMATORS = ("debiased", "plugin")
 METRICS = ("angle", "chord")
 
 
@@ -46,6 +50,8 @@ class Geometry(Result):
     """Indices of the positions left out."""
     counts_per_position: NDArray[np.int64]
     """Tokens counted at each of the m positions."""
+    negative_squares: int = 0
+    """Pairs whose squared distance was estimated to be negative; their distance is 0."""
 
     @property
     def eigenvalues(self) -> NDArray[np.float64]:
@@ -60,8 +66,10 @@ class Geometry(Result):
 
     @property
     def mean_squared(self) -> float:
-        """Mean squared distance over pairs of positions."""
+        """Mean squared distance over pairs of positions, negative estimates counted as such."""
         m = self.positions.size
+        if self.negative_squares:  # the trace of -1/2 J D^2 J is sum D^2 / 2m
+            return float(2.0 * np.trace(self.gram) / (m - 1))
         return float(np.vdot(self.distances, self.distances) / (m * (m - 1)))
 
 
@@ -79,27 +87,29 @@ def measure(
 
     An object with `matrix`, `kept` and `axes` (such as PositionCounts) says itself which positions
     count. Positions with fewer than `minimum_count` tokens, or not in `keep`, are left out.
+    Estimators other than plug-in need counts in folds (null-subtracted does not); `rng` draws
+    their signs and halvings, and is `numpy.random.default_rng(0)` unless given.
 
     >>> found = measure([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]])
     >>> found.masked.tolist(), round(found.mean_squared, 12), found.spectrum.rank_numerical
     ([3], 2.0, 2)
     """
-    _known(estimator, dict.fromkeys(ESTIMATORS), "estimator")
+    chosen = _known(estimator, ESTIMATORS, "estimator")
     check_metric(metric)
+    _check_angle(metric, estimator)
     matrix = counts_matrix(getattr(counts, "matrix", counts))
     keep = getattr(counts, "kept", None) if keep is None else keep
     axes = getattr(counts, "axes", None) if axes is None else axes
     tokens = totals(matrix)
     kept = _kept(tokens, minimum_count, keep)
-    if estimator == "debiased":
-        kept, distances = _debiased(counts, kept, metric, rng)
-        gram = double_centred(np.square(distances))
-    else:
-        gram, distances = gram_and_chords(laws(matrix, tokens, kept))
-    positions = np.flatnonzero(kept)
+    stream = np.random.default_rng(0) if rng is None else rng
+    held = counts if hasattr(counts, "matrix") else matrix
+    positions, squares, gram = chosen(held, kept, stream)
+    distances = np.sqrt(np.maximum(squares, 0.0))
     if metric == "angle":
-        distances = angle(distances)
-        gram = double_centred(np.square(distances))
+        distances, gram = angle(distances), None
+        squares = np.square(distances)
+    gram = double_centred(squares) if gram is None else gram
     return Geometry(
         distances=distances,
         gram=gram,
@@ -107,38 +117,12 @@ def measure(
         metric=metric,
         estimator=estimator,
         positions=positions,
-        coordinates=_coordinates(positions, tokens.size, axes),
+        coordinates=_coordinates(positions, tokens.size, axes, getattr(counts, "bins", None)),
         axes=axes,
-        masked=np.flatnonzero(~kept),
-        counts_per_position=tokens[kept],
+        masked=np.setdiff1d(np.arange(tokens.size), positions),
+        counts_per_position=tokens[positions],
+        negative_squares=int(np.count_nonzero(squares < 0.0)) // 2,
     )
-
-
-def _debiased(
-    counts: Any, kept: NDArray[np.bool_], metric: str, rng: np.random.Generator | None
-) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Return the core positions and the low-rank estimate of their chord distances."""
-    from gnomon.geometry.debiased.estimate import debias
-
-    if metric == "angle":
-        raise InputError(
-            "the angle is no sum over types, so it is not debiased; "
-            "use the chord, or the plug-in estimator."
-        )
-    if not hasattr(counts, "folds"):
-        raise CountsError(
-            "debiasing needs counts in folds, and these are a plain matrix; count the corpus with "
-            "gnomon.count, or pass PositionCounts."
-        )
-    found = debias(counts, rng=rng, keep=kept)
-    core = np.zeros_like(kept)
-    core[found.positions[found.core]] = True
-    if core.sum() < 2:
-        raise CountsError(
-            f"{int(core.sum())} positions have tokens enough to be debiased, and distances need "
-            "two; use more documents, or the plug-in estimator."
-        )
-    return core, np.sqrt(found.low_rank.squares)
 
 
 def rounding_floor(m: int) -> float:
@@ -152,6 +136,15 @@ def rounding_floor(m: int) -> float:
 def check_metric(metric: str) -> None:
     """Refuse a metric that there is not, with the one that was probably meant."""
     _known(metric, dict.fromkeys(METRICS), "metric (--metric)")
+
+
+def _check_angle(metric: str, estimator: str) -> None:
+    if metric == "angle" and estimator not in WITH_ANGLE:
+        raise InputError(
+            f"the {estimator} estimate of a squared distance can be negative, and a negative "
+            "square has no angle; use the chord (--metric chord), or the debiased or plug-in "
+            "estimator."
+        )
 
 
 def _known(name: str, known: dict[str, Any], what: str) -> Any:
@@ -182,9 +175,14 @@ def _kept(
 
 
 def _coordinates(
-    positions: NDArray[np.int64], length: int, axes: tuple[int, ...] | None
+    positions: NDArray[np.int64],
+    length: int,
+    axes: tuple[int, ...] | None,
+    bins: tuple[int, ...] | None,
 ) -> NDArray[np.int64]:
-    """Return where the positions lie on their axes, in C order."""
+    """Return where the positions lie on their axes, in C order; a bin lies where it begins."""
+    if bins is not None:
+        return np.asarray(bins, dtype=np.int64)[positions][:, None]
     if axes is None or len(axes) < 2:
         return positions[:, None]
     if int(np.prod(axes)) != length:

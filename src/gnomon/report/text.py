@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,21 +64,28 @@ def survey_text(survey: dict[str, Any], *, verbose: bool = False) -> str:
     """Return a survey (the contents of survey.json) as text."""
     parts = [_corpus(survey), _geometry(survey), _encodings(survey)]
     if verbose:
-        parts += [_dimensions(survey), _details(survey)]
-    parts.append(survey["verdict"]["summary"])
-    return "\n\n".join(parts)
+        parts += [_more(survey), _dimensions(survey), _details(survey)]
+    parts.append(_verdict(survey["verdict"]))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _verdict(verdict: dict[str, Any]) -> str:
+    word = {True: "informative", False: "not informative", None: "undecided"}
+    opening = f"Verdict: {word[verdict['informative']]}. {verdict['summary']}"
+    return textwrap.fill(opening, width=100, break_on_hyphens=False)
 
 
 def _corpus(survey: dict[str, Any]) -> str:
     corpus = survey["corpus"]
-    masked = [p["index"] for p in survey["positions"] if p["status"] == "masked"]
+    masked = [p for p in survey["positions"] if p["status"] == "masked"]
     axes = " x ".join(map(str, corpus["axes"]))
     read = (
         f"{corpus['source']}: {corpus['rows']:,} documents in {corpus['groups']:,} groups, "
         f"{corpus['tokens']:,} tokens, {corpus['types']:,} types ({corpus['tokenizer']})"
     )
+    unit = "positions" if corpus["bins"] is None else "bins"
     placed = (
-        f"n = {axes} positions; window: {corpus['window']}; {corpus['folds']} folds; "
+        f"n = {axes} {unit}; window: {corpus['window']}; {corpus['folds']} folds; "
         f"masked (under {corpus['minimum_count']} tokens): {_ranges(masked) or 'none'}"
     )
     return "\n".join([read, placed, *(f"note: {note}" for note in corpus["notes"])])
@@ -101,41 +109,103 @@ def _geometry(survey: dict[str, Any]) -> str:
         f"ties {percent(own['ties'])}; variance explained by lag "
         f"{percent(found['shift_equivariance'])}, by cyclic lag {percent(found['circulant'])}"
     )
-    dealt = found["null"]["dealt"]
-    null = (
-        "dealt null (the same tokens dealt at random to the same slots): "
-        f"{percent(dealt['share'])} of the mean squared distance, "
-        f"correlation with the distances {cell(dealt['correlation'])}"
+    nulls = [_null(found["null"][kind], kind) for kind in ("dealt", "shuffled")]
+    return "\n".join([distances, rank, order, *nulls, *_debiased(survey)])
+
+
+MEANING = {
+    "dealt": "the same tokens dealt at random to the same slots",
+    "shuffled": "the tokens of each window permuted",
+}
+
+
+def _null(found: dict[str, Any], kind: str) -> str:
+    if found["share"] is None:
+        return f"{kind} null: none, {found['reason']}"
+    return (
+        f"{kind} null ({MEANING[kind]}): {percent(found['share'])} of the mean squared distance, "
+        f"correlation with the distances {cell(found['correlation'])}"
     )
-    return f"{distances}\n{null}\n{rank}\n{order}"
+
+
+def _debiased(survey: dict[str, Any]) -> list[str]:
+    """Return the lines of what can be trusted."""
+    geometry = survey["geometry"]
+    found, mean, head = geometry["debiased"], geometry["mean_squared"], geometry["head"]
+    if found is None:
+        return [f"debiased: none, {mean['reason']}"]
+    status = [position["status"] for position in survey["positions"]]
+    mean_line = (
+        f"debiased: mean squared {_with_interval(mean['debiased'], mean['interval'])} over "
+        f"{found['core']} core positions (plug-in there {cell(mean['plugin_core'])}); "
+        f"{percent(geometry['measured_share'])} of it measured, the rest filled by frequency class"
+    )
+    whole = head["types"] >= survey["corpus"]["types"]
+    what = "the whole vocabulary" if whole else f"{head['types']:,} types, the rest as one"
+    head_line = (
+        f"head ({what}): {_with_interval(head['mean_squared'], head['interval'])}"
+        f"{'' if whole else ', a lower bound'}; positions: "
+        f"{found['core']} core, {status.count('projected')} projected, "
+        f"{status.count('masked')} masked"
+    )
+    order = found["order"]
+    rank_line = (
+        f"effective rank {geometry['rank']['effective']}"
+        + _optional(", participation ratio ", found["participation"])
+        + _optional(", violations ", found["violations"])
+        + f"; pairs significantly apart {percent(found['significant_share'])}; "
+        f"signal p = {found['signal']['p_value']:.2g}"
+        + ("" if order is None else f", word order p = {order['p_value']:.2g}")
+    )
+    distinct = [p for p in survey["positions"] if p["distinct"]]
+    named = f"distinct positions (false discovery rate 5 %): {_ranges(distinct) or 'none'}"
+    return [mean_line, head_line, rank_line, named]
+
+
+def _with_interval(value: float, interval: Sequence[float]) -> str:
+    return f"{cell(value)} [{cell(interval[0])}, {cell(interval[1])}]"
+
+
+def _optional(label: str, found: dict[str, Any] | None) -> str:
+    return "" if found is None else label + _with_interval(found["value"], found["interval"])
 
 
 def _encodings(survey: dict[str, Any]) -> str:
     header = [
-        "encoding", "lift", "d", "raw", "scale-free", "best scale", "stress-1", "non-metric",
-        "skill", "violations", "ties", "min sep.", "Pearson", "Spearman",
+        "encoding", "lift", "d", "raw", "scale-free", "debiased", "interval", "skill", "squared",
+        "violations", "ties", "Pearson",
     ]  # fmt: skip
     return table(header, [_row(found) for found in survey["encodings"]])
 
 
 def _row(found: dict[str, Any]) -> list[Cell]:
-    stress = found["stress"]["plugin"]
+    plugin, debiased = found["stress"]["plugin"], found["stress"]["debiased"]
+    bounds = debiased["interval"]
     return [
         found["label"],
         found["lift"],
         found["dimension"],
-        stress["raw"],
-        stress["scale_free"],
-        stress["best_scale"],
-        stress["kruskal"],
-        stress["nonmetric"],
-        stress["skill"],
+        plugin["raw"],
+        plugin["scale_free"],
+        debiased["scale_free"],
+        None if bounds is None else f"{bounds[0]:.3f}-{bounds[1]:.3f}",
+        debiased["skill"],
+        debiased["squared"],
         found["monotonicity"]["violations"],
         found["monotonicity"]["ties"],
-        found["separation"]["minimum"],
         found["pearson"],
-        found["spearman"],
     ]
+
+
+def _more(survey: dict[str, Any]) -> str:
+    header = ["encoding", "lift", "best scale", "stress-1", "non-metric", "skill", "min sep."]
+    rows: list[list[Cell]] = []
+    for found in survey["encodings"]:
+        plugin = found["stress"]["plugin"]
+        figures = [plugin[key] for key in ("best_scale", "kruskal", "nonmetric", "skill")]
+        least = found["separation"]["minimum"]
+        rows.append([found["label"], found["lift"], *figures, least])
+    return "against plug-in distances, as published\n" + table(header, rows)
 
 
 def _dimensions(survey: dict[str, Any]) -> str:
@@ -162,12 +232,13 @@ def _details(survey: dict[str, Any]) -> str:
     )
 
 
-def _ranges(indices: list[int]) -> str:
-    """Return indices as ranges: [1, 2, 3, 7] -> '1-3, 7'."""
+def _ranges(positions: list[dict[str, Any]]) -> str:
+    """Return positions (or bins, by first and last) as ranges: 1, 2, 3, 7 -> '1-3, 7'."""
     runs: list[list[int]] = []
-    for index in indices:
-        if runs and index == runs[-1][-1] + 1:
-            runs[-1][-1] = index
+    for position in positions:
+        first, last = (position.get(key, position["index"]) for key in ("first", "last"))
+        if runs and first == runs[-1][-1] + 1:
+            runs[-1][-1] = last
         else:
-            runs.append([index, index])
+            runs.append([first, last])
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)

@@ -1,15 +1,16 @@
 """What a reproduction consists of: as published, ours, and a verdict on every claim.
 
-A figure of ours is one number, or a spread over repetitions: mean, smallest and largest. A figure
-as published is a number, or None with the reason why there is none. A verdict is computed from
-the numbers found: of the readings of a claim all agree (holds), none (does not hold) or some
-(depends); without any reading it is untested here. A claim that fails is reported as failed.
+A figure of ours is one number, a spread over repetitions (mean, smallest and largest), or the two
+ends of an interval. A figure as published is a number, or None with the reason why there is none. A
+verdict is computed from the numbers found: of the readings of a claim all agree (holds), none (does
+not hold) or some (depends); without any reading it is untested here. A claim that fails is reported
+as failed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gnomon.report.text import Cell, cell
@@ -61,7 +62,8 @@ class Spread(Result):
         return mean if low == mean == high else f"{mean} [{low}, {high}]"
 
 
-Figure = Spread | Cell
+Interval = tuple[float, float]
+Figure = Spread | Interval | Cell
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -72,7 +74,7 @@ class Row(Result):
     published: Published
     ours: Mapping[str, Figure]
     group: str = ""
-    """Lines of one group are printed under its heading."""
+    """Lines of one group are printed together, under its heading."""
     reasons: Mapping[str, str] | None = None
     """Why a figure of ours is None, by column."""
 
@@ -89,6 +91,10 @@ class Reproduction(Result):
     rows: tuple[Row, ...]
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()
+    headings: Mapping[str, str] = field(default_factory=dict)
+    """What is printed over the lines of a group, where that is more than its name."""
+    corpora: Mapping[str, Any] = field(default_factory=dict)
+    """What is known of each corpus read, by the name of its group."""
     provenance: Mapping[str, Any]
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """One line of a comparison: an encoding read under a lift, once or several times, as a mean.
 
 A line is read several times where chance or a choice decides it: a random table or probe for every
-seed, a slope for every head.
+seed, a slope for every head. Beside the figures against plug-in distances, as published, stands the
+stress against the debiased geometry of the corpus, or the reason why there is none.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gnomon.diagnostics.correlation import correlation
 from gnomon.diagnostics.monotonicity import GRAIN, violations
@@ -21,8 +23,12 @@ from gnomon.geometry.gram import double_centred
 from gnomon.geometry.measure import Geometry
 from gnomon.geometry.spectrum import spectrum
 from gnomon.reproduce.claims import Figure, Spread, spread, spread_or_none
+from gnomon.reproduce.debiasing import Curves, Stresses, curves, stress_of
+from gnomon.survey.debiased_stress import DebiasedTarget
 
 UNDEFINED = "all distances are equal, or no two lags differ"
+DEBIASED = ("debiased", "interval", "squared", "squared interval")
+"""Columns of scale-free stress against the debiased geometry, of distances and of their squares."""
 
 
 @dataclass(frozen=True)
@@ -45,26 +51,37 @@ class _Figures:
     rank: int
     violations: float | None
     pearson: float | None
+    distances: NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """The figures of one line; a debiased estimate would be one more of `columns`."""
+    """The figures of one line, as columns and as numbers for the verdicts."""
 
     raw: Spread
     scale_free: Spread
     violations: float | None
+    debiased: Curves | None
     columns: dict[str, Figure]
     reasons: dict[str, str]
 
     @property
-    def means(self) -> tuple[float, float]:
-        """Return raw and scale-free stress, the mean where there are several readings."""
-        return self.raw.mean, self.scale_free.mean
+    def stresses(self) -> Stresses:
+        """Return its stresses, the mean where there are several readings."""
+        known = None if self.debiased is None else stress_of(self.debiased.plain)
+        return Stresses(self.raw.mean, self.scale_free.mean, known)
 
 
-def line(readings: Sequence[Reading], geometry: Geometry) -> Line:
-    """Read an encoding against a geometry; O(n^3) for the rank of its distances."""
+def line(
+    readings: Sequence[Reading],
+    geometry: Geometry,
+    target: DebiasedTarget | None = None,
+    missing: str = "",
+) -> Line:
+    """Read an encoding against a geometry; O(n^3) for the rank of its distances.
+
+    `missing` says why there is no debiased target, where there is none.
+    """
     found = [_read(reading, geometry) for reading in readings]
     over = readings[0].over
     raw = spread([one.raw for one in found], over=over)
@@ -72,19 +89,32 @@ def line(readings: Sequence[Reading], geometry: Geometry) -> Line:
     rates = spread_or_none([one.violations for one in found], over=over)
     pearson = spread_or_none([one.pearson for one in found], over=over)
     undefined = {"violations": rates, "Pearson": pearson}
+    reasons = {key: UNDEFINED for key, value in undefined.items() if value is None}
+    known = None if target is None else curves([one.distances for one in found], target)
     return Line(
         raw=raw,
         scale_free=scale_free,
         violations=None if rates is None else rates.mean,
+        debiased=known,
         columns={
             "lift": readings[0].lift,
             "raw": raw,
             "scale-free": scale_free,
+            **_debiased(known),
             "rank": _whole(spread([one.rank for one in found], over=over)),
             **undefined,
         },
-        reasons={key: UNDEFINED for key, value in undefined.items() if value is None},
+        reasons=reasons | (dict.fromkeys(DEBIASED, missing) if known is None else {}),
     )
+
+
+def _debiased(known: Curves | None) -> dict[str, Figure]:
+    """Return the columns against the debiased geometry."""
+    if known is None:
+        return dict.fromkeys(DEBIASED)
+    plain, squared = stress_of(known.plain), stress_of(known.squared)
+    values = (plain.value, plain.interval, squared.value, squared.interval)
+    return dict(zip(DEBIASED, values, strict=True))
 
 
 def _read(reading: Reading, geometry: Geometry) -> _Figures:
@@ -104,6 +134,7 @@ def _read(reading: Reading, geometry: Geometry) -> _Figures:
         rank=spectrum(centred).rank_numerical,
         violations=order.violations,
         pearson=correlation(made.distances, geometry).pearson,
+        distances=made.distances,
     )
 
 

@@ -18,7 +18,7 @@ def reproduction_text(found: Reproduction) -> str:
     head = [f"{found.name}: {found.title}", f"source: {cite(found.source)}"]
     lines = [*head, f"setting: {found.setting}", *(f"note: {note}" for note in found.notes)]
     parts = ["\n".join(_wrapped(line) for line in lines)]
-    parts += [_group(heading, rows) for heading, rows in _groups(found.rows)]
+    parts += [_group(found.headings.get(name, name), rows) for name, rows in _groups(found.rows)]
     parts.append("\n".join(_verdict(verdict) for verdict in found.verdicts))
     return "\n\n".join(parts)
 
@@ -28,9 +28,9 @@ def _wrapped(line: str) -> str:
 
 
 def _groups(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
-    """Yield the rows under each heading, in the order in which headings first appear."""
-    for heading in dict.fromkeys(row.group for row in rows):
-        yield heading, [row for row in rows if row.group == heading]
+    """Yield the rows of each group, in the order in which groups first appear."""
+    for name in dict.fromkeys(row.group for row in rows):
+        yield name, [row for row in rows if row.group == name]
 
 
 def _group(heading: str, rows: Sequence[Row]) -> str:
@@ -65,6 +65,8 @@ def _blocks(header: Sequence[str], shown: Sequence[Sequence[Cell]]) -> list[list
 
 
 def _cell(value: Figure) -> Cell:
+    if isinstance(value, tuple):
+        return f"{value[0]:.3f}-{value[1]:.3f}"
     return str(value) if isinstance(value, Spread) else value
 
 

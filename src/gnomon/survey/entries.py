@@ -7,7 +7,7 @@ since published tables use those. The lift decides rankings, so each line names 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,14 @@ from gnomon.diagnostics.separation import Separation, separation
 from gnomon.diagnostics.stress import StressReport, stress
 from gnomon.encodings.alibi import best_slope
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.fitted import fit
+from gnomon.encodings.fitted import Fitted, fit
 from gnomon.encodings.lifts import lift as lift_encoding
 from gnomon.encodings.registry import encoding
+from gnomon.geometry.debiased.projection import outside_core, projected
 from gnomon.geometry.measure import Geometry
-from gnomon.results import Result
+from gnomon.results import Result, plain
+from gnomon.survey.debiased_stress import DebiasedStress, DebiasedTarget
+from gnomon.survey.trust import Trust
 
 SIGMAS = (1.0, 0.02)
 """Random tables of unit normals, and as BERT starts its own."""
@@ -56,6 +59,9 @@ class Entry(Result):
     separation: Separation
     pearson: float | None
     spearman: float | None
+    debiased: DebiasedStress | None = None
+    not_debiased: str | None = None
+    """Why there is no debiased stress, where there is none."""
     reason: str | None = None
     """Why there is no dimension or no correlation, where there is none."""
 
@@ -74,13 +80,7 @@ class Entry(Result):
             "parameters": self.parameters,
             "stress": {
                 "plugin": plugin,
-                "debiased": {
-                    "scale_free": None,
-                    "interval": None,
-                    "skill": None,
-                    "squared": None,
-                    "reason": NOT_DEBIASED,
-                },
+                "debiased": self._debiased(),
                 "negative_share": self.stress.negative_share,
             },
             "monotonicity": monotonicity_dict(self.monotonicity),
@@ -93,6 +93,13 @@ class Entry(Result):
             "pearson": self.pearson,
             "spearman": self.spearman,
         } | _because(self.reason)
+
+    def _debiased(self) -> dict[str, Any]:
+        if self.debiased is None:
+            empty = dict.fromkeys(("scale_free", "interval", "skill", "squared"))
+            return {**empty, "squared_interval": None, "reason": self.not_debiased}
+        found = plain(asdict(self.debiased))
+        return found | ({"reason": ALIKE} if self.debiased.skill is None else {})
 
 
 def monotonicity_dict(found: Monotonicity) -> dict[str, Any]:
@@ -109,11 +116,17 @@ def _because(reason: str | None) -> dict[str, str]:
     return {} if reason is None else {"reason": reason}
 
 
-NOT_DEBIASED = "this version has the plug-in estimator only"
+ALIKE = "skill: the distances can not be told from equal ones with the noise there is"
 
 
 def candidates(
-    geometry: Geometry, *, dimension: int, rank: int, seed: int, tables: tuple[Path, ...] = ()
+    geometry: Geometry,
+    *,
+    dimension: int,
+    rank: int,
+    seed: int,
+    tables: tuple[Path, ...] = (),
+    trust: Trust | None = None,
 ) -> Iterator[Candidate]:
     """Yield the encodings that a survey compares, fitted ones last."""
     axes = geometry.coordinates.shape[1]
@@ -128,6 +141,9 @@ def candidates(
     for path in tables:
         yield Candidate(encoding=encoding("table", path=path), lift="kernel", label=path.stem)
     yield from _fitted(geometry, dimension, rank)
+    if trust is not None and trust.no_geometry is None:
+        made = debiased_encoding(trust, geometry, dimension)
+        yield Candidate(encoding=made, lift="kernel", label=f"mds, debiased, rank {made.rank}")
 
 
 def _alibis(geometry: Geometry, axes: int) -> Iterator[Candidate]:
@@ -154,8 +170,37 @@ def _divisible(dimension: int, by: int) -> int:
     return max(dimension - dimension % by, by)
 
 
-def entry(candidate: Candidate, geometry: Geometry, *, seed: int) -> Entry:
-    """Measure one candidate against the geometry of the corpus."""
+def debiased_encoding(trust: Trust, geometry: Geometry, dimension: int) -> Fitted:
+    """Return the low-rank coordinates as an encoding: core, then projected, else the centre."""
+    found = trust.debiased
+    low = min(found.rank, dimension)
+    left = np.zeros((len(geometry.positions), found.rank))
+    rows = np.searchsorted(geometry.positions, found.positions)
+    left[rows[found.core]] = found.low_rank.coordinates
+    left[rows[outside_core(found)]] = projected(found)
+    centred = left - left[rows[found.core]].mean(axis=0)
+    axes = np.linalg.svd(centred[rows[found.core]], full_matrices=False)[2]
+    return Fitted(
+        axes=geometry.coordinates.shape[1],
+        family="mds-low-rank",
+        minimises="strain of the debiased Gram matrix",
+        dimension=dimension,
+        rank=low,
+        factored=True,
+        left=(centred @ axes.T)[:, :low],
+        positions=geometry.coordinates,
+    )
+
+
+def entry(
+    candidate: Candidate,
+    geometry: Geometry,
+    *,
+    seed: int,
+    target: DebiasedTarget | None = None,
+    not_debiased: str | None = None,
+) -> Entry:
+    """Measure one candidate against the geometry of the corpus, plug-in and debiased."""
     rng = np.random.default_rng([seed, 1])
     lifted = lift_encoding(candidate.encoding, geometry.coordinates, lift=candidate.lift, rng=rng)
     distances: NDArray[np.float64] = lifted.distances
@@ -175,5 +220,7 @@ def entry(candidate: Candidate, geometry: Geometry, *, seed: int) -> Entry:
         separation=separation(distances),
         pearson=relation.pearson,
         spearman=relation.spearman,
+        debiased=None if target is None else target.stress(distances),
+        not_debiased=not_debiased,
         reason=_listed(reasons),
     )

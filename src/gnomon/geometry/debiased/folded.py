@@ -28,6 +28,7 @@ from scipy.sparse import csc_array, csr_array
 from gnomon.errors import CountsError
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 LEAST_FOLDS = 3
 """A position must have tokens in this many folds: products of two folds, with a third deleted."""
 _BLOCK_BYTES = 96 * 2**20
@@ -51,6 +52,8 @@ class FoldedCounts:
     folds: int
     positions: NDArray[np.int64]
     """Indices of the m positions."""
+    type_indices: NDArray[np.int64]
+    """Which column of the counts each type is."""
     fold_tokens: Floats
     """m x F: tokens N_gi, types seen once included."""
     type_tokens: Floats
@@ -87,10 +90,22 @@ class FoldedCounts:
         """(X_v - c) / (N - 1): the pooled law without the clump at hand."""
         return (self.type_tokens - self.type_clumps) / (self.tokens.sum() - 1.0)
 
-    def blocks(self) -> Iterator[Block]:
-        """Give dense blocks of types, each inside one class."""
+    def aligned(self, counts: Any) -> csc_array:
+        """Return the columns of other counts of the same corpus, in the order of these."""
+        rows = (self.positions[:, None] * self.folds + np.arange(self.folds)).ravel()
+        return csc_array(csc_array(csr_array(counts.blocks)[rows])[:, self.type_indices])
+
+    def seen(self, types: slice) -> Floats:
+        """Return x_iv, the counts of some types over all folds, as a dense array."""
+        part = self.columns[:, types]
+        shape = (self.size, part.shape[1])
+        rows = part.indices // self.folds  # entries of one cell add up when it is made dense
+        return csc_array((part.data, rows, part.indptr), shape=shape, dtype=np.float64).toarray()
+
+    def blocks(self, classes: int | None = None) -> Iterator[Block]:
+        """Give dense blocks of types, each inside one class, of the first `classes` classes."""
         width = max(16, _BLOCK_BYTES // (8 * self.size * self.folds))
-        for c in range(self.classes):
+        for c in range(self.classes if classes is None else classes):
             first, last = int(self.class_bounds[c]), int(self.class_bounds[c + 1])
             for start in range(first, last, width):
                 types = slice(start, min(start + width, last))
@@ -122,11 +137,18 @@ def folded(counts: Any, keep: NDArray[np.bool_] | None = None) -> FoldedCounts:
     rows = (positions[:, None] * folds + np.arange(folds)).ravel()
     own = csc_array(blocks[rows])
     order, type_tokens, clumps, inflation = _sorted_types(own, folds)
+    if not len(order):
+        types = int(np.count_nonzero(own.sum(axis=0)))
+        raise CountsError(
+            f"none of the {types} types is seen in two groups, and debiasing compares groups; use "
+            "more documents, or a coarser --tokenizer."
+        )
     octave = np.floor(np.log2(type_tokens))
     return FoldedCounts(
         columns=csc_array(own[:, order]),
         folds=folds,
         positions=positions,
+        type_indices=order,
         fold_tokens=spread[positions].astype(np.float64),
         type_tokens=type_tokens,
         type_clumps=clumps,

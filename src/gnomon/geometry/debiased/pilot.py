@@ -23,6 +23,8 @@ from gnomon.geometry.debiased.separable import chebyshev_nodes, lagrange
 
 KAPPA = 2.0
 _FLOOR = 0.02
+_WIDTH = 2048
+"""Types of which tau is summed at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,10 +45,16 @@ class Pilot:
         pairs: Floats = (values @ self.basis) @ self.at_nodes.T
         return pairs
 
+    def summed_squares(self, factors: Floats) -> Floats:
+        """Return sum_v factors_v s_iv^2 s_jv^2 for every pair: s^2 is as smooth as s."""
+        squares = np.square(self.at_nodes)
+        pairs: Floats = squares @ ((self.basis.T * factors) @ self.basis) @ squares.T
+        return pairs
 
-def expected(folded: FoldedCounts, block: Block) -> Floats:
-    """Return lambda_iv = N_i p_v / c_v for the types of a block."""
-    law = folded.pooled[block.types] / folded.type_inflation[block.types]
+
+def expected(folded: FoldedCounts, types: slice) -> Floats:
+    """Return lambda_iv = N_i p_v / c_v of some types."""
+    law = folded.pooled[types] / folded.type_inflation[types]
     return folded.tokens[:, None] * law
 
 
@@ -54,12 +62,14 @@ def drift_energy(folded: FoldedCounts) -> Floats:
     """Return tau_i for every position."""
     above, below = np.zeros(folded.size), np.zeros(folded.size)
     tokens = folded.tokens[:, None]
-    for block in folded.blocks():
-        seen, means = block.counts.sum(axis=1), expected(folded, block)
+    for start in range(0, len(folded.type_tokens), _WIDTH):
+        types = slice(start, start + _WIDTH)
+        shares, means, law = folded.seen(types), expected(folded, types), folded.pooled[types]
+        shares /= tokens
         squares = means / (means + KAPPA)
-        law = folded.pooled[block.types]
-        deviation = seen / (tokens * law) - 1.0
-        above += (squares * (law * deviation**2 - seen / tokens / means)).sum(axis=1)
+        deviation = shares / law - 1.0
+        above += np.einsum("iv,iv,iv,v->i", squares, deviation, deviation, law)
+        above -= np.einsum("iv,iv->i", squares, shares / means)
         below += squares @ law
     tau: Floats = np.maximum(above / below, 0.0)
     return tau
@@ -67,15 +77,24 @@ def drift_energy(folded: FoldedCounts) -> Floats:
 
 def pilot(folded: FoldedCounts, block: Block, tau: Floats) -> Pilot:
     """Return weights and pilot law of a block of types."""
-    seen, means = block.counts.sum(axis=1), expected(folded, block)
-    trust = means * tau[:, None] / (1.0 + means * tau[:, None])
-    deviation = seen / (folded.tokens[:, None] * folded.pooled[block.types]) - 1.0
-    shape = np.maximum(1.0 + trust * deviation, _FLOOR)
-    rates = np.log(folded.pooled[block.types] / folded.type_inflation[block.types])
+    return pilot_of(folded, block.types, block.counts.sum(axis=1), tau)
+
+
+def pilot_of(folded: FoldedCounts, types: slice, seen: Floats, tau: Floats) -> Pilot:
+    """Return weights and pilot law of types of one class, from their counts over all folds."""
+    means, law = expected(folded, types), folded.pooled[types]
+    shape = seen / (folded.tokens[:, None] * law)
+    shape -= 1.0
+    trust = means * tau[:, None]
+    shape *= trust / (1.0 + trust)
+    shape += 1.0
+    np.maximum(shape, _FLOOR, out=shape)
+    shape *= folded.pooled_less_one[types]
+    rates = np.log(law / folded.type_inflation[types])
     nodes = chebyshev_nodes(rates)
     return Pilot(
         weight=_weight(means),
-        root=np.sqrt(folded.pooled_less_one[block.types] * shape),
+        root=np.sqrt(shape, out=shape),
         basis=lagrange(rates, nodes),
         at_nodes=_weight(np.outer(folded.tokens, np.exp(nodes))),
     )

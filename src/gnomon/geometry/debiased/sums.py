@@ -11,22 +11,41 @@ of a pair of positions in a class is the sum over its types of
                               + (ybar_i ybar_j)_U / 4 ] },
     a_i = q_i + sqrt q_i ybar_i + (ybar_i^2)_U / 4,
 
-a sum of products of matrices. Deleting a fold subtracts its part from every term. Flipping the
-signs of half of the folds keeps the noise with all its dependence and cancels the signal: the null
-of the quadratic terms.
+a sum of products of matrices (`terms`), which common types make by BLAS (`common_types`) and rare
+ones entry by entry (`rare_types`); what the tangent of the root misses is added (`remainder`).
+Deleting a fold subtracts its part from every term but that. Flipping the signs of half of the folds
+keeps the noise with all its dependence and cancels the signal: the null of the quadratic terms.
+
+Energies and their fold-deleted twins are in double precision, the nulls in single precision.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from gnomon.geometry.debiased.folded import Block, Floats, FoldedCounts
-from gnomon.geometry.debiased.pilot import Pilot, pilot
-
-LEARNING_TOKENS = 30
-"""Pairs of positions with at least this many tokens teach the class profile."""
+from gnomon.geometry.debiased.common_types import Held, common_terms
+from gnomon.geometry.debiased.folded import Floats, FoldedCounts, Singles
+from gnomon.geometry.debiased.pilot import Pilot, pilot, pilot_of
+from gnomon.geometry.debiased.rare_types import (
+    RareSums,
+    add_rare_signed,
+    common_classes,
+    entries_of,
+    rare_blocks,
+    rare_terms,
+)
+from gnomon.geometry.debiased.remainder import remainder
+from gnomon.geometry.debiased.terms import (
+    Frame,
+    Running,
+    Terms,
+    frame_of,
+    half_energy,
+    rest_own,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,26 +64,38 @@ class Sums:
     """F x m x m: energy of all classes with one fold left out."""
     deleted_classes: Floats
     """F x C: the same, by class, summed over pairs with the weights `learning`."""
-    flipped: Floats
+    flipped: Singles
     """K x m x m: quadratic terms under balanced random signs, all classes."""
     learning: Floats
     """m x m: weight (1/N_i + 1/N_j)^-2 of the pairs that teach the class profile."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Part:
-    """Deviations of a set of folds: what energy needs to know of them."""
+class _Whole:
+    """Sums over all blocks that deleted and flipped energies need besides `Running`."""
 
-    total: Floats
-    """Y, m x types."""
-    squares: Floats
-    """sum_g y_g^2, m x types."""
-    tokens: Floats
-    """N_i."""
-    pairs: Floats
-    """m x m: N_i N_j - sum_g N_gi N_gj."""
-    own: Floats
-    """m x m: sum_g (s y_g)(s y_g)^T."""
+    roots: Floats
+    cross: Floats
+    product: Floats
+    remainder: Floats
+    nodes: list[Floats] = field(default_factory=list)
+    """For every block: the weights at its nodes, m x nodes."""
+    rest_own: list[Floats] = field(default_factory=list)
+    """For every block: own terms without each fold, F x m x nodes."""
+
+    @classmethod
+    def empty(cls, m: int) -> _Whole:
+        """Return sums of nothing."""
+        roots, cross, product, remainder = np.zeros((4, m, m))
+        return cls(roots=roots, cross=cross, product=product, remainder=remainder)
+
+    def add(self, terms: Terms, at: Pilot, rest: Floats) -> None:
+        """Add one block."""
+        self.roots[...] += terms.roots
+        self.cross[...] += terms.cross
+        self.product[...] += terms.product
+        self.nodes.append(at.at_nodes)
+        self.rest_own.append(rest)
 
 
 def balanced_signs(folds: int, draws: int, rng: np.random.Generator) -> Floats:
@@ -74,8 +105,9 @@ def balanced_signs(folds: int, draws: int, rng: np.random.Generator) -> Floats:
 
 
 def sums(folded: FoldedCounts, tau: Floats, signs: Floats) -> Sums:
-    """Run over all types once."""
+    """Run over all types once; without draws of signs (0 x F) their part costs nothing."""
     m, classes, folds = folded.size, folded.classes, folded.folds
+    frame = frame_of(folded, signs)
     found = Sums(
         energy=np.zeros((classes, m, m)),
         measured=np.zeros((classes, m, m)),
@@ -83,91 +115,92 @@ def sums(folded: FoldedCounts, tau: Floats, signs: Floats) -> Sums:
         weight_squares=np.zeros((m, m)),
         deleted=np.zeros((folds, m, m)),
         deleted_classes=np.zeros((folds, classes)),
-        flipped=np.zeros((len(signs), m, m)),
-        learning=_learning(folded.tokens),
+        flipped=np.zeros((len(signs), m, m), np.float32),
+        learning=frame.learning,
     )
-    shared = folded.fold_tokens @ folded.fold_tokens.T
-    for block in folded.blocks():
-        _add_block(found, folded, block, pilot(folded, block, tau), signs, shared)
+    whole = _Whole.empty(m)
+    running = Running(deleted=found.deleted, signed=found.flipped)
+    for c, types, seen, at, terms in _terms(folded, tau, frame, running):
+        _add_masses(found, folded, c, types, seen, at)
+        half = half_energy(terms, at, frame)
+        found.energy[c] += half + half.T
+        rest = rest_own(terms, frame)
+        found.deleted_classes[:, c] += _taught(terms, at, rest, frame)
+        whole.add(terms, at, rest)
+        bent = remainder(folded, types, seen, at)
+        if bent is not None:
+            found.energy[c] += bent
+            found.deleted_classes[:, c] += np.vdot(frame.learning, bent)
+            whole.remainder[...] += bent
+    _finish_deleted(found.deleted, whole, frame)
+    _finish_flipped(running, whole, frame)
     return found
 
 
-def _learning(tokens: Floats) -> Floats:
-    enough = tokens >= LEARNING_TOKENS
-    weights = (1.0 / tokens[:, None] + 1.0 / tokens[None, :]) ** -2.0
-    weights *= np.outer(enough, enough)
-    np.fill_diagonal(weights, 0.0)
-    return weights
+def _terms(
+    folded: FoldedCounts, tau: Floats, frame: Frame, running: Running
+) -> Iterator[tuple[int, slice, Floats, Pilot, Terms]]:
+    """Give class, types, counts over all folds, pilot and terms of every block of types."""
+    common = common_classes(folded)
+    held = Held(frame=frame, running=running, own=np.zeros((folded.size, folded.size)))
+    for block in folded.blocks(common):
+        at = pilot(folded, block, tau)
+        terms, z = common_terms(block, at, frame, running)
+        held.add(z, at, terms.product)
+        yield block.class_index, block.types, block.counts.sum(axis=1), at, terms
+    held.finish()
+    rare = RareSums.empty(frame, int(folded.class_bounds[common]))
+    for c, types in rare_blocks(folded, common):
+        seen = folded.seen(types)
+        at = pilot_of(folded, types, seen, tau)
+        yield c, types, seen, at, rare_terms(entries_of(folded, types), at, frame, running, rare)
+    add_rare_signed(folded, rare, frame, running.signed)
 
 
-def _add_block(
-    found: Sums, folded: FoldedCounts, block: Block, at: Pilot, signs: Floats, shared: Floats
+def _add_masses(
+    found: Sums, folded: FoldedCounts, c: int, types: slice, seen: Floats, at: Pilot
 ) -> None:
-    c, tokens = block.class_index, folded.tokens
-    law = at.root**2
-    y = (block.counts - folded.fold_tokens[:, :, None] * law[:, None, :]) / at.root[:, None, :]
-    weighted = at.weight[:, None, :] * y
-    flat = weighted.reshape(folded.size, -1)
-    whole = _Part(
-        total=y.sum(axis=1),
-        squares=np.einsum("igv,igv->iv", y, y),
-        tokens=tokens,
-        pairs=np.outer(tokens, tokens) - shared,
-        own=flat @ flat.T,
-    )
-    constant = (at.weight * at.root) @ (at.weight * at.root).T
-    found.energy[c] += _energy(at, whole, constant)
-    shares = block.counts.sum(axis=1) / tokens[:, None]
+    """Add measured and full mass of a class, and the squares of its weights."""
+    shares = seen / folded.tokens[:, None]
     half = at.summed(at.weight * shares)
     found.measured[c] += 0.5 * (half + half.T)
     found.mass[c] += shares.sum(axis=1)
-    noise = at.weight**2 * folded.type_inflation[block.types]
-    found.weight_squares[...] += noise @ noise.T
-    for g in range(folded.folds):
-        part = _without(whole, y[:, g], weighted[:, g], folded.fold_tokens[:, g], shared)
-        energy = _energy(at, part, constant)
-        found.deleted[g] += energy
-        found.deleted_classes[g, c] += np.vdot(found.learning, energy)
-    _add_flipped(found.flipped, at, whole, weighted, signs)
+    found.weight_squares[...] += at.summed_squares(folded.type_inflation[types] ** 2)
 
 
-def _energy(at: Pilot, part: _Part, constant: Floats) -> Floats:
-    """Return the energy of every pair over the types of a block."""
-    mean = part.total / part.tokens[:, None]
-    square = (part.total**2 - part.squares) / np.diag(part.pairs)[:, None]
-    own = at.summed(at.weight * (at.root**2 + at.root * mean + 0.25 * square))
-    cross = (at.weight * at.root) @ (at.weight * mean).T
-    weighted = at.weight * part.total
-    product = (weighted @ weighted.T - part.own) / part.pairs
-    energy: Floats = own + own.T - 2.0 * constant - cross - cross.T - 0.5 * product
-    return energy
+def _taught(terms: Terms, at: Pilot, rest: Floats, frame: Frame) -> Floats:
+    """Return for every fold the energy of a block without it, summed over pairs with `learning`."""
+    own = np.tensordot(rest, frame.learning @ at.at_nodes, 2)
+    roots = np.vdot(frame.learning, terms.roots)
+    cross = (1.0 / frame.rest_tokens) @ (frame.learning * terms.cross).sum(axis=1)
+    product = np.tensordot(frame.per_rest_pairs, frame.learning * terms.product, 2)
+    taught: Floats = 2.0 * (own - roots - cross - 0.25 * product + terms.taught)
+    return taught
 
 
-def _without(
-    whole: _Part, fold: Floats, weighted: Floats, fold_tokens: Floats, shared: Floats
-) -> _Part:
-    """Take one fold out."""
-    tokens = whole.tokens - fold_tokens
-    return _Part(
-        total=whole.total - fold,
-        squares=whole.squares - fold**2,
-        tokens=tokens,
-        pairs=np.outer(tokens, tokens) - (shared - np.outer(fold_tokens, fold_tokens)),
-        own=whole.own - weighted @ weighted.T,
-    )
+def _finish_deleted(deleted: Floats, whole: _Whole, frame: Frame) -> None:
+    """Turn what folds contribute into energies without them (X_g + X_g^T of `terms`)."""
+    nodes = np.concatenate(whole.nodes, axis=1)
+    for g in range(len(deleted)):
+        half = deleted[g]
+        half += np.concatenate([rest[g] for rest in whole.rest_own], axis=1) @ nodes.T
+        half -= whole.roots
+        half -= whole.cross / frame.rest_tokens[g][:, None]
+        half -= 0.25 * whole.product * frame.per_rest_pairs[g]
+        half += 0.5 * whole.remainder
+        half += half.T.copy()
 
 
-def _add_flipped(flipped: Floats, at: Pilot, whole: _Part, weighted: Floats, signs: Floats) -> None:
-    """Add the quadratic terms under each draw of signs: signs drop out of the own products.
-
-    In single precision: these are sums of noise, of which an edge is read to two digits.
-    """
-    diagonal = np.diag(whole.pairs)[:, None]
-    own = at.summed(at.weight * whole.squares / diagonal)
-    scale = (1.0 / (at.weight * diagonal)).astype(np.float32)
-    single = weighted.astype(np.float32)
-    for k, draw in enumerate(signs.astype(np.float32)):
-        total = np.matmul(draw, single)
-        square = at.summed(total**2 * scale) - own
-        product = (total @ total.T - whole.own) / whole.pairs
-        flipped[k] += 0.25 * (square + square.T - 2.0 * product)
+def _finish_flipped(running: Running, whole: _Whole, frame: Frame) -> None:
+    """Turn products under signs into quadratic terms of squared distances."""
+    if not len(frame.signs):
+        return
+    nodes = np.concatenate(whole.nodes, axis=1).astype(np.float32)
+    squares = np.concatenate(running.signed_squares, axis=2)
+    squares *= (0.25 / np.diag(frame.pairs)).astype(np.float32)[:, None]
+    scale = (-0.25 / frame.pairs).astype(np.float32)
+    for k in range(len(squares)):
+        half = running.signed[k]
+        half *= scale
+        half += squares[k] @ nodes.T
+        half += half.T.copy()

@@ -1,0 +1,204 @@
+"""The contents of `gnomon stress --json`: stress with its null, or debiased with its interval.
+
+Debiased stress is that of the core against the low-rank geometry, as in a survey of the same counts
+with the same seed; where there is no such geometry its numbers are None and `reason` says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnomon.corpus.counts import PositionCounts
+from gnomon.corpus.progress import Progress
+from gnomon.diagnostics.pairs import lifted_of, target_of
+from gnomon.diagnostics.stress import stress
+from gnomon.encodings.registry import encoding, takes
+from gnomon.encodings.table_files import names_table
+from gnomon.geometry.measure import Geometry, measure
+from gnomon.geometry.nulls import dealt_geometry, dealt_null
+from gnomon.survey.debiased_stress import DebiasedTarget
+from gnomon.survey.entries import ALIKE
+from gnomon.survey.trust import Trust, in_folds, trust
+
+NUMBERS = (
+    "raw",
+    "scale_free",
+    "interval",
+    "squared",
+    "squared_interval",
+    "best_scale",
+    "scale_part",
+    "kruskal",
+    "nonmetric",
+    "simplex",
+    "skill",
+)
+"""What is None where there is no debiased geometry."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """An encoding by name, or a table, and how it is to be given distances."""
+
+    name: str
+    lift: str
+    dimension: int
+    given: Mapping[str, Any]
+    seed: int
+
+    def encoding(self, target: Any, axes: int) -> Any:
+        """Return the encoding; a fitted one is fitted to the target."""
+        if names_table(self.name):
+            return encoding("table", path=self.name)
+        known = takes(self.name)
+        defaults = {
+            "dimension": self.dimension,
+            "axes": axes,
+            "geometry": target,
+            "seed": self.seed,
+        }
+        taken = {key: value for key, value in defaults.items() if key in known}
+        return encoding(self.name, **(taken | dict(self.given)))
+
+    @property
+    def fitted(self) -> bool:
+        """Whether the encoding is made for a geometry."""
+        return not names_table(self.name) and "geometry" in takes(self.name)
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """Return the stream of a probe."""
+        return np.random.default_rng([self.seed, 1])
+
+
+def against_distances(asked: Asked, distances: Any) -> dict[str, Any]:
+    """Return the stress against distances as they are given."""
+    made = asked.encoding(distances, 1)
+    report = stress(made, distances, lift=asked.lift, nonmetric=True, rng=asked.rng)
+    value = _named(made, "given", report.to_dict())
+    return _without_null(value, "distances alone can not be dealt at random; pass counts")
+
+
+def against_counts(
+    asked: Asked, counts: PositionCounts, *, metric: str, estimator: str, progress: Progress
+) -> dict[str, Any]:
+    """Return the stress against the distances that an estimator finds in counts."""
+    if estimator == "debiased":
+        return _debiased(asked, counts, metric, progress)
+    progress.stage("geometry")
+    folds = counts if estimator == "plugin" else in_folds(counts, asked.seed)
+    rng = np.random.default_rng([asked.seed, 3])
+    geometry = measure(folds, metric, estimator=estimator, rng=rng)
+    made = asked.encoding(geometry, geometry.coordinates.shape[1])
+    lifted = lifted_of(made, target_of(geometry), lift_name=asked.lift, rng=asked.rng)
+    value = _named(made, estimator, stress(lifted, geometry, nonmetric=True).to_dict())
+    value["negative_squares"] = geometry.negative_squares
+    if estimator != "plugin":
+        return _without_null(value, "the dealt null is that of plug-in distances")
+    progress.stage("the tokens dealt at random")
+    return value | {"null": _null(counts, geometry, lifted, asked.seed)}
+
+
+def _named(made: Any, estimator: str, report: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "encoding": made.name,
+        "parameters": made.parameters,
+        "estimator": estimator,
+        **report,
+    }
+
+
+def _without_null(value: dict[str, Any], reason: str) -> dict[str, Any]:
+    return value | {"null": None, "reasons": {**value["reasons"], "null": reason}}
+
+
+def _null(counts: PositionCounts, geometry: Geometry, lifted: Any, seed: int) -> dict[str, Any]:
+    """Return how much of the distances dealt tokens have, and the stress against one deal."""
+    replicates = 10 if len(geometry.positions) <= 128 else 3  # as in a survey
+    rng = np.random.default_rng([seed, 2])
+    found = dealt_null(counts, replicates=replicates, rng=rng, geometry=geometry)
+    deal = dealt_geometry(counts, geometry, np.random.SeedSequence([seed, 2]))
+    report = stress(lifted, deal)
+    keys = ("raw", "scale_free", "best_scale", "kruskal", "simplex", "skill")
+    return {
+        "kind": "dealt",
+        "replicates": found.replicates,
+        "share": found.share,
+        "correlation": found.correlation,
+        "stress": {key: getattr(report, key) for key in keys},
+    }
+
+
+def _debiased(
+    asked: Asked, counts: PositionCounts, metric: str, progress: Progress
+) -> dict[str, Any]:
+    """Return debiased stress with its interval, or None with the reason."""
+    fitted = asked.fitted  # an unknown name is refused before the long work
+    progress.stage("geometry")
+    geometry = measure(counts, metric)
+    folds = in_folds(counts, asked.seed)
+    known = trust(folds, geometry, seed=asked.seed, progress=progress)
+    rows = np.searchsorted(geometry.positions, known.core)
+    if known.no_geometry is not None:
+        return _nothing(asked, geometry, known)
+    wanted: Any = None
+    if fitted:
+        rng = np.random.default_rng([asked.seed, 3])
+        wanted = measure(folds, metric, estimator="debiased", rng=rng)
+    made = asked.encoding(wanted, geometry.coordinates.shape[1])
+    target = DebiasedTarget(known, metric, np.arange(len(rows)))
+    distances = _square(target.targets[0], len(rows))
+    points = target_of(distances, geometry.coordinates[rows])
+    lifted = lifted_of(made, points, lift_name=asked.lift, rng=asked.rng)
+    report = stress(lifted, distances, nonmetric=True).to_dict()
+    found = target.stress(lifted.distances)
+    reasons = report["reasons"] | ({"skill": ALIKE} if found.skill is None else {})
+    return {
+        **_named(made, "debiased", report),
+        "scale_free": found.scale_free,
+        "interval": list(found.interval),
+        "skill": found.skill,
+        "squared": found.squared,
+        "squared_interval": list(found.squared_interval),
+        **_core(known),
+        "reasons": reasons,
+    }
+
+
+def _nothing(asked: Asked, geometry: Geometry, known: Trust) -> dict[str, Any]:
+    """Return an answer without numbers; what was asked for must exist all the same."""
+    made = asked.encoding(geometry, geometry.coordinates.shape[1])
+    lifted = lifted_of(made, target_of(geometry), lift_name=asked.lift, rng=asked.rng)
+    return {
+        "encoding": made.name,
+        "parameters": made.parameters,
+        "estimator": "debiased",
+        "lift": lifted.lift,
+        "note": lifted.note,
+        **dict.fromkeys(NUMBERS),
+        **_core(known),
+        "reason": known.no_geometry,
+    }
+
+
+def _core(known: Trust) -> dict[str, Any]:
+    return {
+        "core": len(known.core),
+        "rank": known.debiased.rank,
+        "mean_squared": {
+            "plugin": known.plugin_core,
+            "debiased": known.mean.value,
+            "interval": list(known.mean.interval),
+        },
+    }
+
+
+def _square(condensed: NDArray[np.float64], m: int) -> NDArray[np.float64]:
+    matrix = np.zeros((m, m))
+    matrix[np.triu_indices(m, 1)] = condensed
+    return matrix + matrix.T

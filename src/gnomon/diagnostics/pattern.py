@@ -1,0 +1,213 @@
+"""Where in a sequence the distances sit, in one word: start, end, some, periodic, blocks, drift.
+
+From squared distances d2 between positions and from which of them are *distinct* (unlike the rest):
+
+    start, end, some   a few positions, the first, the last or others, are unlike the rest, and
+                       `share`, the part of sum d2 in pairs that touch them, is large for so few. Of
+                       the distinct positions those are named whose mean d2 to the rest is at least
+                       a twentieth of the largest, and their neighbours: others differ, but hardly
+                       add to the distances
+    periodic           d2_ij depends on i and j modulo P, and falls back at the lags that are
+                       multiples of P to a quarter of its largest mean
+    blocks             d2_ij depends on the blocks of i and j, cut where neighbours are far apart;
+                       the cuts have the least sum of squares inside blocks, and their number the
+                       largest ratio of variances between and inside (Calinski, Harabasz 1974)
+    drift              d2_ij depends on the lag and grows with it (rank correlation)
+    throughout         none of these
+
+A model of the second kind is a partition of the pairs into classes, and its `share` the part of the
+variance of d2 between classes, adjusted for how many there are; the one that explains most is
+taken, if it explains 0.6. On a grid only the first kinds are told apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnomon.results import Result
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+EXPLAINED = 0.6
+"""Share of the variance that a model must explain."""
+TOUCHED = 0.5
+"""How far the share of sum d2 that touches a few positions is above what any as many touch."""
+FAINT = 0.05
+"""Part of the largest mean d2 to the rest below which a position hardly adds to the distances."""
+MOST_BLOCKS = 8
+_FALLEN = 0.25
+_SHARP = 4.0
+"""Neighbours across a cut are this many times as far apart as neighbours inside blocks."""
+_GAIN = 0.15
+"""Blocks explain this much more than the lag does: blocks that are many describe a drift too."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pattern(Result):
+    """One word for where the distances sit."""
+
+    kind: str
+    positions: Indices
+    """The positions that differ (start, end, some), or where blocks begin."""
+    share: float
+    period: int | None = None
+
+
+def pattern(squares: Any, positions: Any, distinct: Any, *, axes: int = 1) -> Pattern:
+    """Name the pattern of squared distances between positions.
+
+    >>> laws = np.array([0, 1, 1, 1, 1, 1.0])
+    >>> pattern((laws[:, None] - laws) ** 2, np.arange(6), laws == 0).kind
+    'start'
+    """
+    squares, where, apart = np.asarray(squares), np.asarray(positions), np.asarray(distinct)
+    few = _few(squares, where, apart)
+    if not squares.any():
+        return few or _throughout(where, apart)
+    pairs = _Pairs(squares, where) if axes == 1 and len(where) >= 4 else None
+    if few is not None and _stands_out(few, len(where)):
+        repeated = _periodic(pairs) if few.kind == "some" and pairs is not None else None
+        return repeated or few
+    tried = [] if pairs is None else [_periodic(pairs), _blocks(pairs), _drift(pairs)]
+    models = [found for found in tried if found is not None]
+    if models:
+        return max(models, key=lambda found: found.share)
+    return few if few is not None and few.share >= 0.5 else _throughout(where, apart)
+
+
+def _throughout(where: Indices, apart: NDArray[np.bool_]) -> Pattern:
+    return Pattern(kind="throughout", positions=where[apart], share=1.0)
+
+
+def _few(squares: Floats, where: Indices, apart: NDArray[np.bool_]) -> Pattern | None:
+    """Return the distinct positions that matter, where they are a minority."""
+    if not 0 < apart.sum() <= len(where) / 2:
+        return None
+    named = _not_faint(squares, apart) if squares.any() else apart
+    touched = squares.sum() - squares[np.ix_(~named, ~named)].sum()
+    count = int(named.sum())
+    kind = "start" if named[:count].all() else "end" if named[-count:].all() else "some"
+    share = float(touched / squares.sum()) if squares.any() else 0.0
+    return Pattern(kind=kind, positions=where[named], share=share)
+
+
+def _not_faint(squares: Floats, apart: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the runs of distinct positions in which at least one is far from the rest."""
+    far = squares[:, ~apart].mean(axis=1)
+    strong = apart & (far >= FAINT * far[apart].max())
+    run = np.cumsum(np.diff(apart, prepend=False))
+    named: NDArray[np.bool_] = apart & np.isin(run, run[strong])
+    return named
+
+
+def _stands_out(few: Pattern, size: int) -> bool:
+    """Say whether few positions hold far more of the distances than any as many would."""
+    rest = size - len(few.positions)
+    untouched = rest * (rest - 1) / (size * (size - 1))
+    return 4 * len(few.positions) <= size and 1.0 - few.share <= (1.0 - TOUCHED) * untouched
+
+
+class _Pairs:
+    """Pairs i < j of positions: where they are, their lags and squared distances."""
+
+    def __init__(self, squares: Floats, where: Indices) -> None:
+        self.squares, self.where = squares, where
+        self.row, self.column = np.triu_indices(len(where), 1)
+        self.lags = where[self.column] - where[self.row]
+        self.values = squares[self.row, self.column]
+
+    def explained(self, classes: Indices) -> float:
+        """Return the adjusted share of the variance of d2 that lies between classes of pairs."""
+        labels = np.unique(classes, return_inverse=True)[1]
+        sizes = np.bincount(labels)
+        means = np.bincount(labels, weights=self.values) / sizes
+        within = float(((self.values - means[labels]) ** 2).sum())
+        total = float(((self.values - self.values.mean()) ** 2).sum())
+        free = len(self.values) - len(sizes)
+        if free <= 0 or total <= 1e-12 * float((self.values**2).sum()):
+            return 0.0
+        return 1.0 - within / free / (total / (len(self.values) - 1))
+
+    def by_labels(self, labels: Indices) -> Indices:
+        """Return the class of every pair: the labels of its two positions, in either order."""
+        one, two = labels[self.row], labels[self.column]
+        classes: Indices = np.minimum(one, two) * (labels.max() + 1) + np.maximum(one, two)
+        return classes
+
+
+def _periodic(pairs: _Pairs) -> Pattern | None:
+    """Try every period that fits at least three times; the first one that explains d2."""
+    where = pairs.where
+    for period in range(2, int(where[-1] - where[0]) // 3 + 1):
+        residue = pairs.lags % period
+        counts = np.bincount(residue)
+        means = np.bincount(residue, weights=pairs.values) / np.maximum(counts, 1)
+        if not counts[0] or means[0] > _FALLEN * means.max():
+            continue
+        share = pairs.explained(pairs.by_labels(where % period))
+        if share >= EXPLAINED:
+            return Pattern(kind="periodic", positions=where[:0], share=share, period=period)
+    return None
+
+
+def _blocks(pairs: _Pairs) -> Pattern | None:
+    """Cut into as many blocks as have the largest ratio of variances between and inside."""
+    size = len(pairs.where)
+    begins, _ = max(_cuts(pairs.squares, min(MOST_BLOCKS, size // 2)), key=lambda found: found[1])
+    block = np.searchsorted(begins, np.arange(size), side="right") - 1
+    share = pairs.explained(pairs.by_labels(block))
+    steps = np.diagonal(pairs.squares, 1)
+    cut = np.isin(np.arange(1, size), begins)
+    sharp = steps[cut].mean() >= _SHARP * steps[~cut].mean()
+    if share < EXPLAINED or not sharp or share < pairs.explained(pairs.lags) + _GAIN:
+        return None
+    return Pattern(kind="blocks", positions=pairs.where[begins], share=share)
+
+
+def _cuts(squares: Floats, most: int) -> list[tuple[Indices, float]]:
+    """Return where 2, 3, .. most blocks best begin, each with its ratio of variances.
+
+    The cost of a block is sum_{i<j} d2_ij / size, its sum of squares about its mean. The ratio of
+    k blocks is (T - W) / (k - 1) over W / (n - k), with W their costs and T that of one block.
+    """
+    size = len(squares)
+    cost = _costs(squares)
+    least, begins, found = cost[0], [[0]] * size, []
+    for count in range(2, most + 1):
+        totals = np.vstack([np.full(size, np.inf), least[:-1, None] + cost[1:]])
+        at = totals.argmin(axis=0)
+        begins = [[*begins[max(a - 1, 0)], int(a)] for a in at]
+        least = totals.min(axis=0)
+        inside = max(float(least[-1]), 1e-12 * float(cost[0, -1]))
+        ratio = (cost[0, -1] - inside) / (count - 1) * (size - count) / inside
+        found.append((np.array(begins[-1]), float(ratio)))
+    return found
+
+
+def _costs(squares: Floats) -> Floats:
+    """Return the cost of the block of positions first .. last, both included."""
+    size = len(squares)
+    sums = np.zeros((size + 1, size + 1))
+    sums[1:, 1:] = squares.cumsum(axis=0).cumsum(axis=1)
+    first, last = np.meshgrid(np.arange(size), np.arange(1, size + 1), indexing="ij")
+    inside = sums[last, last] - sums[first, last] - sums[last, first] + sums[first, first]
+    length = last - first
+    return np.where(length > 0, 0.5 * inside / np.maximum(length, 1), np.inf)
+
+
+def _drift(pairs: _Pairs) -> Pattern | None:
+    from scipy.stats import rankdata
+
+    lags, values = rankdata(pairs.lags), rankdata(pairs.values)
+    spread = float(lags.std() * values.std())
+    if spread == 0.0:
+        return None
+    growing = float(np.mean((lags - lags.mean()) * (values - values.mean()))) / spread
+    share = pairs.explained(pairs.lags)
+    if growing < EXPLAINED or share < EXPLAINED:
+        return None
+    return Pattern(kind="drift", positions=pairs.where[:0], share=share)

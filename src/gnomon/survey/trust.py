@@ -1,0 +1,301 @@
+"""What of a geometry can be trusted: debiased distances, intervals, tests, survivorship.
+
+Everything here rests on folds. Where a corpus does not allow a figure (too few groups, too few
+tokens, no documents) the figure is absent and its reason is kept beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnomon.corpus.counts import PositionCounts
+from gnomon.corpus.dealt_folds import deal_folds
+from gnomon.corpus.progress import Progress
+from gnomon.diagnostics.monotonicity import violations
+from gnomon.diagnostics.pattern import Pattern, pattern
+from gnomon.errors import CountsError
+from gnomon.geometry.debiased.estimate import Debiased, debias, pair_mean
+from gnomon.geometry.debiased.folded import folded
+from gnomon.geometry.debiased.intervals import (
+    Figure,
+    jackknifed,
+    low_rank_replicates,
+    mean_squared,
+)
+from gnomon.geometry.debiased.signal import Signal, signal
+from gnomon.geometry.debiased.survivorship import Survivorship, survivorship
+from gnomon.geometry.gram import double_centred
+from gnomon.geometry.measure import Geometry
+from gnomon.results import Result
+
+HEAD = 500
+"""Types of the head; all others are one cell, OTHER."""
+SMALL_VOCABULARY = 1000
+"""Up to this many types a vocabulary is its own head."""
+ERRORS_NEEDED = 4.0
+"""Stress is printed where the mean squared distance exceeds this many standard errors."""
+DEALT_FOLDS = 16
+RARE_DRIFT = 5.0
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tests(Result):
+    """Whether positions differ, and whether they do by word order."""
+
+    positions: NDArray[np.int64]
+    """Indices of the positions tested."""
+    extents: tuple[tuple[int, int], ...]
+    """First and last position of each of them: more than one where positions were merged."""
+    signal: Signal
+    order: Signal | None
+    """Word order alone; None without shuffled windows."""
+
+    @property
+    def distinct(self) -> list[tuple[int, int]]:
+        """First and last position of everything distinct."""
+        return [self.extents[k] for k in np.flatnonzero(self.signal.distinct)]
+
+    @property
+    def deciding(self) -> Signal:
+        """The test that decides: of word order where windows could be shuffled."""
+        return self.signal if self.order is None else self.order
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Trust(Result):
+    """What the folds of a corpus say; what they could not say has its reason."""
+
+    debiased: Debiased
+    mean: Figure
+    head: Figure
+    head_types: int
+    plugin_core: float
+    """Plug-in mean squared distance over the same pairs as `mean`."""
+    tests: Tests
+    survivorship: Survivorship | None
+    pattern: Pattern
+    replicates: tuple[Floats, ...]
+    """Low-rank squared distances of the core, once for every fold left out; empty at rank 0."""
+    participation: Figure | None
+    violations: Figure | None
+    warnings: tuple[str, ...]
+
+    @property
+    def core(self) -> NDArray[np.int64]:
+        """Indices of the core positions."""
+        found: NDArray[np.int64] = self.debiased.positions[self.debiased.core]
+        return found
+
+    @property
+    def informative(self) -> bool:
+        """Whether position is in the marginals: by word order alone where that was tested."""
+        return self.tests.deciding.found
+
+    @property
+    def noise_share(self) -> float | None:
+        """Share of the plug-in mean squared distance that is sampling noise."""
+        if self.plugin_core <= 0.0:
+            return None
+        return float(min(max(1.0 - self.mean.value / self.plugin_core, 0.0), 1.0))
+
+    @property
+    def measured_share(self) -> float:
+        """Share of the debiased distances that rests on direct evidence: mean of 1 / ext."""
+        among = np.ix_(self.debiased.core, self.debiased.core)
+        return pair_mean(1.0 / self.debiased.extension[among])
+
+    @property
+    def significant_share(self) -> float:
+        """Share of core pairs whose interval excludes zero."""
+        from scipy.stats import t
+
+        core = self.debiased.core
+        among = np.ix_(core, core)
+        quantile = float(t.ppf(0.975, len(self.debiased.replicates) - 1))
+        above = self.debiased.squares[among] > quantile * self.debiased.standard_error[among]
+        return pair_mean(above.astype(np.float64))
+
+    @property
+    def no_geometry(self) -> str | None:
+        """Say why there is no geometry to fit; None where there is one."""
+        if self.debiased.rank == 0:
+            return "no direction exceeds the noise edge (effective rank 0)"
+        if self.mean.value < ERRORS_NEEDED * self.mean.error:
+            return (
+                f"the mean squared distance {self.mean.value:.3g} is under {ERRORS_NEEDED:g} of "
+                f"its standard errors ({self.mean.error:.2g})"
+            )
+        return None
+
+
+def in_folds(counts: PositionCounts, seed: int) -> PositionCounts:
+    """Return counts with folds: tokens are dealt to them where there are no documents."""
+    if counts.folds > 1 or counts.rows > 0:
+        return counts
+    return deal_folds(counts, DEALT_FOLDS, np.random.default_rng([seed, 6]))
+
+
+def signal_of(
+    counts: PositionCounts,
+    geometry: Geometry,
+    *,
+    seed: int,
+    shuffled: Sequence[PositionCounts] = (),
+    core: NDArray[np.int64] | None = None,
+) -> Tests:
+    """Test all positions that can be tested; the statistics are those of `core` where given."""
+    data = folded(counts, _kept(geometry, counts))
+    inner = None if core is None else np.searchsorted(data.positions, core)
+    draws = 99 if data.size <= 128 else 59
+    rng = np.random.default_rng([seed, 4])
+    tested = signal(data, draws=draws, rng=rng, core=inner)
+    ordered = None
+    if shuffled:
+        mean = SimpleNamespace(blocks=sum(one.blocks for one in shuffled) / len(shuffled))
+        ordered = signal(
+            data, draws=draws, rng=np.random.default_rng([seed, 7]), minus=mean, core=inner
+        )
+    extents = tuple(counts.extents[index] for index in data.positions)
+    return Tests(positions=data.positions, extents=extents, signal=tested, order=ordered)
+
+
+def trust(
+    counts: PositionCounts,
+    geometry: Geometry,
+    *,
+    seed: int,
+    shuffled: Sequence[PositionCounts] = (),
+    ungrouped: PositionCounts | None = None,
+    progress: Progress,
+) -> Trust:
+    """Estimate what can be trusted, or raise CountsError with the reason why nothing can.
+
+    `ungrouped` are the same rows counted without their declared groups, for a warning.
+    """
+    progress.stage("taking the noise out")
+    keep = _kept(geometry, counts)
+    found = debias(counts, rng=np.random.default_rng([seed, 3]), keep=keep)
+    if len(found.core) < 2:
+        raise CountsError(_no_core(found))
+    core = found.positions[found.core]
+    progress.stage("testing for signal")
+    tests = signal_of(counts, geometry, seed=seed, shuffled=shuffled, core=core)
+    replicates = tuple(low_rank_replicates(found)) if found.rank else ()
+    mean = mean_squared(found)
+    rows = np.searchsorted(geometry.positions, core)
+    coordinates = geometry.coordinates[rows]
+    many = counts.types > SMALL_VOCABULARY
+    return Trust(
+        debiased=found,
+        mean=mean,
+        head=_head(counts, found, seed, keep) if many else mean,
+        head_types=HEAD if many else counts.types,
+        plugin_core=pair_mean(_chord_squares(geometry)[np.ix_(rows, rows)]),
+        tests=tests,
+        survivorship=survivorship(found, shuffled[0], np.random.default_rng([seed, 5]))
+        if shuffled
+        else None,
+        pattern=_pattern(found, core, coordinates, tests),
+        replicates=replicates,
+        participation=_participation(found, replicates),
+        violations=_violations(found, replicates, coordinates),
+        warnings=_warnings(counts, found, mean, ungrouped, seed),
+    )
+
+
+def _pattern(
+    found: Debiased, core: NDArray[np.int64], coordinates: NDArray[np.int64], tests: Tests
+) -> Pattern:
+    """Name where the distances sit; a bin lies at its first position."""
+    axes = coordinates.shape[1]
+    where = coordinates[:, 0] if axes == 1 else core
+    return pattern(found.low_rank.squares, where, tests.signal.distinct[found.core], axes=axes)
+
+
+def _kept(geometry: Geometry, counts: PositionCounts) -> NDArray[np.bool_]:
+    return np.isin(np.arange(counts.length), geometry.positions)
+
+
+def _no_core(found: Debiased) -> str:
+    return (
+        f"{len(found.core)} positions have tokens enough to be debiased, and distances need two; "
+        "use more documents, or merge neighbouring positions with --bins."
+    )
+
+
+def _head(counts: PositionCounts, found: Debiased, seed: int, keep: NDArray[np.bool_]) -> Figure:
+    """Return the mean over the same pairs with all but the commonest types merged."""
+    rng = np.random.default_rng([seed, 8])
+    merged = debias(counts.coarsened(HEAD), rng=rng, draws=8, keep=keep)
+    core = np.searchsorted(merged.positions, found.positions[found.core])
+    return mean_squared(merged, core=core)
+
+
+def _chord_squares(geometry: Geometry) -> Floats:
+    squares: Floats = np.square(geometry.distances)
+    return 2.0 - 2.0 * np.cos(geometry.distances) if geometry.metric == "angle" else squares
+
+
+def _participation(found: Debiased, replicates: tuple[Floats, ...]) -> Figure | None:
+    if not replicates:
+        return None
+    return jackknifed(participation_of(found.low_rank.squares), replicates, participation_of)
+
+
+def participation_of(squares: Floats) -> float:
+    """Return (sum lambda)^2 / sum lambda^2 of the Gram matrix, its negative part left out."""
+    values = np.maximum(np.linalg.eigvalsh(double_centred(squares)), 0.0)
+    return float(values.sum() ** 2 / (values**2).sum()) if values.any() else 0.0
+
+
+def _violations(
+    found: Debiased, replicates: tuple[Floats, ...], coordinates: NDArray[np.int64]
+) -> Figure | None:
+    if not replicates:
+        return None
+
+    def share(squares: Floats) -> float | None:
+        return violations(np.sqrt(squares), positions=coordinates).violations
+
+    own = share(found.low_rank.squares)
+    if own is None:
+        return None
+    return jackknifed(own, replicates, lambda squares: share(squares) or 0.0)
+
+
+def _warnings(
+    counts: PositionCounts,
+    found: Debiased,
+    mean: Figure,
+    ungrouped: PositionCounts | None,
+    seed: int,
+) -> tuple[str, ...]:
+    """Say what speaks against the independence of folds."""
+    warnings = []
+    if len(found.profile) and found.profile[-3:].max() > RARE_DRIFT:
+        warnings.append(
+            f"The rarest types drift {found.profile[-3:].max():.1f} times as much as the rest, "
+            "which is how copies of rows in several folds look; name the groups with --group."
+        )
+    tokens = np.asarray(counts.blocks.sum(axis=1)).reshape(-1, counts.folds).sum(axis=0)
+    if tokens.max() > 0.5 * tokens.sum():
+        warnings.append(
+            f"One fold holds {100 * tokens.max() / tokens.sum():.0f} % of the tokens, so one group "
+            "outweighs all others: intervals are wide and may be too narrow all the same."
+        )
+    if ungrouped is not None:
+        rng = np.random.default_rng([seed, 9])
+        other = mean_squared(debias(ungrouped, rng=rng, draws=8))
+        if abs(other.value - mean.value) > 2.0 * max(mean.error, other.error):
+            warnings.append(
+                f"With the declared groups the mean squared distance is {mean.value:.4f}, with "
+                f"every row on its own {other.value:.4f}: rows of a group depend on each other, "
+                "and only the former can be trusted."
+            )
+    return tuple(warnings)
