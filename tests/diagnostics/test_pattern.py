@@ -102,6 +102,16 @@ def test_distances_that_grow_with_the_lag_are_a_drift(power):
         assert pattern(lags ** (2.0 * power), np.arange(SIZE), distinct).kind == "drift"
 
 
+def test_laws_that_settle_down_sit_at_the_start_and_are_no_blocks():
+    """All positions differ from each other, but the first ones hold most of the distances."""
+    found = pattern(squares_of(np.exp(-np.arange(SIZE) / 4)[:, None]), np.arange(SIZE), EVERYBODY)
+    assert found.kind == "start"
+    assert found.positions.tolist() == list(range(len(found.positions)))
+    assert len(found.positions) <= SIZE / 4
+    mirrored = squares_of(np.exp(np.arange(SIZE) / 4)[:, None])
+    assert pattern(mirrored, np.arange(SIZE), EVERYBODY).kind == "end"
+
+
 def test_equal_distances_have_no_pattern():
     found = pattern(squares_of(np.eye(SIZE)), np.arange(SIZE), EVERYBODY)
     assert found.kind == "throughout"

@@ -6,7 +6,8 @@ From squared distances d2 between positions and from which of them are *distinct
                        `share`, the part of sum d2 in pairs that touch them, is large for so few. Of
                        the distinct positions those are named whose mean d2 to the rest is at least
                        a twentieth of the largest, and their neighbours: others differ, but hardly
-                       add to the distances
+                       add to the distances. Where most positions are distinct and no model below
+                       holds, the fewest first or last ones that stand out
     periodic           d2_ij depends on i and j modulo P, and falls back at the lags that are
                        multiples of P to a quarter of its largest mean
     blocks             d2_ij depends on the blocks of i and j, cut where neighbours are far apart;
@@ -76,7 +77,9 @@ def pattern(squares: Any, positions: Any, distinct: Any, *, axes: int = 1) -> Pa
     models = [found for found in tried if found is not None]
     if models:
         return max(models, key=lambda found: found.share)
-    return few if few is not None and few.share >= 0.5 else _throughout(where, apart)
+    if few is not None and few.share >= 0.5:
+        return few
+    return _edge(squares, where) or _throughout(where, apart)
 
 
 def _throughout(where: Indices, apart: NDArray[np.bool_]) -> Pattern:
@@ -87,12 +90,26 @@ def _few(squares: Floats, where: Indices, apart: NDArray[np.bool_]) -> Pattern |
     """Return the distinct positions that matter, where they are a minority."""
     if not 0 < apart.sum() <= len(where) / 2:
         return None
-    named = _not_faint(squares, apart) if squares.any() else apart
+    return _named(squares, where, _not_faint(squares, apart) if squares.any() else apart)
+
+
+def _named(squares: Floats, where: Indices, named: NDArray[np.bool_]) -> Pattern:
     touched = squares.sum() - squares[np.ix_(~named, ~named)].sum()
     count = int(named.sum())
     kind = "start" if named[:count].all() else "end" if named[-count:].all() else "some"
     share = float(touched / squares.sum()) if squares.any() else 0.0
     return Pattern(kind=kind, positions=where[named], share=share)
+
+
+def _edge(squares: Floats, where: Indices) -> Pattern | None:
+    """Return the fewest first or last positions that stand out, where all positions differ."""
+    order = np.arange(len(where))
+    for count in range(1, len(where) // 4 + 1):
+        for named in (order < count, order >= len(where) - count):
+            found = _named(squares, where, named)
+            if _stands_out(found, len(where)):
+                return found
+    return None
 
 
 def _not_faint(squares: Floats, apart: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -162,7 +179,7 @@ def _blocks(pairs: _Pairs) -> Pattern | None:
     share = pairs.explained(pairs.by_labels(block))
     steps = np.diagonal(pairs.squares, 1)
     cut = np.isin(np.arange(1, size), begins)
-    sharp = steps[cut].mean() >= _SHARP * steps[~cut].mean()
+    sharp = steps[cut].min() >= _SHARP * steps[~cut].mean()
     if share < EXPLAINED or not sharp or share < pairs.explained(pairs.lags) + _GAIN:
         return None
     return Pattern(kind="blocks", positions=pairs.where[begins], share=share)

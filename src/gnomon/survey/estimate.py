@@ -16,6 +16,7 @@ from gnomon.corpus.counting import DEFAULT_LENGTH, CountOptions, open_corpus, to
 from gnomon.corpus.documents import IdBatch
 from gnomon.corpus.tokens import FromCache, open_tokens
 from gnomon.errors import InputError
+from gnomon.geometry.debiased.estimate import DRAWS
 from gnomon.results import Result
 from gnomon.survey.run import SurveyOptions
 
@@ -24,6 +25,11 @@ _BASE_BYTES = 300 * 2**20
 """Interpreter, libraries, tokenizer and compiled kernels."""
 _GEOMETRY_RATE = 2e10
 """Floating-point operations a second, on the low side of two ordinary cores."""
+_DEBIASING_SECONDS = 1e-4
+"""For each pair of positions: estimates of corpus and shuffled corpus, tests of signal."""
+_CLASSES = 18
+"""Octaves of counts in a corpus of a few million tokens."""
+_TEST_DRAWS = 59
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -74,7 +80,9 @@ def estimate(corpus: Any, counting: CountOptions, options: SurveyOptions) -> Est
         tokens=None if whole is None else round(counted),
         length=length,
         counting_seconds=None if whole is None else seconds * whole,
-        geometry_seconds=length**2 * (vocabulary + 40 * length) / _GEOMETRY_RATE,
+        geometry_seconds=1.0
+        + length**2 * (vocabulary + 40 * length) / _GEOMETRY_RATE
+        + length**2 * _DEBIASING_SECONDS,
         memory_bytes=_memory(length, vocabulary, counted, counting, options),
         note="extrapolated from a sample; good to a factor of about two",
     )
@@ -93,11 +101,16 @@ def _sampled(stream: Any) -> tuple[list[IdBatch], float]:
 def _memory(
     length: int, vocabulary: int, tokens: float, counting: CountOptions, options: SurveyOptions
 ) -> int:
-    """Add up: fold counts (twice, while two meet), dense blocks, and square matrices."""
+    """Add up: counts of corpus and shuffles, dense blocks, and square matrices.
+
+    Debiasing holds a few matrices for every fold and frequency class in double precision, and two
+    for every draw of signs in single precision.
+    """
     entries = min(tokens, float(counting.folds) * length * vocabulary)
-    counts = 2 * min(12.0 * entries, float(counting.memory))
-    squares = 8 * 8.0 * length**2
-    blocks = 2 * 64 * 2**20
+    counts = (2 + options.shuffles) * min(12.0 * entries, float(counting.memory))
+    doubles = 5 * counting.folds + 2 * _CLASSES + 8
+    squares = (8.0 * doubles + 4.0 * 2 * (DRAWS + _TEST_DRAWS)) * length**2
+    blocks = 4 * 96 * 2**20
     vectors = 8.0 * length * options.dimension * 3
     return int(_BASE_BYTES + counts + squares + blocks + vectors)
 

@@ -52,9 +52,20 @@ class Tests(Result):
     """Indices of the positions tested."""
     extents: tuple[tuple[int, int], ...]
     """First and last position of each of them: more than one where positions were merged."""
+    axes: int
     signal: Signal
     order: Signal | None
     """Word order alone; None without shuffled windows."""
+
+    @property
+    def what(self) -> str:
+        """What the deciding test found, or did not find, in words."""
+        return "positional signal" if self.order is None else self.order_in_words
+
+    @property
+    def order_in_words(self) -> str:
+        """The order of tokens: of words along a sequence, of places on a grid."""
+        return "word order" if self.axes == 1 else "order of places"
 
     @property
     def distinct(self) -> list[tuple[int, int]]:
@@ -162,7 +173,13 @@ def signal_of(
             data, draws=draws, rng=np.random.default_rng([seed, 7]), minus=mean, core=inner
         )
     extents = tuple(counts.extents[index] for index in data.positions)
-    return Tests(positions=data.positions, extents=extents, signal=tested, order=ordered)
+    return Tests(
+        positions=data.positions,
+        extents=extents,
+        axes=geometry.coordinates.shape[1],
+        signal=tested,
+        order=ordered,
+    )
 
 
 def trust(

@@ -76,13 +76,12 @@ def without_geometry(reason: str, tests: Tests | None) -> Verdict:
             reason=f"no verdict without debiasing: {reason}",
         )
     found = tests.deciding
-    what = "positional signal" if tests.order is None else "word order"
     distinct = ranges(tests.distinct)
     there = (
-        f"There is {what} (p = {found.p_value:.2g})"
+        f"There is {tests.what} (p = {found.p_value:.2g})"
         + (f" at positions {distinct}" if distinct else "")
         if found.found
-        else f"No {what} can be told from noise (p = {found.p_value:.2g})"
+        else f"No {tests.what} can be told from noise (p = {found.p_value:.2g})"
     )
     return Verdict(
         informative=found.found,
@@ -118,13 +117,13 @@ def _noise(trust: Trust) -> str:
 
 def _signal(trust: Trust, window: str) -> str:
     test = trust.tests.deciding
-    what = "positional signal" if trust.tests.order is None else "word order"
+    what = trust.tests.what
     if not trust.informative:
         if trust.tests.order is not None and trust.tests.signal.found:
             return (
                 f"Positions differ (p = {trust.tests.signal.p_value:.2g}), but no more than the "
                 f"same windows shuffled (p = {test.p_value:.2g}): long documents differ from "
-                "short ones, and word order adds nothing that can be told from noise."
+                f"short ones, and {what} adds nothing that can be told from noise."
             )
         return f"No {what} can be told from noise (p = {test.p_value:.2g})."
     if trust.no_geometry is not None:
@@ -179,8 +178,8 @@ def _survivorship(trust: Trust, unshuffled: str | None) -> str:
     if found is None:
         why = f" ({unshuffled})" if unshuffled else ""
         return (
-            "Survivorship (which documents reach a position) was not told from word order"
-            f"{why}: the null is the tokens dealt at random."
+            "Survivorship (which documents reach a position) was not told from "
+            f"{trust.tests.order_in_words}{why}: the null is the tokens dealt at random."
         )
     if not trust.tests.signal.found:
         return ""
@@ -194,7 +193,7 @@ def _survivorship(trust: Trust, unshuffled: str | None) -> str:
     share = min(max(found.shuffled.value / found.original.value, 0.0), 1.0)
     return (
         f"Shuffled inside documents {rest} is left: about {100 * share:.0f} % is survivorship "
-        "(which documents reach a position), not word order."
+        f"(which documents reach a position), not {trust.tests.order_in_words}."
     )
 
 
