@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +26,7 @@ import planted
 from gnomon.geometry.debiased.estimate import debias
 from gnomon.geometry.debiased.folded import folded
 from gnomon.geometry.debiased.signal import signal
-from harness import RECORDS
+from harness import RECORDS, code_digest
 
 RECORD = RECORDS / "verdict.json"
 DRAWS = 99
@@ -124,8 +123,8 @@ def main():
     parser.add_argument("--record", type=Path, default=RECORD)
     options = parser.parse_args()
     stored = json.loads(options.record.read_text()) if options.record.exists() else {}
-    if stored.get("code") != code_digest():
-        stored = {"code": code_digest(), "jobs": {}}
+    if stored.get("code") != digest():
+        stored = {"code": digest(), "jobs": {}}
     for name, judge, what, corpora in JOBS:
         if name not in options.jobs:
             continue
@@ -137,13 +136,13 @@ def main():
     show(stored["jobs"])
 
 
-def code_digest():
+def digest():
     """Digest of the package and of the corpora: what the numbers depend on."""
     package = Path(gnomon.__file__).parent
     rooms = ("corpus", "geometry", "encodings", "diagnostics", "survey")
     files = [file for room in rooms for file in sorted((package / room).rglob("*.py"))]
     files += [Path(families.__file__), Path(planted.__file__), Path(__file__)]
-    return blake2b(b"".join(file.read_bytes() for file in files), digest_size=8).hexdigest()
+    return code_digest(files)
 
 
 def show(jobs):

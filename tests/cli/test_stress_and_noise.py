@@ -147,7 +147,7 @@ def test_a_mean_under_four_errors_has_no_stress(call, tmp_path: Path) -> None:
     found = value_of(call, "rope", tmp_path / "weak.npz", "--estimator", "debiased")
     assert found["rank"] == 1
     assert found["scale_free"] is None
-    assert "is under 4 of its standard errors" in found["reason"]
+    assert "is under 4 of its sampling errors" in found["reason"]
 
 
 def test_without_a_geometry_wrong_names_and_lifts_are_refused_all_the_same(

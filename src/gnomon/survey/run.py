@@ -175,7 +175,9 @@ def survey_counts(
     elif known is None:
         concluded = without_geometry(str(untrusted), tests)
     else:
-        concluded = verdict(known, target, entries, unshuffled=more.unshuffled)
+        concluded = verdict(
+            known, target, entries, unshuffled=more.unshuffled, window=counts.window
+        )
     most = min(len(geometry.positions) - 1, options.dimension)
     ranks = sorted({min(rank, most) for rank in (*RANKS, options.rank)})
     return Survey(

@@ -48,6 +48,7 @@ def encoding_bytes(survey: Survey) -> bytes:
         "estimator": survey.geometry.estimator,
         "corpus": survey.counts.digest,
         "masked": survey.counts.masked,
+        "bins": survey.counts.to_dict()["bins"],
         "gnomon": survey.provenance["gnomon"],
     }
     tensors = {"vectors": vectors.copy(), "positions": positions.copy()}

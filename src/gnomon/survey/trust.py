@@ -58,6 +58,12 @@ class Tests(Result):
     """Word order alone; None without shuffled windows."""
 
     @property
+    def informative(self) -> bool | None:
+        """What the deciding test says; None where too few folds hold tokens to tell."""
+        test = self.deciding
+        return True if test.found else False if test.able else None
+
+    @property
     def what(self) -> str:
         """What the deciding test found, or did not find, in words."""
         return "positional signal" if self.order is None else self.order_in_words
@@ -104,9 +110,12 @@ class Trust(Result):
         return found
 
     @property
-    def informative(self) -> bool:
-        """Whether position is in the marginals: by word order alone where that was tested."""
-        return self.tests.deciding.found
+    def informative(self) -> bool | None:
+        """Whether position is in the marginals: by word order alone where that was tested.
+
+        None where too few folds hold tokens to tell.
+        """
+        return self.tests.informative
 
     @property
     def noise_share(self) -> float | None:
@@ -137,12 +146,23 @@ class Trust(Result):
         """Say why there is no geometry to fit; None where there is one."""
         if self.debiased.rank == 0:
             return "no direction exceeds the noise edge (effective rank 0)"
-        if self.mean.value < ERRORS_NEEDED * self.mean.error:
+        if self.mean.value < ERRORS_NEEDED * self.sampling_error:
             return (
                 f"the mean squared distance {self.mean.value:.3g} is under {ERRORS_NEEDED:g} of "
-                f"its standard errors ({self.mean.error:.2g})"
+                f"its sampling errors ({self.sampling_error:.2g})"
             )
         return None
+
+    @property
+    def sampling_error(self) -> float:
+        """Standard error of `mean` without the allowance for the tail.
+
+        The allowance grows with the distances: where it is a quarter of them no signal, however
+        strong, would exceed four of its errors.
+        """
+        among = np.ix_(self.debiased.core, self.debiased.core)
+        tail = pair_mean(self.debiased.tail[among])
+        return float(np.sqrt(max(self.mean.error**2 - tail**2, 0.0)))
 
 
 def in_folds(counts: PositionCounts, seed: int) -> PositionCounts:
@@ -304,7 +324,7 @@ def _warnings(
     if tokens.max() > 0.5 * tokens.sum():
         warnings.append(
             f"One fold holds {100 * tokens.max() / tokens.sum():.0f} % of the tokens, so one group "
-            "outweighs all others: intervals are wide and may be too narrow all the same."
+            "outweighs all others: intervals rest on the few others and may be too narrow."
         )
     if ungrouped is not None:
         rng = np.random.default_rng([seed, 9])

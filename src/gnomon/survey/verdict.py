@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gnomon.geometry.debiased.signal import LEAST_TESTED
 from gnomon.results import Result
 from gnomon.survey.debiased_stress import DebiasedTarget
 from gnomon.survey.entries import Entry
@@ -81,16 +82,33 @@ def without_geometry(reason: str, tests: Tests | None) -> Verdict:
         f"There is {tests.what} (p = {found.p_value:.2g})"
         + (f" at positions {distinct}" if distinct else "")
         if found.found
-        else f"No {tests.what} can be told from noise (p = {found.p_value:.2g})"
+        else _nothing_seen(tests)
     )
     return Verdict(
-        informative=found.found,
+        informative=tests.informative,
         summary=f"{there}. Its distances could not be debiased: {reason}",
         recommended=NONE,
         reason=f"no encoding can be preferred without a debiased geometry: {reason}"
         if found.found
-        else "position is not in the marginals of this corpus",
+        else _nothing_to_choose(tests),
     )
+
+
+def _nothing_seen(tests: Tests) -> str:
+    test = tests.deciding
+    if test.able:
+        return f"No {tests.what} can be told from noise (p = {test.p_value:.2g})"
+    return (
+        f"Whether there is {tests.what} can not be told: only {test.folds} folds hold tokens, and "
+        f"fewer than {LEAST_TESTED} show nothing; use more documents, or name smaller groups with "
+        "--group"
+    )
+
+
+def _nothing_to_choose(tests: Tests) -> str:
+    if tests.deciding.able:
+        return "position is not in the marginals of this corpus"
+    return "there are too few groups to tell signal from noise"
 
 
 def flat(positions: int) -> Verdict:
@@ -125,7 +143,7 @@ def _signal(trust: Trust, window: str) -> str:
                 f"same windows shuffled (p = {test.p_value:.2g}): long documents differ from "
                 f"short ones, and {what} adds nothing that can be told from noise."
             )
-        return f"No {what} can be told from noise (p = {test.p_value:.2g})."
+        return f"{_nothing_seen(trust.tests)}."
     if trust.no_geometry is not None:
         return (
             f"There is {what} (p = {test.p_value:.2g}), too weak for a geometry: "
@@ -176,7 +194,7 @@ def where(trust: Trust, window: str = "start") -> str:
 def _survivorship(trust: Trust, unshuffled: str | None) -> str:
     found = trust.survivorship
     if found is None:
-        why = f" ({unshuffled})" if unshuffled else ""
+        why = f" ({unshuffled.rstrip('.')})" if unshuffled else ""
         return (
             "Survivorship (which documents reach a position) was not told from "
             f"{trust.tests.order_in_words}{why}: the null is the tokens dealt at random."
@@ -201,7 +219,7 @@ def _recommended(
     trust: Trust, target: DebiasedTarget | None, entries: Sequence[Entry]
 ) -> tuple[str, str]:
     if not trust.informative:
-        return NONE, "position is not in the marginals of this corpus"
+        return NONE, _nothing_to_choose(trust.tests)
     if target is None:
         return NONE, f"the signal is too weak to tell encodings apart: {trust.no_geometry}"
     squared = trust.significant_share < 0.5
@@ -249,7 +267,7 @@ def _choice(trust: Trust, recommended: str, reason: str) -> str:
             f"Closest to the corpus: {recommended}, since {reason}. Stress compares geometries; it "
             "does not say which encoding trains to a better model."
         )
-    if trust.informative:
+    if trust.informative is not False:
         return f"Recommended: none, since {reason}."
     return (
         "Recommended: none, since position is not in the marginals of this corpus: its token "

@@ -29,5 +29,5 @@ def signed_figure(found: Figure) -> str:
     '0.048 [0.044, 0.052]'
     """
     digits = 3 if found.error >= 0.0005 else 4 if found.error >= 0.00005 else 5
-    low, high = found.interval
-    return f"{found.value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+    value, low, high = (round(x, digits) + 0.0 for x in (found.value, *found.interval))  # no -0
+    return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"

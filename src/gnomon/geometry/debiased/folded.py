@@ -50,6 +50,8 @@ class FoldedCounts:
     columns: csc_array
     """(m * F) x types, row i * F + g, types from common to rare."""
     folds: int
+    rows: NDArray[np.int64]
+    """Which row of the counts each of these m * F is: folds without tokens are left out."""
     positions: NDArray[np.int64]
     """Indices of the m positions."""
     type_indices: NDArray[np.int64]
@@ -92,8 +94,8 @@ class FoldedCounts:
 
     def aligned(self, counts: Any) -> csc_array:
         """Return the columns of other counts of the same corpus, in the order of these."""
-        rows = (self.positions[:, None] * self.folds + np.arange(self.folds)).ravel()
-        return csc_array(csc_array(csr_array(counts.blocks)[rows])[:, self.type_indices])
+        rows = csr_array(counts.blocks)[self.rows]
+        return csc_array(csc_array(rows)[:, self.type_indices])
 
     def seen(self, types: slice) -> Floats:
         """Return x_iv, the counts of some types over all folds, as a dense array."""
@@ -117,16 +119,13 @@ class FoldedCounts:
 def folded(counts: Any, keep: NDArray[np.bool_] | None = None) -> FoldedCounts:
     """Take the folds of an object with `blocks` (row p * F + f), `folds` and `kept`.
 
-    Positions without tokens in at least three folds are left out, since they can not be estimated.
+    Folds without tokens are left out, and positions that can not be estimated: without tokens in
+    at least three folds, or without a type that is seen in two groups.
     """
-    blocks, folds = csr_array(counts.blocks), int(counts.folds)
-    if folds < 2 * LEAST_FOLDS - 2:
-        raise CountsError(
-            f"the counts have {folds} folds, and debiasing needs at least {2 * LEAST_FOLDS - 2}; "
-            "count the corpus again with --folds 16."
-        )
+    blocks, all_folds = csr_array(counts.blocks), int(counts.folds)
     wanted = np.asarray(counts.kept if keep is None else keep)
-    spread = np.asarray(blocks.sum(axis=1)).reshape(-1, folds)
+    spread = np.asarray(blocks.sum(axis=1)).reshape(-1, all_folds)
+    filled = _filled_folds(spread[wanted])
     usable = wanted & (np.count_nonzero(spread, axis=1) >= LEAST_FOLDS)
     positions = np.flatnonzero(usable)
     if len(positions) < 2:
@@ -134,8 +133,8 @@ def folded(counts: Any, keep: NDArray[np.bool_] | None = None) -> FoldedCounts:
             f"{len(positions)} positions have tokens in at least {LEAST_FOLDS} folds, and "
             "distances need two; use more documents, or name their groups with --group."
         )
-    rows = (positions[:, None] * folds + np.arange(folds)).ravel()
-    own = csc_array(blocks[rows])
+    rows = (positions[:, None] * all_folds + filled).ravel()
+    own, folds = csc_array(blocks[rows]), len(filled)
     order, type_tokens, clumps, inflation = _sorted_types(own, folds)
     if not len(order):
         types = int(np.count_nonzero(own.sum(axis=0)))
@@ -143,18 +142,40 @@ def folded(counts: Any, keep: NDArray[np.bool_] | None = None) -> FoldedCounts:
             f"none of the {types} types is seen in two groups, and debiasing compares groups; use "
             "more documents, or a coarser --tokenizer."
         )
+    columns = csc_array(own[:, order])
+    silent = np.asarray(columns.sum(axis=1)).reshape(-1, folds).sum(axis=1) == 0
+    if silent.any():
+        return folded(counts, usable & ~np.isin(np.arange(len(usable)), positions[silent]))
     octave = np.floor(np.log2(type_tokens))
     return FoldedCounts(
-        columns=csc_array(own[:, order]),
+        columns=columns,
         folds=folds,
+        rows=rows,
         positions=positions,
         type_indices=order,
-        fold_tokens=spread[positions].astype(np.float64),
+        fold_tokens=spread[positions][:, filled].astype(np.float64),
         type_tokens=type_tokens,
         type_clumps=clumps,
         type_inflation=inflation,
         class_bounds=np.concatenate([[0], np.flatnonzero(np.diff(octave)) + 1, [len(order)]]),
     )
+
+
+def _filled_folds(spread: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the folds that hold tokens; there must be enough of them."""
+    least, folds = 2 * LEAST_FOLDS - 2, spread.shape[1]
+    if folds < least:
+        raise CountsError(
+            f"the counts have {folds} folds, and debiasing needs at least {least}; "
+            "count the corpus again with --folds 16."
+        )
+    filled = np.flatnonzero(spread.sum(axis=0))
+    if len(filled) < least:
+        raise CountsError(
+            f"{len(filled)} of {folds} folds hold tokens, and debiasing needs at least {least}; "
+            "use more documents, or name smaller groups with --group."
+        )
+    return filled
 
 
 def _sorted_types(own: csc_array, folds: int) -> tuple[NDArray[np.int64], Floats, Floats, Floats]:

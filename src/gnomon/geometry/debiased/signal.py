@@ -46,6 +46,8 @@ from gnomon.results import Result
 Singles = NDArray[np.float32]
 LEVEL = 0.05
 LEAST_EXPECTED = 0.5
+LEAST_TESTED = 8
+"""With fewer folds too few patterns of signs differ from the data themselves."""
 _ALIKE = 3.0
 """Two positions look alike where their distance is less than this many of its null's deviations."""
 _COMMON = 1e-3
@@ -64,10 +66,17 @@ class Signal(Result):
     p_isolated: float
     """Of the largest diagonals: one position unlike the rest."""
     draws: int
+    folds: int
+    """Folds that hold tokens, whose signs were drawn."""
     distinct: NDArray[np.bool_]
     """Which of the positions tested differ from the reference."""
     reference: NDArray[np.bool_]
     """Which of them make the reference law."""
+
+    @property
+    def able(self) -> bool:
+        """Whether there are folds enough for a small p-value."""
+        return self.folds >= LEAST_TESTED
 
     @property
     def found(self) -> bool:
@@ -102,6 +111,7 @@ def signal(
         p_spread=p_spread,
         p_isolated=p_isolated,
         draws=draws,
+        folds=folded.folds,
         distinct=distinct,
         reference=reference,
     )
