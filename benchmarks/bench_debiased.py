@@ -24,6 +24,7 @@ from gnomon.geometry.debiased.estimate import DRAWS, debias
 from gnomon.geometry.debiased.folded import folded
 from gnomon.geometry.debiased.pilot import drift_energy, pilot
 from gnomon.geometry.debiased.rare_types import common_classes
+from gnomon.geometry.debiased.remainder import remainder
 from gnomon.geometry.debiased.sums import balanced_signs, sums
 from harness import data_root, figures, interleaved, peak_of_command, ratio, show, write_record
 
@@ -46,10 +47,12 @@ def plain_sums(data, tau, signs):
         weighted = np.moveaxis(at.weight[:, None] * y, 1, 0).copy()
         owns = [z @ z.T for z in weighted]
         own = sum(owns)
-        energy += plain_energy(at, y, n, own)
+        bent = remainder(data, block.types, block.counts.sum(axis=1), at)
+        common = 0.0 if bent is None else bent
+        energy += plain_energy(at, y, n, own) + common
         for g in range(folds):
             rest = np.delete(y, g, axis=1), np.delete(n, g, axis=1)
-            deleted[g] += plain_energy(at, *rest, own - owns[g])
+            deleted[g] += plain_energy(at, *rest, own - owns[g]) + common
         for k, draw in enumerate(signs):
             square, product = plain_products(at, y * draw[:, None], n, own)
             flipped[k] += 0.25 * (square + square.T - 2.0 * product)

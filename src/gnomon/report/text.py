@@ -155,11 +155,15 @@ def _debiased(survey: dict[str, Any]) -> list[str]:
         + _optional(", violations ", found["violations"])
         + f"; pairs significantly apart {percent(found['significant_share'])}; "
         f"signal p = {found['signal']['p_value']:.2g}"
-        + ("" if order is None else f", word order p = {order['p_value']:.2g}")
+        + ("" if order is None else f", {_order(survey)} p = {order['p_value']:.2g}")
     )
     distinct = [p for p in survey["positions"] if p["distinct"]]
     named = f"distinct positions (false discovery rate 5 %): {_ranges(distinct) or 'none'}"
     return [mean_line, head_line, rank_line, named]
+
+
+def _order(survey: dict[str, Any]) -> str:
+    return "word order" if len(survey["corpus"]["axes"]) == 1 else "order of places"
 
 
 def _with_interval(value: float, interval: Sequence[float]) -> str:
