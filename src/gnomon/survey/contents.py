@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gnomon.survey.trust import Trust
 
 SCHEMA_VERSION = 1
+SPECTRUM = 64
+"""Eigenvalues of a null that are kept: 5 %, 50 % and 95 % quantiles over its replicates."""
 
 
 def contents(survey: Survey) -> dict[str, Any]:
@@ -157,7 +159,16 @@ def _null(null: NullGeometry | None, reason: str) -> dict[str, Any]:
     found = {key: getattr(null, key) for key in keys}
     undefined = {"reason": "the distances of corpus or null are all alike"}
     because = undefined if None in found.values() else {}
-    return {**found, "replicates": null.replicates, "spread": plain(null.spread), **because}
+    quantiles = null.eigenvalue_quantiles[:, :SPECTRUM]
+    bands = dict(zip(("low", "median", "high"), plain(quantiles), strict=True))
+    return {
+        **found,
+        "replicates": null.replicates,
+        "spread": plain(null.spread),
+        "eigenvalues": bands,
+        "top_eigenvalue_95": null.top_eigenvalue_95,
+        **because,
+    }
 
 
 def _debiased(trust: Trust | None) -> dict[str, Any] | None:
