@@ -26,6 +26,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "benjamini1995": "Y. Benjamini and Y. Hochberg, Controlling the false discovery rate: a "
         "practical and powerful approach to multiple testing, Journal of the Royal Statistical "
         "Society B 57, 289-300, 1995.",
+        "calinski1974": "T. Calinski and J. Harabasz, A dendrite method for cluster analysis, "
+        "Communications in Statistics 3, 1-27, 1974.",
         "cirrincione2026": "G. Cirrincione, On the Geometry of Positional Encodings in "
         "Transformers, arXiv:2604.05217, 2026.",
         "deleeuw1977": "J. de Leeuw, Applications of convex analysis to multidimensional scaling, "

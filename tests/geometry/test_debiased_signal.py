@@ -251,3 +251,14 @@ def test_without_a_direction_nothing_is_projected(rng):
     found = debias(drawn(np.tile(zipf(300), (12, 1)), tokens, rng))
     assert found.rank == 0
     assert projected(found).shape == (len(outside_core(found)), 0)
+
+
+@pytest.mark.parametrize("folds", [5, 6, 7])
+def test_no_p_value_is_below_the_number_of_patterns_of_signs(folds, rng):
+    """Of F folds there are 2^(F-1) patterns up to a common sign; a strong signal, many draws."""
+    laws = np.eye(6) * 0.5 + 0.5 / 6
+    array = np.array([[rng.multinomial(400, law) for law in laws] for _ in range(folds)])
+    counts = PositionCounts.from_array(array, minimum_count=1)
+    for seed in range(5):
+        found = signal(folded(counts), draws=60, rng=np.random.default_rng(seed))
+        assert min(found.p_spread, found.p_isolated) >= 2.0 ** (1 - folds)

@@ -201,7 +201,7 @@ def test_merged_positions_can_be_debiased_where_single_ones_can_not(
     assert run([*arguments, "--bins", "5"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "long.txt: 8 positions" in out
-    assert "Debiased: on the 8 core positions (0-7)" in out
+    assert "Debiased: on the 8 core positions (0-39)" in out
 
 
 def test_a_long_corpus_is_shuffled_at_the_length_it_is_cut_to(tmp_path: Path) -> None:

@@ -102,19 +102,11 @@ def _pair(text: str) -> tuple[str, Any]:
 
 def _text(value: dict[str, Any]) -> str:
     """Return the stresses in a line each, then what noise has to do with them."""
+    from gnomon.cli.stress_values import NUMBERS
+
     if value["scale_free"] is None:
         return f"{value['encoding']} has no debiased stress here, since {value['reason']}."
-    keys = (
-        "raw",
-        "scale_free",
-        "squared",
-        "best_scale",
-        "scale_part",
-        "kruskal",
-        "nonmetric",
-        "simplex",
-        "skill",
-    )
+    keys = [key for key in NUMBERS if not key.endswith("interval")]
     lift = f"the {value['lift']} lift ({value['note']})"
     lines = [f"{value['encoding']} under {lift}, {value['estimator']} distances"]
     lines += [_line(key, value) for key in keys if key in value]

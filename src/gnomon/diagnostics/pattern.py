@@ -12,7 +12,7 @@ From squared distances d2 between positions and from which of them are *distinct
                        multiples of P to a quarter of its largest mean
     blocks             d2_ij depends on the blocks of i and j, cut where neighbours are far apart;
                        the cuts have the least sum of squares inside blocks, and their number the
-                       largest ratio of variances between and inside (Calinski, Harabasz 1974)
+                       largest ratio of variances between and inside [calinski1974]
     drift              d2_ij depends on the lag and grows with it (rank correlation)
     throughout         none of these
 

@@ -5,8 +5,9 @@ could measure, among those kept, and their squared chord distances. To add one, 
 and put it in `ESTIMATORS`.
 
 A document (group) lies in one fold. "debiased", "u" and "split-half" multiply different folds only,
-so a document is never on both sides of a product. "plugin" and "null-subtracted" square the counts
-of all folds together, every document with itself.
+so a document is never on both sides of a product; the one exception is the correction of common
+types in "debiased" and "u" (`debiased.remainder`), from which its noise is taken off. "plugin" and
+"null-subtracted" square the counts of all folds together, every document with itself.
 
 The squares of "u", "null-subtracted" and "split-half" are differences of estimates and can be
 negative; they are not clipped before they are averaged or centred. A negative square has no root
@@ -73,7 +74,7 @@ def split_half(counts: Any, kept: Kept, rng: np.random.Generator) -> Estimate:
 
 
 def u(counts: Any, kept: Kept, rng: np.random.Generator) -> Estimate:
-    """Return U on the core, unbiased and unclipped; a document is never on both sides."""
+    """Return U on the core, as it is: some squares may be negative."""
     from gnomon.geometry.debiased.estimate import debias
 
     _folds(counts, "u")
@@ -84,7 +85,7 @@ def u(counts: Any, kept: Kept, rng: np.random.Generator) -> Estimate:
 
 
 def debiased(counts: Any, kept: Kept, rng: np.random.Generator) -> Estimate:
-    """Return the low-rank part of U on the core; a document is never on both sides."""
+    """Return the low-rank part of U on the core."""
     from gnomon.geometry.debiased.estimate import debias
 
     _folds(counts, "debiased")

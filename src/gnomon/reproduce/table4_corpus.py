@@ -15,13 +15,13 @@ import numpy as np
 from gnomon.corpus.counting import CountOptions, count_with
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.progress import Progress
-from gnomon.errors import CountsError
 from gnomon.geometry.debiased.intervals import Figure
 from gnomon.geometry.measure import Geometry
 from gnomon.results import plain
 from gnomon.survey.debiased_stress import DebiasedTarget, target_of_trust
 from gnomon.survey.shuffles import shuffles_of, ungrouped_of
-from gnomon.survey.trust import Tests, Trust, in_folds, signal_of, trust
+from gnomon.survey.trust import Tests, Trust, in_folds
+from gnomon.survey.trust import trusted as survey_trusted
 from gnomon.survey.words import ranges, signed_figure
 
 LENGTH = 64
@@ -54,7 +54,7 @@ class Trusted:
     @property
     def informative(self) -> bool | None:
         """Whether position is in the marginals; None where that could not be tested."""
-        return None if self.tests is None else self.tests.deciding.found
+        return None if self.tests is None else self.tests.informative
 
 
 def counted(corpus: Any, counting: CountOptions, progress: Progress) -> Counted:
@@ -81,31 +81,18 @@ def trusted(found: Counted, geometry: Geometry, seed: int, progress: Progress) -
     """Take the noise out, or say why that can not be done."""
     if not geometry.distances.any():
         return Trusted(reason="all distances are zero")
-    counts = in_folds(found.counts, seed)
-    try:
-        known = trust(
-            counts,
-            geometry,
-            seed=seed,
-            shuffled=found.shuffled,
-            ungrouped=found.ungrouped,
-            progress=progress,
-        )
-    except CountsError as error:
-        tests = _tests(counts, geometry, seed, found.shuffled)
-        return Trusted(tests=tests, reason=str(error).rstrip("."))
+    known, tests, reason = survey_trusted(
+        in_folds(found.counts, seed),
+        geometry,
+        seed=seed,
+        shuffled=found.shuffled,
+        ungrouped=found.ungrouped,
+        progress=progress,
+    )
+    if known is None:
+        return Trusted(tests=tests, reason=str(reason).rstrip("."))
     target = target_of_trust(known, geometry)
-    return Trusted(trust=known, target=target, tests=known.tests, reason=known.no_geometry)
-
-
-def _tests(
-    counts: PositionCounts, geometry: Geometry, seed: int, shuffled: tuple[PositionCounts, ...]
-) -> Tests | None:
-    """Return the tests of signal also where distances can not be debiased."""
-    try:
-        return signal_of(counts, geometry, seed=seed, shuffled=shuffled)
-    except CountsError:
-        return None
+    return Trusted(trust=known, target=target, tests=tests, reason=known.no_geometry)
 
 
 def in_words(known: Trusted) -> str:
@@ -118,7 +105,7 @@ def in_words(known: Trusted) -> str:
 
 def _noise(found: Trust) -> str:
     share = found.noise_share
-    listed = ranges((index, index) for index in found.core.tolist())
+    listed = ranges(found.tests.extents[k] for k in found.debiased.core)
     noise = "" if share is None else f"; {100 * share:.0f} % of the former is sampling noise"
     return (
         f"Debiased: on the {len(found.core)} core positions ({listed}) the "
@@ -147,9 +134,8 @@ def _geometry(known: Trusted) -> str:
 def _signal(known: Trusted) -> str:
     if known.tests is None:
         return "Informative: undecided, the folds allow no test."
-    what = "positional signal" if known.tests.order is None else "word order"
-    answer = "yes" if known.informative else "no"
-    return f"Informative: {answer} ({what} p = {known.tests.deciding.p_value:.2g})."
+    answer = {True: "yes", False: "no", None: "undecided"}[known.informative]
+    return f"Informative: {answer} ({known.tests.what} p = {known.tests.deciding.p_value:.2g})."
 
 
 def in_numbers(found: Counted, geometry: Geometry, known: Trusted) -> dict[str, Any]:

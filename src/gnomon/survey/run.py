@@ -20,7 +20,7 @@ from gnomon.diagnostics.dimension import StressByDimension, stress_by_dimension
 from gnomon.diagnostics.monotonicity import GRAIN, Monotonicity, violations
 from gnomon.diagnostics.shift import ShiftEquivariance, shift_equivariance
 from gnomon.encodings.registry import encoding
-from gnomon.errors import CountsError, InputError
+from gnomon.errors import InputError
 from gnomon.geometry.measure import Geometry, check_metric, measure
 from gnomon.geometry.nulls import NullGeometry, dealt_null, null_geometry
 from gnomon.results import Result, to_dataframe
@@ -29,7 +29,7 @@ from gnomon.survey.debiased_stress import DebiasedTarget, target_of_trust
 from gnomon.survey.entries import Entry, candidates, entry
 from gnomon.survey.provenance import provenance
 from gnomon.survey.shuffles import shuffles_of, ungrouped_of, why_not
-from gnomon.survey.trust import Tests, Trust, in_folds, signal_of, trust
+from gnomon.survey.trust import Tests, Trust, in_folds, trusted
 from gnomon.survey.verdict import Verdict, verdict, without_geometry
 from gnomon.survey.verdict import flat as flat_verdict
 
@@ -162,11 +162,19 @@ def survey_counts(
     geometry = measure(counts, metric=options.metric)
     flat = not geometry.distances.any()
     more = again or Again(unshuffled=why_not(counts, counts, options.shuffles))
-    counts = counts if flat else in_folds(counts, options.seed)
-    known, untrusted = (
-        (None, _FLAT) if flat else _trusted(counts, geometry, options, more, listener)
-    )
-    tests = _tests(counts, geometry, options, more, known, flat=flat)
+    known: Trust | None = None
+    tests: Tests | None = None
+    untrusted: str | None = _FLAT
+    if not flat:
+        counts = in_folds(counts, options.seed)
+        known, tests, untrusted = trusted(
+            counts,
+            geometry,
+            seed=options.seed,
+            shuffled=more.shuffled,
+            ungrouped=more.ungrouped,
+            progress=listener,
+        )
     target = target_of_trust(known, geometry)
     missing = untrusted if known is None else known.no_geometry
     entries = () if flat else _entries(geometry, options, known, target, missing, listener)
@@ -197,46 +205,6 @@ def survey_counts(
         options=replace(options),
         provenance=provenance(options.seed),
     )
-
-
-def _trusted(
-    counts: PositionCounts,
-    geometry: Geometry,
-    options: SurveyOptions,
-    again: Again,
-    listener: Progress,
-) -> tuple[Trust | None, str | None]:
-    """Return what can be trusted, or the reason why nothing can."""
-    try:
-        found = trust(
-            counts,
-            geometry,
-            seed=options.seed,
-            shuffled=again.shuffled,
-            ungrouped=again.ungrouped,
-            progress=listener,
-        )
-    except CountsError as error:
-        return None, str(error)
-    return found, None
-
-
-def _tests(
-    counts: PositionCounts,
-    geometry: Geometry,
-    options: SurveyOptions,
-    again: Again,
-    known: Trust | None,
-    *,
-    flat: bool,
-) -> Tests | None:
-    """Return the tests of signal also where there is no debiased geometry."""
-    if known is not None or flat:
-        return None if known is None else known.tests
-    try:
-        return signal_of(counts, geometry, seed=options.seed, shuffled=again.shuffled)
-    except CountsError:
-        return None
 
 
 def _entries(

@@ -38,7 +38,7 @@ HEAD = 500
 SMALL_VOCABULARY = 1000
 """Up to this many types a vocabulary is its own head."""
 ERRORS_NEEDED = 4.0
-"""Stress is printed where the mean squared distance exceeds this many standard errors."""
+"""Stress is printed where the mean squared distance exceeds this many sampling errors."""
 DEALT_FOLDS = 16
 RARE_DRIFT = 5.0
 Floats = NDArray[np.float64]
@@ -244,6 +244,40 @@ def trust(
         violations=_violations(found, replicates, coordinates),
         warnings=_warnings(counts, found, mean, ungrouped, seed),
     )
+
+
+def trusted(
+    counts: PositionCounts,
+    geometry: Geometry,
+    *,
+    seed: int,
+    shuffled: Sequence[PositionCounts] = (),
+    ungrouped: PositionCounts | None = None,
+    progress: Progress,
+) -> tuple[Trust | None, Tests | None, str | None]:
+    """Return what `trust` gives and the tests; where it gives nothing, the tests and the reason."""
+    try:
+        found = trust(
+            counts,
+            geometry,
+            seed=seed,
+            shuffled=shuffled,
+            ungrouped=ungrouped,
+            progress=progress,
+        )
+    except CountsError as error:
+        return None, _tests_alone(counts, geometry, seed, shuffled), str(error)
+    return found, found.tests, None
+
+
+def _tests_alone(
+    counts: PositionCounts, geometry: Geometry, seed: int, shuffled: Sequence[PositionCounts]
+) -> Tests | None:
+    """Return the tests of a corpus without a debiased geometry; None where folds allow none."""
+    try:
+        return signal_of(counts, geometry, seed=seed, shuffled=shuffled)
+    except CountsError:
+        return None
 
 
 def _pattern(

@@ -103,7 +103,8 @@ def signal(
         among = np.arange(folded.size)
     tops, diagonals = _statistics(found, among, folded.tokens[among])
     common = _common_diagonals(found, signs, among, folded.tokens[among])
-    p_spread, p_isolated = _rank_p(tops), _rank_p(np.maximum(_highest(diagonals), _highest(common)))
+    isolated = np.maximum(_highest(diagonals), _highest(common))
+    p_spread, p_isolated = (_rank_p(values, folded.folds) for values in (tops, isolated))
     grams = found.grams[_nearly_balanced(signs)]
     distinct, reference = _distinct(grams, folded.tokens)
     return Signal(
@@ -244,9 +245,12 @@ def _standardised(values: NDArray[Any]) -> Floats:
     return np.divide(values, spread, out=np.zeros(values.shape), where=spread > 0.0)
 
 
-def _rank_p(values: Floats) -> float:
-    """Return the share of draws (with the data) at least as large as the data, the first value."""
-    return float((values >= values[0]).mean())
+def _rank_p(values: Floats, folds: int) -> float:
+    """Return the share of draws (with the data) at least as large as the data, the first value.
+
+    Of F folds there are 2^(F - 1) patterns of signs up to a common one: no p-value is below that.
+    """
+    return max(float((values >= values[0]).mean()), 2.0 ** (1 - folds))
 
 
 def _distinct(grams: Singles, tokens: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
