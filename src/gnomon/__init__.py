@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from gnomon.corpus.counting import count as count
     from gnomon.corpus.counts import PositionCounts as PositionCounts
     from gnomon.diagnostics.stress import stress as stress
-    from gnomon.encodings.fitted import fit as fit
     from gnomon.encodings.registry import catalogue as catalogue
     from gnomon.encodings.registry import encoding as encoding
     from gnomon.errors import GnomonError as GnomonError
     from gnomon.geometry.measure import measure as geometry
+    from gnomon.survey.fitting import fit as fit
     from gnomon.survey.run import survey as survey
 
 __version__ = "0.1.0"
@@ -33,7 +33,7 @@ _HOME = {
     "catalogue": "gnomon.encodings.registry",
     "count": "gnomon.corpus.counting",
     "encoding": "gnomon.encodings.registry",
-    "fit": "gnomon.encodings.fitted",
+    "fit": "gnomon.survey.fitting",
     "stress": "gnomon.diagnostics.stress",
 }
 # Rooms that are functions, too: the package of that name can be called (docs/decisions).

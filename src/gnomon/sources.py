@@ -52,8 +52,17 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "nonmetric hypothesis, Psychometrika 29, 1-27, 1964.",
         "kruskal1964b": "J. B. Kruskal, Nonmetric multidimensional scaling: a numerical method, "
         "Psychometrika 29, 115-129, 1964.",
+        "mezzadri2007": "F. Mezzadri, How to generate random matrices from the classical compact "
+        "groups, Notices of the American Mathematical Society 54, 592-604, 2007.",
+        "nunez2018": "J. R. Nuñez, C. R. Anderton and R. S. Renslow, Optimizing colormaps with "
+        "consideration for color vision deficiency, PLoS ONE 13, e0199239, 2018.",
+        "okabe2008": "M. Okabe and K. Ito, Color universal design: how to make figures and "
+        "presentations that are friendly to colorblind people, 2008. "
+        "https://jfly.uni-koeln.de/color",
         "press2021": "O. Press, N. A. Smith and M. Lewis, Train short, test long: attention with "
         "linear biases enables input length extrapolation, ICLR, 2022. arXiv:2108.12409.",
+        "shepard1962": "R. N. Shepard, The analysis of proximities: multidimensional scaling with "
+        "an unknown distance function, Psychometrika 27, 125-140 and 219-246, 1962.",
         "spearman1904": "C. Spearman, The proof and measurement of association between two "
         "things, American Journal of Psychology 15, 72-101, 1904.",
         "steele2014": "G. L. Steele, D. Lea and C. H. Flood, Fast splittable pseudorandom number "

@@ -58,12 +58,17 @@ def test_a_geometry_hands_over_its_own_positions(rng):
     geometry = measure(counts)
     made = fit(geometry, dimension=8)
     assert stress(made, geometry).raw < 1e-24
-    with pytest.raises(EncodingError, match=r"Position 4 was not fitted: mds knows 8 positions"):
+    with pytest.raises(
+        EncodingError, match=r"Position 4 was masked, and this encoding refuses those"
+    ):
         made.vectors([4])
 
 
 def test_positions_past_the_end_are_refused(distances):
-    with pytest.raises(EncodingError, match=r"Position 12 was not fitted: .* the last being 11;"):
+    with pytest.raises(
+        EncodingError,
+        match=r"Position 12 is past the end of this encoding, whose last position is 11",
+    ):
         fit(distances, dimension=2).vectors([0, 12])
 
 
@@ -72,7 +77,33 @@ def test_what_can_not_be_fitted_is_refused(distances):
         fit(distances, method="pca", dimension=2)
     with pytest.raises(EncodingError, match=r"rank is 3 and dimension 2; pass a rank up to it\."):
         fit(distances, dimension=2, rank=3)
+    with pytest.raises(
+        EncodingError, match=r"12 positions span 11 directions; pass a rank up to 11\."
+    ):
+        fit(distances, dimension=20, rank=12)
     with pytest.raises(EncodingError, match=r"dimension is 0; pass a whole number from 1 on\."):
         fit(distances, dimension=0)
     with pytest.raises(EncodingError, match=r"The distances have shape \(2, 3\); pass a square"):
         fit(np.zeros((2, 3)), dimension=1)
+
+
+def test_classical_vectors_are_those_of_scikit_bio(distances):
+    """Up to the sign of each column."""
+    from skbio.stats.ordination import pcoa
+
+    theirs = pcoa(distances, dimensions=4).samples.to_numpy()
+    ours = fit(distances, dimension=4).vectors(np.arange(12))
+    np.testing.assert_allclose(np.abs(ours), np.abs(theirs), atol=1e-9)
+
+
+def test_parts_that_do_not_belong_together_are_refused(distances):
+    from dataclasses import replace
+
+    with pytest.raises(EncodingError, match=r"are no encoding of dimension 3; pass parts that"):
+        replace(fit(distances, dimension=3), shape=(13,))
+
+
+def test_the_numbers_of_an_encoding_can_not_be_changed(distances):
+    made = fit(distances, dimension=3)
+    for part in (made.left, made.right, made.status):
+        assert not part.flags.writeable

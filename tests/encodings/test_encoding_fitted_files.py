@@ -1,4 +1,4 @@
-"""A fitted encoding on disk: what a survey wrote is read back, and damage is named."""
+"""A fitted encoding on disk: what was written is read back bit for bit, and damage is named."""
 
 from __future__ import annotations
 
@@ -8,61 +8,196 @@ from typing import Any
 
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
+import gnomon
+from gnomon.encodings.finishing import Finish, finish
+from gnomon.encodings.fitted import Fitted
+from gnomon.encodings.fitted_files import FORMAT, fitted_bytes
+from gnomon.encodings.points import Points
 from gnomon.encodings.registry import encoding
-from gnomon.errors import EncodingError
-
-CARD = {"name": "mds-low-rank", "minimises": "strain", "parameters": {"rank": 2}}
-VECTORS = np.array([[1.0, 2.0, 0.0], [3.0, 4.0, 0.0]])
-POSITIONS = np.array([[0], [5]])
+from gnomon.errors import EncodingError, StorageError
 
 
-def stored(path: Path, *, card: Any = CARD, vectors: Any = VECTORS, positions: Any = POSITIONS):
-    file = path / "encoding.safetensors"
-    text = card if isinstance(card, str) else json.dumps(card)
-    save_file({"vectors": vectors, "positions": positions}, file, metadata={"card": text})
+def made(rank: int = 2, masked: str = "continue", **how: Any) -> Fitted:
+    """Twelve rows, of which 3 and 4 are masked and 5 is projected."""
+    status = np.full(12, 2, np.uint8)
+    status[3:6] = 0, 0, 1
+    found = Points(
+        coordinates=np.random.default_rng(3).normal(size=(12, rank)),
+        status=status,
+        shape=(12,),
+        method="classical",
+        estimator="debiased",
+        minimises="strain",
+        warnings=("Beware.",),
+        origin={"digest": "abc"},
+    )
+    return finish(found, Finish(dimension=10, rotation=4, masked=masked, **how))
+
+
+@pytest.mark.parametrize("rank", [2, 9], ids=["factored", "dense"])
+@pytest.mark.parametrize("masked", ["continue", "interpolate", "refuse"])
+def test_what_was_saved_is_loaded_bit_for_bit(tmp_path: Path, rank: int, masked: str) -> None:
+    file, own = tmp_path / "e.safetensors", made(rank, masked, beyond="clamp")
+    own.save(file)
+    back = Fitted.load(file)
+    np.testing.assert_array_equal(back.table(), own.table())
+    np.testing.assert_array_equal(back.status, own.status)
+    assert back.to_dict() == own.to_dict()
+    assert back.factored == own.factored == (rank == 2)
+    assert fitted_bytes(back) == fitted_bytes(own)
+
+
+def test_one_line_opens_it(tmp_path: Path) -> None:
+    file, own = tmp_path / "e.safetensors", made()
+    own.save(file)
+    np.testing.assert_allclose(gnomon.encoding(str(file)).vectors([7]), own.vectors([7]), atol=1e-6)
+
+
+def test_any_reader_of_the_format_finds_row_i_at_position_i(tmp_path: Path) -> None:
+    file, own = tmp_path / "e.safetensors", made(9)
+    own.save(file)
+    stored = load_file(file)
+    assert set(stored) == {"weight", "status"}
+    np.testing.assert_allclose(stored["weight"][7], own.vectors([7])[0], atol=1e-6)
+
+
+def test_the_card_is_in_the_header_and_holds_what_was_declared(tmp_path: Path) -> None:
+    from safetensors import safe_open
+
+    file = tmp_path / "e.safetensors"
+    made(masked="interpolate", beyond="interpolate", reach=23, match=0.02).save(file)
+    with safe_open(file, framework="np") as opened:
+        about = opened.metadata()
+    card = json.loads(about["card"])
+    assert about["format"] == FORMAT
+    assert (card["length"], card["reach"], card["past"]) == (12, 23, "refuse")
+    assert (card["masked_rule"], card["scale"], card["rotation"]) == ("interpolate", "match", 4)
+    assert card["origin"]["masked"] == [[3, 4]]
+    assert card["warnings"] == ["Beware."]
+
+
+def test_masked_rows_that_are_refused_are_refused_after_loading(tmp_path: Path) -> None:
+    file = tmp_path / "e.safetensors"
+    made(masked="refuse").save(file)
+    back = Fitted.load(file)
+    assert np.isfinite(back.vectors([2, 5])).all()
+    with pytest.raises(EncodingError, match=r"Position 3 was masked"):
+        back.vectors([3])
+
+
+def damaged(path: Path, **change: Any) -> Path:
+    """Write a whole file with some tensors or entries of the card changed."""
+    file, own = path / "e.safetensors", made()
+    card = own.to_dict() | change.pop("card", {})
+    tensors = {
+        "left": own.left.astype(np.float32),
+        "right": own.right.astype(np.float32),
+        "status": np.array(own.status),
+    }
+    about = {"format": FORMAT, "card": change.pop("text", json.dumps(card))}
+    tensors = {k: v for k, v in (tensors | change).items() if v is not None}
+    save_file(tensors, file, metadata=about)
     return file
-
-
-def test_rows_stand_at_the_positions_of_the_file_and_not_at_their_own_number(tmp_path) -> None:
-    """Positions 1 to 4 were masked: row 1 belongs to position 5."""
-    made = encoding("table", path=stored(tmp_path))
-    np.testing.assert_array_equal(made.vectors([5, 0]), VECTORS[[1, 0]])
-    assert (made.name, made.parameters["rank"]) == ("mds-low-rank", 2)
-    with pytest.raises(EncodingError, match=r"Position 1 was not fitted"):
-        made.vectors([1])
-
-
-def test_positions_on_a_grid_keep_their_axes(tmp_path) -> None:
-    made = encoding("table", path=stored(tmp_path, positions=np.array([[0, 1], [2, 3]])))
-    np.testing.assert_array_equal(made.vectors([[2, 3]]), VECTORS[[1]])
-
-
-def test_a_named_member_is_a_plain_table(tmp_path) -> None:
-    made = encoding("table", path=stored(tmp_path), member="vectors")
-    np.testing.assert_array_equal(made.vectors([1]), VECTORS[[1]])
-
-
-def test_two_tensors_without_a_card_are_no_fitted_encoding(tmp_path) -> None:
-    file = tmp_path / "two.safetensors"
-    save_file({"vectors": VECTORS, "positions": POSITIONS}, file)
-    with pytest.raises(EncodingError, match=r"holds 2 arrays; name one"):
-        encoding("table", path=file)
 
 
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        ({"card": "{"}, "its card can not be read"),
-        ({"card": {"name": "mds"}}, "its card can not be read"),
-        ({"card": CARD | {"name": "rope"}}, "its card names 'rope', which is no way of fitting"),
-        ({"card": CARD | {"parameters": {"rank": 1}}}, "its card says rank 1"),
-        ({"card": CARD | {"parameters": {"rank": 4}}}, "its card says rank 4"),
-        ({"positions": np.array([[0.0], [5.0]])}, r"positions of shape \(2, 1\)"),
-        ({"positions": np.array([[0]])}, r"positions of shape \(1, 1\) for 2 vectors"),
+        ({"text": "{"}, "its card can not be read"),
+        ({"text": "[]"}, "its card can not be read"),
+        ({"card": {"rank": None}}, "its card can not be read"),
+        ({"card": {"name": "rope"}}, "its card says name 'rope'"),
+        ({"card": {"beyond": "wrap"}}, "its card says beyond 'wrap'"),
+        ({"card": {"rank": 3}}, "its card says rank 3 and dimension 10"),
+        ({"card": {"dimension": 11}}, "its card says rank 2 and dimension 11"),
+        ({"card": {"shape": [13]}}, r"its card says axes \(13,\), and it has 12 rows"),
+        ({"right": None}, "it holds left, status"),
+        ({"left": np.zeros((12, 3), np.float32)}, r"factors of shapes \(12, 3\) and \(2, 10\)"),
+        ({"left": np.zeros((12, 2))}, "left is float64"),
+        ({"left": np.full((12, 2), np.nan, np.float32)}, "row 0 holds numbers that are not finite"),
+        ({"right": np.full((2, 10), np.inf, np.float32)}, "right holds numbers that are not"),
+        ({"status": np.zeros(11, np.uint8)}, "its status does not fit its 12 rows"),
+        ({"status": np.full(12, 9, np.uint8)}, "its status does not fit its 12 rows"),
     ],
 )
-def test_damage_is_named(tmp_path, change: dict[str, Any], found: str) -> None:
-    with pytest.raises(EncodingError, match=rf"no whole fitted encoding \({found}.*write it again"):
-        encoding("table", path=stored(tmp_path, **change))
+def test_damage_is_named(tmp_path: Path, change: dict[str, Any], found: str) -> None:
+    file = damaged(tmp_path, **change)
+    for opening in (Fitted.load, lambda path: encoding("table", path=path)):
+        with pytest.raises(EncodingError, match=rf"no whole fitted encoding \({found}.*again\.$"):
+            opening(file)
+
+
+def test_the_unchanged_file_of_these_tests_is_whole(tmp_path: Path) -> None:
+    assert Fitted.load(damaged(tmp_path)).rank == 2
+
+
+@pytest.mark.parametrize("end", [4, 60, -8])
+def test_a_file_cut_short_is_refused(tmp_path: Path, end: int) -> None:
+    file = tmp_path / "cut.safetensors"
+    file.write_bytes(fitted_bytes(made())[:end])
+    with pytest.raises(EncodingError, match=r"can not be read as \.safetensors \(.*copy it again"):
+        Fitted.load(file)
+
+
+def test_a_file_that_is_not_ours_is_a_table_and_no_fitted_encoding(tmp_path: Path) -> None:
+    file = tmp_path / "theirs.safetensors"
+    save_file({"weight": np.eye(3, dtype=np.float32)}, file)
+    with pytest.raises(EncodingError, match=r"is no fitted encoding of Gnomon: its header does"):
+        Fitted.load(file)
+    np.testing.assert_array_equal(gnomon.encoding(str(file)).vectors([1]), [[0, 1, 0]])
+
+
+def test_a_newer_format_and_a_missing_file_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "new.safetensors"
+    save_file({"x": np.eye(2)}, file, metadata={"format": "gnomon.encoding.2"})
+    with pytest.raises(EncodingError, match=r"has the format gnomon\.encoding\.2, and this"):
+        Fitted.load(file)
+    with pytest.raises(EncodingError, match=r"There is no file .*nothing\.safetensors; pass the"):
+        Fitted.load(tmp_path / "nothing.safetensors")
+
+
+def test_a_folder_keeps_the_encoding_and_its_card(tmp_path: Path) -> None:
+    own = made()
+    own.save_pretrained(tmp_path / "kept")
+    np.testing.assert_array_equal(Fitted.from_pretrained(tmp_path / "kept").table(), own.table())
+    card = json.loads((tmp_path / "kept" / "config.json").read_text(encoding="utf-8"))
+    assert card == own.to_dict()
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("x")
+    with pytest.raises(StorageError, match=r"taken could not be written \(.*taken is a file\)"):
+        made().save_pretrained(tmp_path / "taken")
+
+
+def test_a_name_of_the_hub_is_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+
+    own = made()
+    own.save_pretrained(tmp_path)
+
+    def download(*, repo_id: str, filename: str) -> str:
+        assert repo_id == "somebody/positions"
+        return str(tmp_path / filename)
+
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
+    np.testing.assert_array_equal(Fitted.from_pretrained("somebody/positions").table(), own.table())
+
+
+def test_without_a_network_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    def download(**_: str) -> str:
+        raise LocalEntryNotFoundError("offline, and\nnothing is cached.")
+
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
+    with pytest.raises(EncodingError, match=r"from the hub \(offline, and nothing is cached\); ch"):
+        Fitted.from_pretrained("somebody/positions")
+
+
+def test_a_folder_that_is_not_there_is_not_looked_for_on_the_hub() -> None:
+    with pytest.raises(EncodingError, match=r"There is no folder \./nowhere; pass one that"):
+        Fitted.from_pretrained("./nowhere")

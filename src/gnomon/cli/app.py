@@ -19,6 +19,8 @@ from typer.core import TyperGroup
 
 import gnomon
 from gnomon.cli.cache import app as cache_app
+from gnomon.cli.fit import fit
+from gnomon.cli.report import report
 from gnomon.cli.reproduce import reproduce
 from gnomon.cli.stress import stress
 from gnomon.cli.survey import survey
@@ -74,7 +76,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(survey)
+app.command()(fit)
 app.command()(stress)
+app.command()(report)
 app.command()(reproduce)
 app.add_typer(cache_app, name="cache")
 
@@ -167,8 +171,9 @@ def _misused(error: Any) -> int:
         typer.echo(message)
         return 2
     stop = "" if message.endswith((".", "?")) else "."
-    if message.startswith("Got unexpected extra") and error.ctx.info_name == "survey":
-        stop += " A survey reads one corpus: quote a glob, so that the shell leaves it alone."
+    if message.startswith("Got unexpected extra") and error.ctx.info_name in ("survey", "fit"):
+        stop += f" A {error.ctx.info_name} reads one corpus: quote a glob, so that the shell "
+        stop += "leaves it alone."
     return _say(f"{message}{stop} Run `gnomon --help` for what there is.", 2)
 
 

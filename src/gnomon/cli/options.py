@@ -125,6 +125,14 @@ Metric = Annotated[
         "--metric", help="chord (Hellinger, |sqrt p - sqrt q|) or angle (arccos of the affinity)."
     ),
 ]
+Shuffles = Annotated[
+    int,
+    typer.Option(
+        "--shuffles",
+        help="Passes over the corpus with every window shuffled, to tell word order from which "
+        "documents reach a position; 0 for none.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]
 Out = Annotated[Path | None, typer.Option("--out", help="Folder that receives the files.")]
 Json = Annotated[

@@ -8,10 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from gnomon.cli import options as o
+from gnomon.cli.counting import count_options
 from gnomon.cli.output import emit
 from gnomon.cli.progress import TerminalProgress
-from gnomon.errors import InputError
-from gnomon.files import check_writable
+from gnomon.files import check_writable, write_with
+
+PAGE = "report.html"
 
 Tables = Annotated[
     list[Path] | None,
@@ -21,12 +23,12 @@ Tables = Annotated[
         "may be repeated.",
     ),
 ]
-Shuffles = Annotated[
-    int,
+ShowTokens = Annotated[
+    bool,
     typer.Option(
-        "--shuffles",
-        help="Passes over the corpus with every window shuffled, to tell word order from which "
-        "documents reach a position; 0 for none.",
+        "--show-tokens",
+        help="Name typical tokens of the positions that differ, in survey.json and on the page; "
+        "otherwise no text of the corpus is shown.",
     ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Estimate memory and time, then stop.")]
@@ -61,8 +63,9 @@ def survey(
     dtype: o.Dtype = None,
     vocabulary: o.Vocabulary = None,
     errors: o.Errors = "strict",
-    shuffles: Shuffles = 2,
+    shuffles: o.Shuffles = 2,
     table: Tables = None,
+    show_tokens: ShowTokens = False,
     engine: o.Engine = "local",
     memory: o.Memory = 4.0,
     threads: o.Threads = None,
@@ -78,35 +81,33 @@ def survey(
     verbose: o.Verbose = False,
 ) -> None:
     """Survey a corpus: distances between positions, what of them is noise, stress, a verdict."""
-    from gnomon.corpus.counting import CountOptions
-    from gnomon.corpus.limits import Limits
     from gnomon.survey.run import SurveyOptions
 
-    _check_engine(engine)
-    counting = CountOptions(
-        format=file_format,
+    counting = count_options(
+        file_format=file_format,
         column=column,
         group=group,
-        unit=unit,  # type: ignore[arg-type]  # checked by the reader, with the names there are
+        unit=unit,
         split=split,
         separator=separator,
         dtype=dtype,
-        errors=errors,  # type: ignore[arg-type]  # likewise
-        limits=Limits(
-            line_bytes=limit_line, expansion=limit_expansion, tokenizer_bytes=limit_tokenizer
-        ),
+        errors=errors,
+        limit_line=limit_line,
+        limit_expansion=limit_expansion,
+        limit_tokenizer=limit_tokenizer,
         tokenizer=tokenizer,
         vocabulary=vocabulary,
         length=length,
-        window=window,  # type: ignore[arg-type]  # likewise
+        window=window,
         stride=stride,
         minimum_count=minimum_count,
         top_k=top_k,
-        bins=o.number_or_word(bins),
+        bins=bins,
         folds=folds,
-        memory=_bytes(memory),
+        engine=engine,
+        memory=memory,
         threads=threads,
-        cache=not no_cache,
+        no_cache=no_cache,
         seed=seed,
     )
     surveying = SurveyOptions(
@@ -116,6 +117,7 @@ def survey(
         seed=seed,
         shuffles=shuffles,
         tables=tuple(table or ()),
+        show_tokens=show_tokens,
     )
     if dry_run:
         _estimate(corpus, counting, surveying, json_file=json_file, quiet=quiet)
@@ -127,19 +129,6 @@ def survey(
     finally:
         progress.close()
     emit(found, text, json_file=json_file, quiet=quiet)
-
-
-def _check_engine(engine: str) -> None:
-    if engine != "local":
-        raise InputError(
-            f"--engine {engine!r} is unknown; this version counts on one machine: local."
-        )
-
-
-def _bytes(gigabytes: float) -> int:
-    if not 0 < gigabytes < 2**33:  # also NaN
-        raise InputError(f"--memory is {gigabytes:g} GB; it must be more than 0, and a size.")
-    return max(int(gigabytes * 2**30), 1)
 
 
 def _check_places(out: Path | None, json_file: str | None) -> None:
@@ -163,19 +152,43 @@ def _surveyed(
     from gnomon.corpus.reading.builtin import BUILTIN
     from gnomon.report.text import survey_text
     from gnomon.survey.run import survey_with
-    from gnomon.survey.saving import save_survey
 
     results: dict[str, dict[str, Any]] = {}
+    pages: list[Any] = []
     for name in [corpus] if corpus is not None else list(BUILTIN):
         chosen = counting if corpus is not None else _for(name, counting)
         found = survey_with(name, chosen, surveying, progress=progress)
         results[name] = found.to_dict()
         if out is not None:
-            save_survey(found, out if corpus is not None else out / name)
+            progress.stage("the page")
+            pages.append(_saved(found, results[name], out if corpus is not None else out / name))
     text = "\n\n".join(survey_text(r, verbose=verbose) for r in results.values())
     if out is not None:
-        text += f"\n\nwritten to {out}"
+        text += f"\n\nwritten to {out}\npage: {_page_of_all(pages, out)}"
     return (results[corpus] if corpus is not None else {"surveys": results}), text
+
+
+def _saved(found: Any, contents: dict[str, Any], folder: Path) -> Any:
+    """Write a survey with its page; return what a page of several surveys needs of it."""
+    from gnomon.report.page.build import page_bytes
+    from gnomon.report.page.reading import label_of
+    from gnomon.survey.pictures import pictures
+    from gnomon.survey.saving import save_survey
+
+    drawn = pictures(found)
+    shown = (label_of(contents), contents, drawn)
+    save_survey(found, folder, more={PAGE: page_bytes([shown])}, pictures=drawn)
+    return shown
+
+
+def _page_of_all(pages: list[Any], out: Path) -> Path:
+    """Return the page of a survey, or make one of several that compares them."""
+    from gnomon.report.page.build import page_bytes
+
+    if len(pages) > 1:
+        whole = page_bytes(pages)
+        write_with(out / PAGE, lambda handle: handle.write(whole))
+    return out / PAGE
 
 
 def _for(name: str, counting: Any) -> Any:

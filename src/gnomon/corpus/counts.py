@@ -29,7 +29,7 @@ from gnomon.corpus.given import given_folds
 from gnomon.corpus.remarks import remarks
 from gnomon.corpus.vocabulary import Vocabulary, unite
 from gnomon.errors import CountsError
-from gnomon.results import Result
+from gnomon.results import Result, html_fields, to_dataframe
 
 OTHER = "OTHER"
 
@@ -145,6 +145,20 @@ class PositionCounts(Result):
             "notes": [*self.notes, *self.remarks],
             "bins": None if self.binning is None else self.binning.to_dict(),
         }
+
+    def to_dataframe(self) -> Any:
+        """Return one row per position or bin: first, last, tokens, and whether it is kept."""
+        lines = zip(self.extents, self.totals.tolist(), self.kept.tolist(), strict=True)
+        return to_dataframe(
+            [
+                {"index": index, "first": first, "last": last, "tokens": tokens, "kept": kept}
+                for index, ((first, last), tokens, kept) in enumerate(lines)
+            ]
+        )
+
+    def _repr_html_(self) -> str:
+        """Show what the corpus is; the counts themselves are many."""
+        return html_fields("PositionCounts", self.to_dict())
 
     # -- what can be made of it -----------------------------------------------------------------
 

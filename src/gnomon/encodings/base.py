@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.errors import EncodingError
-from gnomon.results import plain
+from gnomon.results import html_fields, plain
 
 if TYPE_CHECKING:
     from gnomon.encodings.card import Card
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 LagDistances = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """From lags (..., axes) to distances (...,)."""
+DRAWN = 512
+"""Positions that a picture shows at most."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -87,6 +89,26 @@ class Encoding(ABC):
         """Return the closed form from lag to distance under a lift, or None where there is none."""
         del lift, probe
         return None
+
+    def plot(self) -> Any:
+        """Return the distances between its positions (the first 64 where it has no end) drawn."""
+        from gnomon.encodings.lifts import lift
+
+        return lift(self, self._drawn_positions(), lift=self.lifts[0]).plot()
+
+    def _drawn_positions(self) -> NDArray[np.int64]:
+        """Return the positions that a picture shows: all rows there are, or 64 of them."""
+        known = getattr(self, "values", None)
+        shape = (64,) if self.axes == 1 else (8,) * self.axes
+        shape = tuple(getattr(self, "shape", shape if known is None else (len(known),)))
+        points = np.indices(shape).reshape(len(shape), -1).T[:DRAWN]
+        return points[:, 0] if self.axes == 1 else points
+
+    def _repr_html_(self) -> str:
+        """Show what this encoding is, with its hyper-parameters."""
+        card = self.card
+        about = {"formula": card.formula, "level": card.level, "source": card.source}
+        return html_fields(card.name, {**about, **self.parameters})
 
     def _lacks(self, wanted: str) -> EncodingError:
         return EncodingError(

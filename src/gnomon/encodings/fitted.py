@@ -3,27 +3,32 @@
 *classical*: P = V_d Lambda_d^(1/2) from the centred Gram matrix, which minimises strain
 ||B - P P^T||_F [torgerson1952]; exact when d reaches the rank of B. *smacof*: minimises raw stress
 itself from that start [deleeuw1977]. With a rank r < d the vectors are kept factored, P = U W, U of
-shape (n, r) and W = [I 0] of shape (r, d): r (n + d) numbers instead of n d
-[cirrincione2026 rem. 8].
+shape (n, r) and W of shape (r, d) with orthonormal rows: r (n + d) numbers instead of n d, and the
+distances of U [cirrincione2026 rem. 8].
 
-A fitted encoding knows the positions it was fitted at and no others.
+A fitted encoding has a row for every position 0 ... n - 1, by rule where none could be measured,
+and says of each how it came to be. Past its end it clamps or refuses, as was declared.
 """
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cached_property
+from math import prod
+from os import PathLike
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.card import Card, in_words
+from gnomon.encodings.filling import FILLED
 from gnomon.encodings.positions import Array, whole_coordinates
+from gnomon.encodings.rows import Rules
 from gnomon.errors import EncodingError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from gnomon.results import plain
 
 
 def _card(name: str, formula: str, source: str, verified: tuple[str, ...]) -> Card:
@@ -48,7 +53,7 @@ CARDS = {
     ),
     "mds-low-rank": _card(
         "mds-low-rank",
-        "P = U W, U = V_r Lambda_r^(1/2), W = [I 0]",
+        "P = U W, U = V_r Lambda_r^(1/2), W W^T = I",
         "cirrincione2026",
         ("classical MDS of the same rank",),
     ),
@@ -59,20 +64,69 @@ CARDS = {
         ("scikit-learn MDS",),
     ),
 }
+BEYOND = ("refuse", "clamp", "interpolate")
+SCALES = ("corpus", "match", "learned")
+CARD_KEYS = (
+    "method estimator minimises dimension rank factored stored shape length reach masked_rule "
+    "beyond past scale factor gain rotation warnings origin"
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Fitted(Encoding):
-    """Vectors U W at the positions they were fitted at."""
+    """Vectors U W at every position of a sequence or a grid."""
 
     kinds: ClassVar[tuple[str, ...]] = ("vectors",)
     family: str
+    """Name of the card: mds, mds-low-rank or smacof."""
+    method: str
+    """classical or smacof."""
+    estimator: str
+    """Of the distances: debiased, plugin, ...; given, where they came as an array."""
     minimises: str
     dimension: int
     rank: int
     factored: bool
+    """Whether U and W are stored, r (n + d) numbers, or their product, n d."""
     left: NDArray[np.float64] = field(repr=False)
-    positions: NDArray[np.int64] = field(repr=False)
+    """U: (rows, rank); of a file that holds the product, that product."""
+    right: NDArray[np.float64] = field(repr=False)
+    """W: (rank, dimension) with orthonormal rows; of such a file, the identity."""
+    shape: tuple[int, ...]
+    """Sizes of the axes; rows = their product, in row-major order."""
+    status: NDArray[np.uint8] = field(repr=False)
+    """Of every row: 2 measured (core), 1 projected, 0 masked and filled by the rule."""
+    masked_rule: str = "refuse"
+    beyond: str = "refuse"
+    """What was declared for positions past the end: refuse, clamp, or interpolate, which was done
+    when fitting: n positions were stretched to more rows, and past those there is nothing."""
+    length: int
+    """Positions n that were fitted, before they were stretched."""
+    scale: str = "corpus"
+    factor: float = 1.0
+    """What the coordinates were multiplied by; it is in `left` already."""
+    gain: float = 1.0
+    """Where the scale is learned: what a trainable factor over everything starts from."""
+    rotation: int | None = None
+    """Seed of W; None: W = [I 0]."""
+    warnings: tuple[str, ...] = ()
+    origin: dict[str, Any] = field(default_factory=dict, repr=False)
+    """Where it came from: corpus, digest, metric, masked and projected positions, verdict."""
+
+    def __post_init__(self) -> None:
+        """Refuse parts that do not belong together, and make the arrays read-only."""
+        rows, inner = np.shape(self.left)
+        whole = prod(self.shape) == rows == len(self.status) and len(self.shape) == self.axes
+        if not whole or np.shape(self.right) != (inner, self.dimension):
+            raise EncodingError(
+                f"{rows} rows of {inner} numbers, a factor of shape {np.shape(self.right)} and "
+                f"axes {self.shape} are no encoding of dimension {self.dimension}; pass parts "
+                "that belong together."
+            )
+        for name in ("left", "right", "status"):
+            view = np.asarray(getattr(self, name)).view()
+            view.flags.writeable = False
+            object.__setattr__(self, name, view)
 
     @property
     def card(self) -> Card:
@@ -91,34 +145,91 @@ class Fitted(Encoding):
         }
 
     @property
-    def right(self) -> NDArray[np.float64]:
-        """Return W = [I 0], shape (rank, dimension)."""
-        return np.eye(self.rank, self.dimension)
-
-    @property
     def stored(self) -> int:
         """Return how many numbers this encoding takes: r (n + d) factored, n d otherwise."""
         rows = len(self.left)
         return self.rank * (rows + self.dimension) if self.factored else rows * self.dimension
 
+    @property
+    def past(self) -> str:
+        """Return what happens past the last row: clamp or refuse."""
+        return "clamp" if self.beyond == "clamp" else "refuse"
+
+    @property
+    def reach(self) -> int:
+        """Return how many rows there are: n, or what n positions were stretched to."""
+        return len(self.left)
+
+    def table(self) -> NDArray[np.float32]:
+        """Return all rows as they are shipped, (rows, dimension): the same in every framework.
+
+        Of factored vectors, the product of the factors rounded to float32, in float64, rounded.
+        """
+        left, right = self.left, self.right
+        if self.factored:
+            left, right = (m.astype(np.float32).astype(np.float64) for m in (left, right))
+        return (left @ right).astype(np.float32)
+
     def vectors(self, positions: Array) -> NDArray[np.float64]:
         """Return the fitted vectors at these positions, shape (..., dimension)."""
         wanted = whole_coordinates(positions, self.axes, what="a fitted encoding")
-        rows = self._rows(wanted.reshape(-1, self.axes))
-        made = self.left[rows] @ self.right
-        return made.reshape(*wanted.shape[:-1], self.dimension)
+        rows = self.rules.rows(wanted if self.axes > 1 else wanted[..., 0])
+        made: NDArray[np.float64] = self.left[rows] @ self.right
+        return made
 
-    def _rows(self, wanted: NDArray[np.int64]) -> list[int]:
-        known = {tuple(position): row for row, position in enumerate(self.positions.tolist())}
-        rows = [known.get(tuple(position), -1) for position in wanted.tolist()]
-        if -1 in rows:
-            missing = ", ".join(map(str, wanted[rows.index(-1)]))
-            last = ", ".join(map(str, self.positions[-1]))
-            raise EncodingError(
-                f"Position {missing} was not fitted: {self.name} knows {len(self.left)} positions, "
-                f"the last being {last}; ask for those, or fit at a greater length."
-            )
-        return rows
+    @cached_property
+    def rules(self) -> Rules:
+        """Return which positions have a row, and what happens to others."""
+        refused = self.status == FILLED if self.masked_rule == "refuse" else []
+        return Rules(
+            name=self.name,
+            shape=self.shape,
+            past=self.past,
+            refused=tuple(np.flatnonzero(refused).tolist()),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the card as plain JSON values: what it is, how it was made, what it rests on."""
+        card = self.card
+        about = {"name": card.name, "formula": card.formula, "source": card.source}
+        return about | {key: plain(getattr(self, key)) for key in CARD_KEYS.split()}
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the encoding to a `.safetensors` file with its card in the header."""
+        from gnomon.encodings.fitted_files import write_fitted
+
+        write_fitted(self, path)
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Fitted:
+        """Read an encoding that `save`, `gnomon fit` or a survey wrote."""
+        from gnomon.encodings.fitted_files import read_fitted
+
+        return read_fitted(path)
+
+    def save_pretrained(self, folder: str | PathLike[str]) -> None:
+        """Write `encoding.safetensors` and its card, `config.json`, to a folder."""
+        from gnomon.encodings.pretrained import save_pretrained
+
+        save_pretrained(self, folder)
+
+    @staticmethod
+    def from_pretrained(name: str | PathLike[str]) -> Fitted:
+        """Read what `save_pretrained` wrote: from a folder, or by its name on the hub."""
+        from gnomon.encodings.pretrained import from_pretrained
+
+        return from_pretrained(name)
+
+    def _repr_html_(self) -> str:
+        """Show the card in a notebook."""
+        lines = {k: v for k, v in self.to_dict().items() if k not in ("origin", "warnings")}
+        lines |= {"warning": " ".join(self.warnings)} if self.warnings else {}
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(key)}</th>"
+            f"<td>{html.escape(str(value))}</td></tr>"
+            for key, value in lines.items()
+        )
+        return f"<table><caption>{html.escape(self.name)}</caption>{rows}</table>"
 
 
 def fit(
@@ -126,41 +237,12 @@ def fit(
 ) -> Fitted:
     """Return the encoding of `dimension` coordinates whose distances fit those of a geometry.
 
-    `geometry` is a result of the geometry room, or a square array of distances. With `rank`, the
-    vectors span only that many directions and are stored factored.
+    `geometry` is a result of the geometry room, or a square array of distances, taken as it is:
+    nothing is rotated, scaled or filled. With `rank`, the vectors span only that many directions
+    and are stored factored. `gnomon.fit` does more.
     """
-    from gnomon.geometry.mds import METHODS, scale
+    from gnomon.encodings.finishing import Finish, finish
+    from gnomon.encodings.points import points_of_distances
 
-    checks.one_of("method", method, METHODS)
-    checks.whole("dimension", dimension, least=1)
-    kept = dimension if rank is None else rank
-    checks.whole("rank", kept, least=1)
-    if kept > dimension:
-        raise EncodingError(f"rank is {kept} and dimension {dimension}; pass a rank up to it.")
-    positions = _positions(geometry)
-    kept = min(kept, max(len(positions) - 1, 1))  # a centred Gram matrix has no more directions
-    coordinates = scale(geometry, method, dimension=kept)
-    low = rank is not None and method == "classical"
-    return Fitted(
-        axes=positions.shape[1],
-        family="mds-low-rank" if low else {"classical": "mds"}.get(method, method),
-        minimises=str(coordinates.minimises),
-        dimension=dimension,
-        rank=kept,
-        factored=rank is not None,
-        left=np.asarray(coordinates.vectors, dtype=np.float64),
-        positions=positions,
-    )
-
-
-def _positions(geometry: Any) -> NDArray[np.int64]:
-    """Return where the rows of a geometry, or of an array of distances, stand: (rows, axes)."""
-    if hasattr(geometry, "distances"):
-        coordinates = np.asarray(geometry.coordinates)
-        axes = coordinates.shape[1]
-        given = coordinates if axes > 1 else coordinates[:, 0]
-        return whole_coordinates(given, axes, what="a fitted encoding")
-    shape = np.shape(geometry)
-    if len(shape) != 2 or shape[0] != shape[1]:
-        raise EncodingError(f"The distances have shape {shape}; pass a square array or a geometry.")
-    return np.arange(shape[0])[:, None]
+    points = points_of_distances(geometry, method=method, dimension=dimension, rank=rank)
+    return finish(points, Finish(dimension=dimension), factored=rank is not None)

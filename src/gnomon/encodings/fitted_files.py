@@ -1,24 +1,92 @@
-"""Reading back the fitted encoding that a survey wrote (`encoding.safetensors`).
+"""A fitted encoding on disk: `encoding.safetensors`.
 
-The file holds `vectors` (positions, dimension), `positions` (positions, axes) and, in its header, a
-card: which way of fitting, its rank, what it minimises. Masked positions have no row, so row i is
-not position i; that is why such a file is no plain table. Nothing of it is believed unchecked.
+Tensors: `weight` (rows, dimension), or `left` (rows, rank) and `right` (rank, dimension), float32;
+`status` (rows,), uint8. The header holds `format` and `card`, the JSON of `Fitted.to_dict`. Row i
+is position i, so that any reader of the format can use the file; nothing of it is believed
+unchecked.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gnomon.encodings.fitted import CARDS, Fitted
-from gnomon.encodings.table import checked_table
+from gnomon.encodings.filling import FILLED, MASKED_RULES, MEASURED
+from gnomon.encodings.fitted import BEYOND, CARDS, SCALES, Fitted
 from gnomon.errors import EncodingError
+from gnomon.files import write_with
 
-MEMBERS = {"vectors", "positions"}
+FORMAT = "gnomon.encoding.1"
+DENSE, FACTORED = {"weight", "status"}, {"left", "right", "status"}
+_TEXTS = ("method", "estimator", "minimises")
+_KNOWN = {"name": tuple(CARDS), "masked_rule": MASKED_RULES, "beyond": BEYOND, "scale": SCALES}
+
+
+def fitted_bytes(fitted: Fitted) -> bytes:
+    """Return the contents of the file of a fitted encoding."""
+    from safetensors.numpy import save
+
+    if fitted.factored:
+        tensors: dict[str, Any] = {"left": fitted.left, "right": fitted.right}
+    else:
+        tensors = {"weight": fitted.table()}
+    tensors = {name: np.ascontiguousarray(t, dtype=np.float32) for name, t in tensors.items()}
+    tensors["status"] = np.ascontiguousarray(fitted.status)
+    card = json.dumps(fitted.to_dict(), allow_nan=False)
+    return _ordered(save(tensors, metadata={"format": FORMAT, "card": card}))
+
+
+def _ordered(stored: bytes) -> bytes:
+    """Put the header in one order: the library has none, and equal encodings are equal files.
+
+    A file is eight bytes of length, a JSON object padded to a multiple of eight, and the data.
+    """
+    length = 8 + int.from_bytes(stored[:8], "little")
+    header = json.dumps(json.loads(stored[8:length]), sort_keys=True).encode("ascii")
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header + stored[length:]
+
+
+def write_fitted(fitted: Fitted, path: str | os.PathLike[str]) -> None:
+    """Write a fitted encoding, whole or not at all."""
+    stored = fitted_bytes(fitted)
+    write_with(Path(path), lambda handle: handle.write(stored))
+
+
+def read_fitted(path: str | os.PathLike[str]) -> Fitted:
+    """Return the fitted encoding in a file, or say why it is none."""
+    from safetensors import SafetensorError
+
+    file = Path(path)
+    if not file.is_file():
+        raise EncodingError(
+            f"There is no file {file}; pass the .safetensors file of gnomon fit or gnomon survey."
+        )
+    try:
+        about, tensors = _opened(file)
+    except (OSError, SafetensorError, TypeError) as error:
+        reason = " ".join(str(error).split())[:120] or type(error).__name__
+        raise EncodingError(
+            f"{file} can not be read as .safetensors ({reason}); fit it again, or copy it again."
+        ) from error
+    kind = about.get("format")
+    if kind is None or not kind.startswith("gnomon.encoding."):
+        raise EncodingError(
+            f"{file} is no fitted encoding of Gnomon: its header does not say so; read it as a "
+            'table with gnomon.encoding("table", path=...), or fit one with gnomon fit.'
+        )
+    if kind != FORMAT:
+        raise EncodingError(
+            f"{file} has the format {kind}, and this version of Gnomon reads {FORMAT}; use a newer "
+            "one, or fit the encoding again."
+        )
+    return _checked(file, about.get("card", ""), tensors)
 
 
 def open_fitted(file: Path) -> Fitted | None:
@@ -29,41 +97,95 @@ def open_fitted(file: Path) -> Fitted | None:
     from safetensors import SafetensorError, safe_open
 
     try:
-        with safe_open(os.fspath(file), framework="np") as tensors:
-            about = (tensors.metadata() or {}).get("card")
-            if about is None or set(tensors.keys()) != MEMBERS:
-                return None
-            vectors, positions = (tensors.get_tensor(name) for name in ("vectors", "positions"))
+        with safe_open(os.fspath(file), framework="np") as opened:
+            kind = (opened.metadata() or {}).get("format", "")
     except (OSError, SafetensorError, TypeError):
         return None
-    return _checked(file, vectors, positions, about)
+    return read_fitted(file) if kind.startswith("gnomon.encoding.") else None
 
 
-def _checked(file: Path, vectors: Any, positions: Any, about: str) -> Fitted:
-    table = checked_table(vectors, f"{file}:vectors")
+def _opened(file: Path) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the header, and the tensors where the header says they are ours."""
+    from safetensors import safe_open
+
+    with safe_open(os.fspath(file), framework="np") as opened:
+        about = opened.metadata() or {}
+        names = opened.keys() if about.get("format") == FORMAT else ()
+        return about, {name: opened.get_tensor(name) for name in names}
+
+
+def _checked(file: Path, text: str, tensors: dict[str, Any]) -> Fitted:
+    if set(tensors) not in (DENSE, FACTORED):
+        raise _damaged(file, f"it holds {', '.join(sorted(tensors)) or 'no tensor'}")
     try:
-        card = json.loads(about)
-        family, minimises = str(card["name"]), str(card["minimises"])
-        rank = int(card["parameters"]["rank"])
-    except (ValueError, KeyError, TypeError) as error:
+        card = json.loads(text)
+        known = _from_card(card)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _damaged(file, "its card can not be read") from error
-    if family not in CARDS:
-        raise _damaged(file, f"its card names {family!r}, which is no way of fitting")
-    if not 1 <= rank <= table.shape[1] or table[:, rank:].any():
-        raise _damaged(file, f"its card says rank {rank}, and its vectors do not keep to that")
-    if positions.ndim != 2 or len(positions) != len(table) or positions.dtype.kind not in "iu":
-        raise _damaged(file, f"positions of shape {positions.shape} for {len(table)} vectors")
+    for key, words in _KNOWN.items():
+        if card.get(key) not in words:
+            raise _damaged(file, f"its card says {key} {card.get(key)!r}")
+    left, right = _factors(file, tensors)
+    rank, rows = known["rank"], len(left)
+    most = left.shape[1] if right.shape[0] == rank or "weight" in tensors else 0
+    if right.shape[1] != known["dimension"] or not 1 <= rank <= most:
+        raise _damaged(file, f"its card says rank {rank} and dimension {known['dimension']}")
+    status = tensors["status"]
+    if status.shape != (rows,) or status.dtype != np.uint8 or status.max(initial=0) > MEASURED:
+        raise _damaged(file, f"its status does not fit its {rows} rows")
+    if math.prod(known["shape"]) != rows or min(known["shape"], default=0) < 1:
+        raise _damaged(file, f"its card says axes {known['shape']}, and it has {rows} rows")
+    _check_finite(file, left, status, known["masked_rule"])
     return Fitted(
-        axes=int(positions.shape[1]),
-        family=family,
-        minimises=minimises,
-        dimension=int(table.shape[1]),
-        rank=rank,
-        factored=family == "mds-low-rank",
-        left=np.ascontiguousarray(table[:, :rank]),
-        positions=positions.astype(np.int64),
+        axes=len(known["shape"]),
+        family=card["name"],
+        factored="left" in tensors,
+        left=left,
+        right=right,
+        status=status,
+        **known,
     )
 
 
+def _from_card(card: Any) -> dict[str, Any]:
+    """Return what the card says, each of its type."""
+    found = {key: str(card[key]) for key in (*_TEXTS, "masked_rule", "beyond", "scale")}
+    counts = {key: int(card[key]) for key in ("dimension", "rank", "length")}
+    rotation = card["rotation"]
+    return {
+        **found,
+        **counts,
+        "shape": tuple(int(size) for size in card["shape"]),
+        "factor": float(card["factor"]),
+        "gain": float(card["gain"]),
+        "rotation": None if rotation is None else int(rotation),
+        "warnings": tuple(str(text) for text in card["warnings"]),
+        "origin": dict(card["origin"]),
+    }
+
+
+def _factors(file: Path, tensors: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    names = ["weight"] if "weight" in tensors else ["left", "right"]
+    for name in names:
+        if tensors[name].ndim != 2 or tensors[name].dtype != np.float32:
+            found = tensors[name]
+            raise _damaged(file, f"{name} is {found.dtype} of shape {found.shape}")
+    wide = [tensors[name].astype(np.float64) for name in names]
+    left, right = wide if len(wide) == 2 else (wide[0], np.eye(wide[0].shape[1]))
+    if left.shape[1] != right.shape[0] or not left.size:
+        raise _damaged(file, f"factors of shapes {left.shape} and {right.shape}")
+    if not np.isfinite(right).all():
+        raise _damaged(file, "right holds numbers that are not finite")
+    return left, right
+
+
+def _check_finite(file: Path, left: NDArray[Any], status: NDArray[Any], rule: str) -> None:
+    """Refuse rows that are no numbers, but for masked ones that are refused when asked for."""
+    empty = (status == FILLED) & (rule == "refuse")
+    bad = np.flatnonzero(~np.isfinite(left).all(axis=1) & ~empty)
+    if bad.size:
+        raise _damaged(file, f"row {bad[0]} holds numbers that are not finite")
+
+
 def _damaged(file: Path, found: str) -> EncodingError:
-    return EncodingError(f"{file} is no whole fitted encoding ({found}); write it again.")
+    return EncodingError(f"{file} is no whole fitted encoding ({found}); fit it again.")

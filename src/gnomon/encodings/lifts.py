@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from gnomon.encodings.euclidean import distances_between
 from gnomon.encodings.positions import as_coordinates
 from gnomon.errors import EncodingError
-from gnomon.results import Result
+from gnomon.results import Result, pairs_dataframe
 
 if TYPE_CHECKING:
     from gnomon.encodings.base import Encoding, LagDistances
@@ -42,6 +42,10 @@ class Lifted(Result):
     negative_share: float
     profile: Floats | None
     note: str
+
+    def to_dataframe(self) -> Any:
+        """Return one row per pair of rows, i < j, with its distance."""
+        return pairs_dataframe(range(len(self.distances)), {"distance": self.distances})
 
 
 def lift(

@@ -9,7 +9,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings import alibi, fitted, nope, random, rotary, sinusoidal, table
-from gnomon.encodings.table_files import open_table
+from gnomon.encodings.table_files import names_table, open_table
 from gnomon.errors import EncodingError, nearest
 
 if TYPE_CHECKING:
@@ -54,11 +54,13 @@ def catalogue() -> list[Card]:
 
 
 def encoding(name: str, **parameters: Any) -> Encoding:
-    """Return the encoding of that name with these hyper-parameters.
+    """Return the encoding of that name with these hyper-parameters, or the one in a file.
 
     >>> encoding("rope", dimension=64).card.level
     'L0 strict group'
     """
+    if name not in _FACTORIES and names_table(name):
+        return encoding("table", path=name, **parameters)
     if name not in _FACTORIES:
         raise EncodingError(f"There is no encoding {name!r}: {nearest(name, _FACTORIES)}.")
     factory, _ = _FACTORIES[name]

@@ -17,7 +17,7 @@ import numpy as np
 from gnomon.errors import InputError, nearest
 from gnomon.geometry.gram import double_centred
 from gnomon.geometry.spectrum import square
-from gnomon.results import Result
+from gnomon.results import Result, to_dataframe
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,6 +43,11 @@ class Coordinates(Result):
     """Strain |g - X X^T|_F, or raw stress sum (D - h)^2 / sum h^2 over pairs."""
     iterations: int
     converged: bool
+
+    def to_dataframe(self) -> Any:
+        """Return one row per position and one column per coordinate, numbered from 1."""
+        names = [f"x{k + 1}" for k in range(self.vectors.shape[1])]
+        return to_dataframe([dict(zip(names, row, strict=True)) for row in self.vectors.tolist()])
 
 
 def classical_mds(gram: NDArray[np.float64], dimension: int) -> Coordinates:

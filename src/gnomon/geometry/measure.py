@@ -24,7 +24,7 @@ from gnomon.geometry.estimators import ESTIMATORS, WITH_ANGLE
 from gnomon.geometry.gram import double_centred
 from gnomon.geometry.laws import counts_matrix, totals
 from gnomon.geometry.spectrum import Spectrum, spectrum
-from gnomon.results import Result
+from gnomon.results import Result, html_fields, pairs_dataframe
 
 METRICS = ("angle", "chord")
 
@@ -71,6 +71,26 @@ class Geometry(Result):
         if self.negative_squares:  # the trace of -1/2 J D^2 J is sum D^2 / 2m
             return float(2.0 * np.trace(self.gram) / (m - 1))
         return float(np.vdot(self.distances, self.distances) / (m * (m - 1)))
+
+    def to_dataframe(self) -> Any:
+        """Return one row per pair of positions, i < j, with its distance."""
+        return pairs_dataframe(self.positions, {"distance": self.distances})
+
+    def _repr_html_(self) -> str:
+        """Show the figures of the distances, not the distances."""
+        return html_fields(
+            "Geometry",
+            {
+                "metric": self.metric,
+                "estimator": self.estimator,
+                "positions": self.positions.size,
+                "masked": self.masked.size,
+                "mean distance": self.mean_distance,
+                "mean squared distance": self.mean_squared,
+                "numerical rank": self.spectrum.rank_numerical,
+                "participation ratio": self.spectrum.participation,
+            },
+        )
 
 
 def measure(

@@ -27,7 +27,7 @@ from gnomon.errors import CountsError, InputError
 from gnomon.geometry.dealing import deal
 from gnomon.geometry.laws import counts_matrix
 from gnomon.geometry.measure import Geometry, measure
-from gnomon.results import Result
+from gnomon.results import Result, pairs_dataframe
 
 QUANTILES = (0.05, 0.5, 0.95)
 REPLICATES = 20
@@ -59,6 +59,10 @@ class NullGeometry(Result):
     """Indices of the m positions measured."""
     spread: Mapping[str, float | None]
     """Standard deviation of each figure between replicates; None where it has none."""
+
+    def to_dataframe(self) -> Any:
+        """Return one row per pair of positions, with its root mean squared null distance."""
+        return pairs_dataframe(self.positions, {"distance": np.sqrt(self.mean_squares)})
 
 
 def dealt_null(

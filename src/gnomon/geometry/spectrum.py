@@ -12,12 +12,12 @@ first reading, and the noise floor the honest one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gnomon.errors import InputError
-from gnomon.results import Result
+from gnomon.results import Result, to_dataframe
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,6 +43,11 @@ class Spectrum(Result):
     """No eigenvalue below -`tolerance`."""
     tolerance: float
     """m eps max |l|: what rounding may do to an eigenvalue of an m x m matrix; or the floor."""
+
+    def to_dataframe(self) -> Any:
+        """Return one row per eigenvalue, the largest first."""
+        pairs = zip(self.eigenvalues.tolist(), self.cumulative_share.tolist(), strict=True)
+        return to_dataframe([{"eigenvalue": v, "cumulative_share": s} for v, s in pairs])
 
 
 def spectrum(gram: NDArray[np.float64], *, floor: float = 0.0) -> Spectrum:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gnomon.report.text import Cell, cell
-from gnomon.results import Result, plain, to_dataframe
+from gnomon.results import Result, html_table, plain, to_dataframe
 
 Holds = Literal["holds", "does not hold", "depends", "untested here"]
 LOST = "lost: no copy of the document with this number was found"
@@ -100,6 +100,11 @@ class Reproduction(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the reproduction as JSON values."""
         return {"schema_version": 1, **super().to_dict()}
+
+    def _repr_html_(self) -> str:
+        """Show what was claimed and whether it holds."""
+        lines = [{"claim": v.claim, "holds": v.holds, "reason": v.reason} for v in self.verdicts]
+        return html_table(f"{self.name}: {self.title}", lines)
 
     def to_dataframe(self) -> Any:
         """Return one row per line, with the mean where a figure is a spread."""

@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """A reproduction: what it is in one line, where it is made, and whether it reads corpora."""
+    """A reproduction: what it is in one line, where it is made, and what it can be given."""
 
     description: str
     home: str
     function: str
     reads_corpora: bool = False
+    draws: bool = True
+    """Whether it draws the three-regime corpus where no corpus is given."""
+    has_dimension: bool = False
 
     @property
     def run(self) -> Callable[[Options, Progress], Reproduction]:
@@ -48,6 +51,34 @@ REPRODUCTIONS: dict[str, Entry] = {
         "table4",
         "table4",
         reads_corpora=True,
+        draws=False,
+        has_dimension=True,
+    ),
+    "figure1": Entry(
+        "the Hellinger matrix and its eigenvalues, against chance; on corpora, too",
+        "figure1",
+        "figure1",
+        reads_corpora=True,
+    ),
+    "figure2": Entry(
+        "the map of positions and bars of stress; on corpora, too",
+        "figure2",
+        "figure2",
+        reads_corpora=True,
+        has_dimension=True,
+    ),
+    "figure4": Entry(
+        "stress against dimension: MDS, sinusoid and RoPE; on corpora, too",
+        "figure4",
+        "figure4",
+        reads_corpora=True,
+    ),
+    "remark8": Entry(
+        "rank, parameters and variance: how few numbers do; on corpora, too",
+        "remark8",
+        "remark8",
+        reads_corpora=True,
+        has_dimension=True,
     ),
     "stress-vs-dimension": Entry(
         "stress of the sinusoid against its dimension", "dimension", "stress_vs_dimension"
@@ -86,21 +117,29 @@ def _known(name: str) -> Entry:
 
 
 def _refuse_idle(name: str, entry: Entry, corpora: Sequence[Any], given: dict[str, Any]) -> None:
-    """Refuse what would change nothing: these reproductions draw their own corpus."""
-    if entry.reads_corpora:
-        return
-    if corpora:
+    """Refuse what would change nothing: a reproduction that draws its own corpus counts none."""
+    if corpora and not entry.reads_corpora:
         raise InputError(
             f"{name} draws its own three-regime corpus and was given {str(corpora[0])!r}; "
             "leave the corpus out, or reproduce table4."
         )
-    idle = sorted(set(given) - {"seed", "seeds"})
-    if idle:
-        option = "--" + idle[0].replace("_", "-")
+    used = {"seed", "seeds"} | ({"dimension"} if entry.has_dimension else set())
+    idle = sorted(set(given) - used)
+    if idle and entry.draws and not corpora:
+        other = "pass a corpus" if entry.reads_corpora else "reproduce table4"
         raise InputError(
-            f"{option} changes nothing in {name}, which draws its own corpus; leave it out, or "
-            "reproduce table4."
+            f"{_option(idle[0])} changes nothing in {name}, which draws its own corpus; leave it "
+            f"out, or {other}."
         )
+    if "dimension" in idle:
+        raise InputError(
+            f"--dimension changes nothing in {name}, which has dimensions of its own; leave it "
+            "out, or reproduce figure2."
+        )
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
 
 
 def _counting(options: dict[str, Any], seed: int) -> Any:

@@ -15,6 +15,7 @@ from gnomon.geometry.debiased.projection import outside_core
 from gnomon.geometry.nulls import NullGeometry
 from gnomon.results import plain
 from gnomon.survey.entries import monotonicity_dict
+from gnomon.survey.typical import typical_tokens
 
 if TYPE_CHECKING:
     from gnomon.geometry.debiased.intervals import Figure
@@ -38,7 +39,16 @@ def contents(survey: Survey) -> dict[str, Any]:
         "dimensions": _dimensions(survey),
         "verdict": survey.verdict.to_dict(),
         "provenance": plain(survey.provenance),
+        **_tokens(survey),
     }
+
+
+def _tokens(survey: Survey) -> dict[str, Any]:
+    """Return typical tokens where they were asked for: otherwise no text of the corpus is shown."""
+    if not survey.options.show_tokens:
+        return {}
+    distinct = sorted(index for index, flag in _distinct(survey).items() if flag)
+    return {"tokens": typical_tokens(survey.counts, distinct)}
 
 
 def _positions(survey: Survey) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ since published tables use those. The lift decides rankings, so each line names 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,16 @@ from gnomon.diagnostics.separation import Separation, separation
 from gnomon.diagnostics.stress import StressReport, stress
 from gnomon.encodings.alibi import best_slope
 from gnomon.encodings.base import Encoding
+from gnomon.encodings.finishing import Finish, finish
 from gnomon.encodings.fitted import Fitted, fit
 from gnomon.encodings.lifts import lift as lift_encoding
+from gnomon.encodings.points import places_of
 from gnomon.encodings.registry import encoding
-from gnomon.geometry.debiased.projection import outside_core, projected
 from gnomon.geometry.measure import Geometry
 from gnomon.results import Result, plain
+from gnomon.survey.debiased_points import debiased_points
 from gnomon.survey.debiased_stress import DebiasedStress, DebiasedTarget
+from gnomon.survey.shepard import scaled_at_pairs
 from gnomon.survey.trust import Trust
 
 SIGMAS = (1.0, 0.02)
@@ -64,6 +67,8 @@ class Entry(Result):
     """Why there is no debiased stress, where there is none."""
     reason: str | None = None
     """Why there is no dimension or no correlation, where there is none."""
+    scaled: NDArray[np.float64] | None = None
+    """Distances at the pairs of a Shepard plot, times the best scale (`gnomon.survey.shepard`)."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry with the keys of survey.json."""
@@ -171,25 +176,14 @@ def _divisible(dimension: int, by: int) -> int:
 
 
 def debiased_encoding(trust: Trust, geometry: Geometry, dimension: int) -> Fitted:
-    """Return the low-rank coordinates as an encoding: core, then projected, else the centre."""
+    """Return the debiased points as an encoding; what could not be estimated follows the rule."""
     found = trust.debiased
-    low = min(found.rank, dimension)
-    left = np.zeros((len(geometry.positions), found.rank))
-    rows = np.searchsorted(geometry.positions, found.positions)
-    left[rows[found.core]] = found.low_rank.coordinates
-    left[rows[outside_core(found)]] = projected(found)
-    centred = left - left[rows[found.core]].mean(axis=0)
-    axes = np.linalg.svd(centred[rows[found.core]], full_matrices=False)[2]
-    return Fitted(
-        axes=geometry.coordinates.shape[1],
-        family="mds-low-rank",
-        minimises="strain of the debiased Gram matrix",
-        dimension=dimension,
-        rank=low,
-        factored=True,
-        left=(centred @ axes.T)[:, :low],
-        positions=geometry.coordinates,
+    places = places_of(geometry)
+    units = places.units[np.searchsorted(geometry.positions, found.positions)]
+    points = debiased_points(
+        replace(found, positions=units), places, rank=min(found.rank, dimension)
     )
+    return finish(points, Finish(dimension=dimension, masked="continue"), factored=True)
 
 
 def entry(
@@ -223,4 +217,5 @@ def entry(
         debiased=None if target is None else target.stress(distances),
         not_debiased=not_debiased,
         reason=_listed(reasons),
+        scaled=scaled_at_pairs(distances, geometry, target, seed),
     )

@@ -48,6 +48,8 @@ class SurveyOptions:
     seed: int = 0
     shuffles: int = 2
     tables: tuple[Path, ...] = ()
+    show_tokens: bool = False
+    """Whether survey.json may hold tokens of the corpus."""
 
     def __post_init__(self) -> None:
         """Refuse what no survey could use."""
@@ -94,6 +96,18 @@ class Survey(Result):
     def summary(self) -> str:
         """Say in words what the numbers rest on."""
         return self.verdict.summary
+
+    def plot(self, figure: str = "stress") -> Any:
+        """Return one figure of the page by its name: counts, distances, map2d, stress, ..."""
+        from gnomon.survey.drawing import draw_survey
+
+        return draw_survey(self, figure)
+
+    def _repr_html_(self) -> str:
+        """Show the verdict and one row per encoding."""
+        from gnomon.survey.drawing import survey_html
+
+        return survey_html(self)
 
     def to_dataframe(self) -> Any:
         """Return one row per encoding and lift."""

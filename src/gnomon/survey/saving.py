@@ -1,56 +1,60 @@
-"""A survey on disk: counts.npz, encoding.safetensors and survey.json, each whole or absent.
+"""A survey on disk: survey.json and what belongs to it, each file whole or absent.
 
-survey.json is written last: where it is, the files beside it are complete and belong to it.
+counts.npz holds what was counted, geometry.npz what a page draws, encoding.safetensors the fitted
+encoding. survey.json is named last: where it is, the files beside it are complete and belong to it.
 """
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from gnomon.corpus.counts_file import store_counts
 from gnomon.files import dump_json, write_together
 from gnomon.survey.run import Survey
 
+if TYPE_CHECKING:
+    from gnomon.survey.pictures import Pictures
 
-def save_survey(survey: Survey, folder: Path) -> None:
-    """Write the files of a survey to a folder, which is made where it is missing."""
+Writer = Callable[[BinaryIO], Any]
+
+
+def save_survey(
+    survey: Survey,
+    folder: Path,
+    *,
+    more: Mapping[str, bytes] | None = None,
+    pictures: Pictures | None = None,
+) -> None:
+    """Write a survey to a folder, which is made where it is missing.
+
+    `more` are further files that belong to it, such as its page; `pictures` saves making them
+    again where the caller has them already.
+    """
+    from gnomon.survey.pictures import pictures as pictures_of
+    from gnomon.survey.pictures import store_pictures
+
     text = dump_json(survey.to_dict()).encode("utf-8")
     encoding = encoding_bytes(survey)
-    write_together(
-        folder,
-        {
-            "survey.json": lambda handle: handle.write(text),
-            "counts.npz": lambda handle: store_counts(survey.counts, handle),
-            "encoding.safetensors": lambda handle: handle.write(encoding),
-        },
-    )
+    drawn = pictures_of(survey) if pictures is None else pictures
+    writers: dict[str, Writer] = {
+        "survey.json": lambda handle: handle.write(text),
+        "counts.npz": lambda handle: store_counts(survey.counts, handle),
+        "geometry.npz": lambda handle: store_pictures(drawn, handle),
+        "encoding.safetensors": lambda handle: handle.write(encoding),
+    }
+    writers |= {name: _writer(content) for name, content in (more or {}).items()}
+    write_together(folder, writers)
+
+
+def _writer(content: bytes) -> Writer:
+    return lambda handle: handle.write(content)
 
 
 def encoding_bytes(survey: Survey) -> bytes:
-    """Return the low-rank fitted encoding as a file: its vectors, their positions and its card."""
-    from safetensors.numpy import save
+    """Return the fitted encoding of a survey as a file, its card in the header."""
+    from gnomon.encodings.fitted_files import fitted_bytes
+    from gnomon.survey.fitting import fit_survey
 
-    from gnomon.encodings.fitted import fit
-
-    made = fit(
-        survey.geometry,
-        dimension=survey.options.dimension,
-        rank=min(survey.options.rank, survey.options.dimension, len(survey.geometry.positions) - 1),
-    )
-    positions = survey.geometry.coordinates
-    vectors = made.vectors(positions if positions.shape[1] > 1 else positions[:, 0])
-    about = {
-        "name": made.name,
-        "parameters": made.parameters,
-        "formula": made.card.formula,
-        "minimises": made.minimises,
-        "estimator": survey.geometry.estimator,
-        "corpus": survey.counts.digest,
-        "masked": survey.counts.masked,
-        "bins": survey.counts.to_dict()["bins"],
-        "gnomon": survey.provenance["gnomon"],
-    }
-    tensors = {"vectors": vectors.copy(), "positions": positions.copy()}
-    stored: bytes = save(tensors, metadata={"card": json.dumps(about)})
-    return stored
+    return fitted_bytes(fit_survey(survey))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ from gnomon.geometry.debiased.signal import Signal, signal
 from gnomon.geometry.debiased.survivorship import Survivorship, survivorship
 from gnomon.geometry.gram import double_centred
 from gnomon.geometry.measure import Geometry
-from gnomon.results import Result
+from gnomon.results import Result, to_dataframe
 
 HEAD = 500
 """Types of the head; all others are one cell, OTHER."""
@@ -82,6 +83,13 @@ class Tests(Result):
     def deciding(self) -> Signal:
         """The test that decides: of word order where windows could be shuffled."""
         return self.signal if self.order is None else self.order
+
+    def to_dataframe(self) -> Any:
+        """Return one row per position tested: its first and last, and whether it is distinct."""
+        lines = zip(self.extents, self.signal.distinct.tolist(), strict=True)
+        return to_dataframe(
+            [{"first": first, "last": last, "distinct": is_so} for (first, last), is_so in lines]
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -23,7 +23,7 @@ from gnomon.geometry.debiased.lowrank import LowRank, core_of, low_rank, noise_e
 from gnomon.geometry.debiased.pilot import drift_energy
 from gnomon.geometry.debiased.profile import Profile, class_profile
 from gnomon.geometry.debiased.sums import Sums, balanced_signs, sums
-from gnomon.results import Result
+from gnomon.results import Result, pairs_dataframe
 
 DRAWS = 40
 
@@ -69,6 +69,11 @@ class Debiased(Result):
     def mean_squared(self) -> float:
         """Mean squared distance (U) over pairs of core positions."""
         return pair_mean(self.squares[np.ix_(self.core, self.core)])
+
+    def to_dataframe(self) -> Any:
+        """Return one row per pair of estimated positions: squared distance and standard error."""
+        columns = {"squared_distance": self.squares, "standard_error": self.standard_error}
+        return pairs_dataframe(self.positions, columns)
 
 
 def debias(

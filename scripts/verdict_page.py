@@ -1,0 +1,116 @@
+"""Write the page of verdicts from the records of `gnomon reproduce`.
+
+    python scripts/verdict_page.py docs/verdicts.md [benchmarks/records]
+
+A record that holds verdicts is a table or figure of a source document made again: its claims,
+whether each holds, our numbers, and the command. All of them stand on the page, first in one table,
+then one by one, between <!-- verdict_records:begin --> and <!-- verdict_records:end -->.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+Record = dict[str, Any]
+ROOT = Path(__file__).resolve().parents[1]
+SLOT = re.compile(r"<!-- verdict_records:begin -->\n.*?<!-- verdict_records:end -->", re.DOTALL)
+CORPORA = {
+    "sst2-contained": "SST-2, rows",
+    "sst2-sentences": "SST-2, sentences",
+    "imdb": "IMDB",
+    "synthetic": "three-regimes",
+}
+NAMES = {"remark8": "Remark 8", "stress-vs-dimension": "Stress against dimension"}
+
+
+def records(folder: Path) -> dict[str, Record]:
+    """Return the records with verdicts, by file name, in order."""
+    found = {}
+    for path in sorted(folder.glob("*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(record.get("verdicts"), list):
+            found[path.stem] = record
+    return found
+
+
+def corpus(stem: str, record: Record) -> str:
+    """Say on which corpus a record was made."""
+    rest = stem.removeprefix(record["name"]).strip("-")
+    return CORPORA.get(rest, rest) or CORPORA["synthetic"]
+
+
+def overview(found: dict[str, Record]) -> str:
+    """Return one line for each claim of each table or figure, with what each corpus says."""
+    corpora = list(dict.fromkeys(corpus(stem, record) for stem, record in found.items()))
+    lines: dict[tuple[str, str], dict[str, str]] = {}
+    for stem, record in found.items():
+        for verdict in record["verdicts"]:
+            key = (record["name"], verdict["claim"])
+            lines.setdefault(key, {})[corpus(stem, record)] = verdict["holds"]
+    rows = [["in", "claim", *corpora], ["---"] * (2 + len(corpora))]
+    rows += [
+        [title(name), claim, *(said.get(where, "") for where in corpora)]
+        for (name, claim), said in lines.items()
+    ]
+    return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows)
+
+
+def title(name: str) -> str:
+    """Return a name as people write it.
+
+    >>> title("table4"), title("remark8")
+    ('Table 4', 'Remark 8')
+    """
+    return NAMES.get(name) or re.sub(r"(\D+)(\d+)", r"\1 \2", name).capitalize()
+
+
+def one(stem: str, record: Record) -> str:
+    """Return what one record says: setting, every claim with its numbers, and the command."""
+    lines = [f"## {title(record['name'])} on {corpus(stem, record)}", ""]
+    lines += [f"{_sentence(record['title'])} {_sentence(record['setting'])}", ""]
+    for verdict in record["verdicts"]:
+        lines.append(
+            f"- **{verdict['claim']}**: {verdict['holds']}. {_sentence(verdict['reason'])}"
+        )
+    lines += ["", *(f"- {_sentence(note)}" for note in record.get("notes", ())), ""]
+    command = record["provenance"]["command"]
+    lines.append(f"Made by `{command}` with Gnomon {record['provenance']['gnomon']}.")
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    first = text[:1] if text[1:2] == " " else text[:1].upper()  # a formula keeps its letter
+    return first + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def page(folder: Path) -> str:
+    """Return what stands between the marks."""
+    found = records(folder)
+    if not found:
+        return "(There is no record yet; `gnomon reproduce NAME --json FILE` makes one.)"
+    return "\n\n".join([overview(found), *(one(*item) for item in found.items())])
+
+
+def main(path: Path, folder: Path) -> None:
+    """Write the page; one without its marks is left alone."""
+    text = path.read_text(encoding="utf-8")
+    if not SLOT.search(text):
+        sys.exit(f"{path.name} has no place for verdicts; put <!-- verdict_records:begin --> back.")
+    body = f"<!-- verdict_records:begin -->\n\n{page(folder)}\n\n<!-- verdict_records:end -->"
+    path.write_text(SLOT.sub(lambda _: body, text), encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    if not 2 <= len(sys.argv) <= 3:
+        sys.exit("Arguments: the page, and the folder of the records if it is another one.")
+    given = Path(sys.argv[2]) if len(sys.argv) == 3 else ROOT / "benchmarks" / "records"
+    main(Path(sys.argv[1]), given)

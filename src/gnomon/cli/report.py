@@ -1,0 +1,69 @@
+"""`gnomon report`: one page of one or several surveys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gnomon.cli import options as o
+from gnomon.cli.output import emit
+from gnomon.errors import InputError
+from gnomon.files import check_writable, write_with
+
+Surveys = Annotated[
+    list[Path],
+    typer.Argument(help="Folders that `gnomon survey --out` wrote, or their survey.json files."),
+]
+Page = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        help="The page, an HTML file. Default, for one survey: report.html beside survey.json.",
+    ),
+]
+
+
+def report(
+    surveys: Surveys, *, out: Page = None, json_file: o.Json = None, quiet: o.Quiet = False
+) -> None:
+    """Make one self-contained page of a survey, or of several side by side."""
+    from gnomon.report.page.build import page_bytes
+    from gnomon.report.page.reading import read_surveys
+
+    place = _place(surveys, out)
+    check_writable(place.parent)
+    found = read_surveys(surveys)
+    page = page_bytes(found)
+    write_with(place, lambda handle: handle.write(page))
+    value = {
+        "page": str(place),
+        "bytes": len(page),
+        "surveys": [_line(label, contents) for label, contents, _ in found],
+    }
+    emit(value, f"page: {place}", json_file=json_file, quiet=quiet)
+
+
+def _place(surveys: list[Path], out: Path | None) -> Path:
+    from gnomon.report.page.reading import survey_file
+
+    if out is None:
+        if len(surveys) > 1:
+            raise InputError(
+                f"{len(surveys)} surveys make one page, and it needs a place: name the file with "
+                "--out."
+            )
+        return survey_file(surveys[0]).with_name("report.html")
+    if out.is_dir():
+        raise InputError(
+            f"{out} is a folder; name a file with --out, such as {out / 'report.html'}."
+        )
+    if out.suffix.lower() not in {".html", ".htm"}:
+        raise InputError(f"--out {out} is no HTML file; give it a name that ends in .html.")
+    return out
+
+
+def _line(label: str, contents: dict[str, Any]) -> dict[str, Any]:
+    keys = ("informative", "recommended")
+    return {"label": label, **{key: contents["verdict"][key] for key in keys}}

@@ -1,0 +1,81 @@
+"""A fitted encoding on its way into a framework, and back with the weights it has learned.
+
+Frameworks take the table that NumPy made (`Fitted.table`), so all of them hold the same float32
+numbers. After training the card is what it was, with a note that the numbers were trained.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gnomon.encodings.filling import FILLED
+from gnomon.encodings.fitted import Fitted
+from gnomon.encodings.rows import Rules
+from gnomon.errors import EncodingError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def opened(source: Any) -> Fitted:
+    """Return a fitted encoding: itself, out of its file, or out of a folder it was saved to."""
+    if isinstance(source, Fitted):
+        return source
+    if not isinstance(source, str | os.PathLike):
+        raise EncodingError(
+            f"A fitted encoding can not be made of {type(source).__name__}; pass what gnomon.fit "
+            "returns, the path of its .safetensors file, or the folder it was saved to."
+        )
+    folder = Path(source).is_dir()
+    return Fitted.from_pretrained(source) if folder else Fitted.load(source)
+
+
+def rules_of(fitted: Fitted, *, flat: bool = False) -> Rules:
+    """Return what the table of a fitted encoding does with positions."""
+    masked = np.flatnonzero(fitted.status == FILLED) if fitted.masked_rule == "refuse" else ()
+    return Rules(
+        name=fitted.name,
+        shape=fitted.shape,
+        past=fitted.past,
+        refused=tuple(int(row) for row in masked),
+        flat=flat,
+    )
+
+
+def factors(fitted: Fitted) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return both factors as they are shipped, in float32."""
+    return fitted.left.astype(np.float32), fitted.right.astype(np.float32)
+
+
+def retrained(fitted: Fitted, left: Any, right: Any, gain: float | None) -> Fitted:
+    """Return the encoding with these numbers in place of its own; itself where none has changed.
+
+    `right` is None for a whole table. The card then says `trained`.
+    """
+    gain = fitted.gain if gain is None else float(gain)
+    numbers = [np.asarray(part, dtype=np.float32) for part in (left, right) if part is not None]
+    own = (fitted.table(),) if right is None else factors(fitted)
+    same = [_equal(now, before) for now, before in zip(numbers, own, strict=True)]
+    if gain == fitted.gain and all(same):
+        return fitted
+    whole = numbers[0].shape[1]  # of a table without factors
+    right = np.eye(whole) if right is None else numbers[1].astype(np.float64)
+    return replace(
+        fitted,
+        left=numbers[0].astype(np.float64),
+        right=right,
+        rank=len(right),
+        factored=len(numbers) == 2,
+        gain=gain,
+        origin={**fitted.origin, "trained": True},
+    )
+
+
+def _equal(left: NDArray[Any], right: NDArray[Any]) -> bool:
+    """Whether two arrays hold the same numbers; refused rows hold NaN in both."""
+    return left.shape == right.shape and bool(np.array_equal(left, right, equal_nan=True))

@@ -1,0 +1,192 @@
+"""Several surveys beside each other: their distances, their directions, and how encodings fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gnomon.report.figure import (
+    BLUE,
+    CATEGORIES,
+    GREY,
+    HATCHES,
+    MARKERS,
+    ORANGE,
+    Figure,
+    missing,
+)  # fmt: skip
+from gnomon.report.figures.bars import LEGEND, called, named
+from gnomon.report.figures.places import as_text, figure_of
+
+Surveys = Sequence[tuple[str, dict[str, Any]]]
+
+
+def compare_figures(surveys: Surveys) -> list[Figure]:
+    """Return the figures of several surveys: (label, contents of survey.json) each."""
+    found = _unlike(surveys)
+    return [distances(found), directions(found), stresses(found)]
+
+
+def _unlike(surveys: Surveys) -> Surveys:
+    """Number the labels that occur more than once."""
+    labels = [label for label, _ in surveys]
+    return [
+        (label if labels.count(label) == 1 else f"{label}, no. {labels[: k + 1].count(label)}", one)
+        for k, (label, one) in enumerate(surveys)
+    ]
+
+
+def distances(surveys: Surveys) -> Figure:
+    """Return mean squared distances as published and with the noise taken out."""
+    labels = [label for label, _ in surveys]
+    means = [contents["geometry"]["mean_squared"] for _, contents in surveys]
+    published = [mean.get("plugin_core", mean["plugin"]) for mean in means]
+    debiased = [mean["debiased"] for mean in means]
+    data = [
+        _bars(labels, published, "as published (plug-in)", GREY, 1),
+        _bars(labels, debiased, "noise taken out (debiased)", BLUE, 0),
+    ]
+    bounds = [mean["interval"] or (None, None) for mean in means]
+    data[1]["error_x"] = _errors(debiased, bounds)
+    shares = [f"{label} {figure_of(value)}" for label, value in zip(labels, debiased, strict=True)]
+    return Figure(
+        key="compare-distances",
+        title="Mean squared distance of each corpus",
+        summary=f"With the noise taken out the mean squared distance is: {', '.join(shares)}.",
+        data=data,
+        layout=_layout("mean squared distance between positions", labels),
+        table={
+            "survey": labels,
+            "plugin": published,
+            "debiased": debiased,
+            "low": [bound[0] for bound in bounds],
+            "high": [bound[1] for bound in bounds],
+        },
+        height=60 * len(labels) + 180,
+    )
+
+
+def directions(surveys: Surveys) -> Figure:
+    """Return how many directions stand above the noise, and how many of them matter."""
+    labels = [label for label, _ in surveys]
+    ranks = [contents["geometry"]["rank"]["effective"] for _, contents in surveys]
+    matter = [_participation(contents) for _, contents in surveys]
+    known = [
+        f"{label} {rank}" for label, rank in zip(labels, ranks, strict=True) if rank is not None
+    ]
+    if not known:
+        reason = "the noise could be taken out of none of these corpora"
+        return missing("compare-directions", "Directions above the noise", reason)
+    return Figure(
+        key="compare-directions",
+        title="Directions above the noise",
+        summary=f"Directions that can be told from noise: {', '.join(known)}.",
+        data=[
+            _bars(labels, ranks, "above the noise edge", BLUE, 0),
+            _bars(labels, matter, "that matter (participation ratio)", ORANGE, 1),
+        ],
+        layout=_layout("directions", labels),
+        table={"survey": labels, "effective_rank": ranks, "participation": matter},
+        height=60 * len(labels) + 180,
+    )
+
+
+def stresses(surveys: Surveys) -> Figure:
+    """Return the debiased stress of every encoding, one mark for each corpus that has one."""
+    key, title = "compare-stress", "How far each encoding is from each corpus"
+    lines = {label: _lines(contents) for label, contents in surveys}
+    rows = list(dict.fromkeys(name for found in lines.values() for name in found))
+    if not rows:
+        return missing(key, title, "none of these corpora has a geometry that can be trusted")
+    data = [_marks(label, found, k) for k, (label, found) in enumerate(lines.items()) if found]
+    columns: dict[str, list[Any]] = {
+        label: [found.get(name, {}).get("scale_free") for name in rows]
+        for label, found in lines.items()
+    }
+    without = [label for label, found in lines.items() if not found]
+    rest = f"; no trusted geometry: {', '.join(without)}" if without else ""
+    axis = {"type": "category", "categoryorder": "array", "categoryarray": rows}
+    return Figure(
+        key=key,
+        title=title,
+        summary=f"Debiased stress under the kernel lift, 0 being a perfect fit{rest}.",
+        data=data,
+        layout={
+            "xaxis": {
+                "title": {"text": "scale-free stress, noise taken out"},
+                "rangemode": "tozero",
+            },
+            "yaxis": axis | {"range": [len(rows) - 0.4, -0.6], "automargin": True},
+            "legend": LEGEND | {"y": -0.18},
+            "showlegend": True,
+        },
+        table={"encoding": list[Any](rows), **columns},
+        height=30 * len(rows) + 200,
+    )
+
+
+def _lines(contents: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the debiased stress by encoding; the rank of a debiased fit differs by corpus."""
+    return {
+        _unranked(called(e)): e["stress"]["debiased"]
+        for e in named(contents["encodings"])
+        if e["lift"] == "kernel" and e["stress"]["debiased"]["scale_free"] is not None
+    }
+
+
+def _unranked(label: str) -> str:
+    return "mds, debiased" if label.startswith("mds, debiased") else label
+
+
+def _marks(label: str, found: dict[str, dict[str, Any]], k: int) -> dict[str, Any]:
+    values = [stress["scale_free"] for stress in found.values()]
+    bounds = [stress["interval"] for stress in found.values()]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": as_text(label),
+        "x": values,
+        "y": list(found),
+        "error_x": _errors(values, bounds),
+        "marker": {
+            "color": CATEGORIES[k % len(CATEGORIES)],
+            "symbol": MARKERS[k % len(MARKERS)],
+            "size": 9,
+        },
+        "hovertemplate": "%{y}: %{x:.4f}<extra></extra>",
+    }
+
+
+def _bars(labels: list[str], values: list[Any], name: str, colour: str, k: int) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": name,
+        "x": values,
+        "y": [as_text(label) for label in labels],
+        "marker": {"color": colour, "pattern": {"shape": HATCHES[k]}},
+        "hovertemplate": "%{y}: %{x:.4g}<extra>" + name + "</extra>",
+    }
+
+
+def _errors(values: list[Any], bounds: list[Any]) -> dict[str, Any]:
+    pairs = list(zip(values, bounds, strict=True))
+    above = [0.0 if value is None else max(bound[1] - value, 0.0) for value, bound in pairs]
+    below = [0.0 if value is None else max(value - bound[0], 0.0) for value, bound in pairs]
+    return {"type": "data", "array": above, "arrayminus": below, "color": GREY, "thickness": 1.5}
+
+
+def _layout(what: str, labels: list[str]) -> dict[str, Any]:
+    return {
+        "xaxis": {"title": {"text": what}, "rangemode": "tozero"},
+        "yaxis": {"type": "category", "autorange": "reversed", "automargin": True},
+        "barmode": "group",
+        "legend": LEGEND | {"y": -0.3 if len(labels) < 4 else -0.18},
+    }
+
+
+def _participation(contents: dict[str, Any]) -> float | None:
+    found = contents["geometry"]["debiased"]
+    if found is None or found["participation"] is None:
+        return None
+    return float(found["participation"]["value"])

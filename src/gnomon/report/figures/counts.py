@@ -1,0 +1,104 @@
+"""How many tokens stand at each position, and which positions have too few of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gnomon.report.figure import BLUE, GREY, HATCHES, SKY, VERMILION, Figure, evenly
+from gnomon.report.figures.places import counted, names, unit
+
+KEY, TITLE = "counts", "Tokens by position"
+LOG_FROM = 50.0
+"""Ratio of most to fewest tokens from which the axis is logarithmic."""
+STATUS = {
+    "core": ("counted well enough", BLUE, HATCHES[0]),
+    "projected": ("too few to stand alone: projected", GREY, HATCHES[1]),
+    "masked": ("too few: left out", VERMILION, HATCHES[2]),
+    None: ("not debiased", SKY, HATCHES[3]),
+}
+
+
+def counts_figure(contents: dict[str, Any]) -> Figure:
+    """Return bars of tokens by position, marked by status."""
+    lines = contents["positions"]
+    drawn = evenly(len(lines))
+    tokens = np.array([line["tokens"] for line in lines])
+    seen = tokens[tokens > 0]
+    log = bool(seen.size) and seen.max() >= LOG_FROM * max(seen.min(), 1)
+    chosen = [lines[k] for k in drawn]
+    called = names(contents, drawn)
+    data = [
+        _bars(
+            status, [k for k, line in enumerate(chosen) if line["status"] == status], chosen, called
+        )
+        for status in STATUS
+        if any(line["status"] == status for line in chosen)
+    ]
+    what = unit(contents)
+    kind = {"type": "log"} if log else {"rangemode": "tozero"}
+    return Figure(
+        key=KEY,
+        title=TITLE if what != "bin" else "Tokens by bin of positions",
+        summary=_summary(contents, tokens, thinned=len(drawn) < len(lines)),
+        data=data,
+        layout={
+            "xaxis": {"title": {"text": what if what != "bin" else "first position of the bin"}},
+            "yaxis": {"title": {"text": "tokens"}, **kind},
+            "barmode": "overlay",
+            "bargap": 0.0 if len(drawn) > 64 else 0.15,
+            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+            "showlegend": True,
+        },
+        table=_table(contents),
+        height=340,
+    )
+
+
+def _bars(
+    status: Any, rows: list[int], lines: list[dict[str, Any]], called: list[str]
+) -> dict[str, Any]:
+    label, colour, hatch = STATUS[status]
+    chosen = [lines[k] for k in rows]
+    bars: dict[str, Any] = {
+        "type": "bar",
+        "name": label,
+        "x": [line.get("first", line["index"]) for line in chosen],
+        "y": [line["tokens"] for line in chosen],
+        "text": [called[k] for k in rows],
+        "textposition": "none",
+        "hovertemplate": "%{text}: %{y:,} tokens<extra>" + label + "</extra>",
+        "marker": {"color": colour, "line": {"width": 0}, "pattern": {"shape": hatch}},
+    }
+    if chosen and "first" in chosen[0]:
+        bars |= {"width": [line["last"] - line["first"] + 1 for line in chosen], "offset": 0}
+    return bars
+
+
+def _summary(contents: dict[str, Any], tokens: Any, *, thinned: bool) -> str:
+    status = [line["status"] for line in contents["positions"]]
+    total, one = len(status), unit(contents)
+    low, high = int(tokens.min()), int(tokens.max())
+    spread = f"{high:,} tokens" if low == high else f"{low:,} to {high:,} tokens"
+    parts = [f"Each of the {counted(total, one)} has {spread}"]
+    if "core" in status:
+        core = "all" if status.count("core") == total else f"{status.count('core'):,}"
+        parts.append(f"{core} are counted well enough to take the noise out")
+    if status.count("projected"):
+        parts.append(f"{status.count('projected'):,} only well enough to be placed among those")
+    if status.count("masked"):
+        least = contents["corpus"]["minimum_count"]
+        parts.append(f"{status.count('masked'):,} have fewer than {least:,} and are left out")
+    if thinned:
+        parts.append("evenly spaced ones are drawn")
+    return "; ".join(parts) + "."
+
+
+def _table(contents: dict[str, Any]) -> dict[str, list[Any]]:
+    lines = contents["positions"]
+    keys = ("index", *(("first", "last") if "first" in lines[0] else ()))
+    columns = {
+        key: [line[key] for line in lines] for key in (*keys, "tokens", "status", "distinct")
+    }
+    return columns if len(contents["corpus"]["axes"]) == 1 else {"cell": names(contents)} | columns

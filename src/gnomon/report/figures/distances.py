@@ -1,0 +1,136 @@
+"""Distances between positions as published, of the null, and debiased, on one colour scale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnomon.report.figure import SEQUENTIAL, Figure, Symmetric, Triangles, evenly, missing
+from gnomon.report.figures.panels import axes_of, axis, panels, stacked
+from gnomon.report.figures.places import counted, figure_of, names, unit
+from gnomon.report.text import percent
+from gnomon.survey.pictures import Pictures
+
+KEY, TITLE = "distances", "Distances between positions"
+NO_PICTURES = "the survey was saved without geometry.npz; run it again"
+FLAT = "all positions have exactly the same law, so every distance is 0"
+NULLS = {"dealt": "tokens dealt at random", "shuffled": "windows shuffled"}
+
+
+def distances_figure(contents: dict[str, Any], pictures: Pictures | None) -> Figure:
+    """Return up to three heat-maps that share their colours."""
+    if pictures is None:
+        return missing(KEY, TITLE, NO_PICTURES)
+    if not pictures.plugin.any():
+        return missing(KEY, TITLE, FLAT)
+    matrices = distance_matrices(pictures)
+    rows = evenly(len(pictures.positions))
+    where = pictures.coordinates[:, 0] if pictures.coordinates.shape[1] == 1 else pictures.positions
+    data = [
+        heatmap(matrix[np.ix_(rows, rows)], where[rows], k, unit(contents))
+        for k, matrix in enumerate(matrices.values())
+    ]
+    titles = [_title(name, pictures) for name in matrices]
+    return Figure(
+        key=KEY,
+        title=TITLE,
+        summary=_summary(contents, pictures, thinned=len(rows) < len(where)),
+        data=data,
+        layout=heatmap_layout(titles, largest(matrices.values()), pictures.metric),
+        narrow=stacked(len(data), each=300, right=0.86),
+        table=Triangles(names(contents, pictures.positions), matrices),
+        height=460,
+    )
+
+
+def distance_matrices(pictures: Pictures) -> dict[str, NDArray[np.float32]]:
+    """Return the matrices there are, all of them over all measured positions."""
+    found = {"plugin": pictures.plugin}
+    if pictures.null.size:
+        found["null"] = pictures.null
+    if len(pictures.core):
+        whole = np.full(pictures.plugin.shape, np.nan, dtype=np.float32)
+        whole[np.ix_(pictures.core, pictures.core)] = pictures.debiased
+        found["debiased"] = whole
+    return found
+
+
+def heatmap(
+    matrix: NDArray[Any], where: NDArray[np.int64], k: int, one: str = "position"
+) -> dict[str, Any]:
+    """Return the heat-map of a symmetric matrix in panel k."""
+    return {
+        "type": "heatmap",
+        "z": Symmetric(matrix),
+        "x": where.tolist(),
+        "y": where.tolist(),
+        "coloraxis": "coloraxis",
+        "hovertemplate": f"{one} %{{x}} and {one} %{{y}}: %{{z:.4f}}<extra></extra>",
+        "hoverongaps": False,
+        **axes_of(k),
+    }
+
+
+def heatmap_layout(titles: list[str], top: float, metric: str) -> dict[str, Any]:
+    """Return square panels on one colour scale from 0 to `top`."""
+    layout = panels(titles, gap=0.05, right=0.97)
+    for k in range(len(titles)):
+        square(layout, k)
+    bar = {"title": {"text": metric}, "thickness": 12, "len": 0.8}
+    layout["coloraxis"] = {"cmin": 0.0, "cmax": top, "colorscale": colours(), "colorbar": bar}
+    return layout
+
+
+def square(layout: dict[str, Any], k: int) -> None:
+    """Make the cells of panel k squares, with its first row on top as in a matrix."""
+    bare = {"constrain": "domain", "showgrid": False, "zeroline": False}
+    layout[axis("x", k)] |= bare
+    layout[axis("y", k)] |= bare | {
+        "autorange": "reversed",
+        "scaleanchor": axes_of(k)["xaxis"],
+    }
+
+
+def colours() -> list[list[Any]]:
+    """Return the scale for sizes, as Plotly reads it."""
+    return [list(stop) for stop in SEQUENTIAL]
+
+
+def largest(matrices: Any) -> float:
+    """Return the largest entry of all, which ends the colour scale."""
+    return max(float(np.nanmax(matrix)) for matrix in matrices) or 1.0
+
+
+def _title(name: str, pictures: Pictures) -> str:
+    null = NULLS.get(str(pictures.null_kind), "")
+    titles = {"plugin": "as published (plug-in)", "null": f"chance alone ({null})"}
+    return titles.get(name, "noise taken out (debiased)")
+
+
+def _summary(contents: dict[str, Any], pictures: Pictures, *, thinned: bool) -> str:
+    geometry = contents["geometry"]
+    mean, null = geometry["mean_squared"], geometry["null"]
+    parts = [f"As published the mean squared distance is {figure_of(mean['plugin'])}"]
+    if pictures.null_kind is not None:
+        share = percent(null[pictures.null_kind]["share"])
+        parts.append(f"{share} of that is there with {NULLS[pictures.null_kind]}")
+    if mean["debiased"] is None:
+        parts.append(f"the noise could not be taken out ({_clause(mean['reason'])})")
+    else:
+        low, high = mean["interval"]
+        parts.append(
+            f"with the noise taken out {figure_of(mean['debiased'])} is left "
+            f"[{figure_of(low)}, {figure_of(high)}]"
+        )
+    gaps = len(pictures.positions) - len(pictures.core)
+    if len(pictures.core) and gaps:
+        parts.append(f"blank for want of tokens: {counted(gaps, unit(contents))}")
+    if thinned:
+        parts.append("evenly spaced positions are drawn")
+    return "; ".join(parts) + "."
+
+
+def _clause(reason: str) -> str:
+    return str(reason).rstrip(".")

@@ -1,0 +1,159 @@
+"""Positions as points: the first coordinates of classical MDS, coloured along the sequence.
+
+Debiased where a direction stands above the noise; positions outside the core are projected and
+grey. Otherwise the plug-in coordinates, called what they are: a cloud that noise has drawn too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnomon.report.figure import GREY, Figure, evenly, missing, short
+from gnomon.report.figures.distances import FLAT, NO_PICTURES, colours
+from gnomon.report.figures.places import counted, names, unit
+from gnomon.survey.pictures import Pictures
+
+TITLES = {2: "Map of positions in two dimensions", 3: "Map of positions in three dimensions"}
+
+
+def map_figure(contents: dict[str, Any], pictures: Pictures | None, dimension: int) -> Figure:
+    """Return the map in two or three dimensions."""
+    key, title = f"map{dimension}d", TITLES[dimension]
+    if pictures is None:
+        return missing(key, title, NO_PICTURES)
+    if not pictures.plugin.any():
+        return missing(key, title, FLAT)
+    rank = pictures.points.shape[1]
+    points = pictures.points if rank else pictures.plugin_points
+    flat = int(np.count_nonzero(np.nan_to_num(np.abs(points)).max(axis=0) > 0.0))
+    if dimension == 3 and flat < 3:
+        there = "direction stands" if flat == 1 else "directions stand"
+        above = "above the noise" if rank else "in the distances"
+        reason = f"only {flat} {there} {above}, which the map in two dimensions shows"
+        return missing(key, title, reason)
+    trusted = bool(rank)
+    lonely = dimension == 2 and flat < 2
+    shown = np.column_stack([pictures.coordinates[:, 0], points[:, 0]]) if lonely else points
+    data = _traces(contents, pictures, shown[:, :dimension], trusted=trusted)
+    labels = [unit(contents) if lonely else "coordinate 1", "coordinate 2", "coordinate 3"]
+    if lonely:
+        labels[1] = "coordinate 1"
+    return Figure(
+        key=key,
+        title=title,
+        summary=_summary(contents, pictures, trusted=trusted, lonely=lonely),
+        data=data,
+        layout=_layout(labels[:dimension], equal=not lonely),
+        table=_table(contents, pictures, points),
+        height=520,
+    )
+
+
+def _traces(
+    contents: dict[str, Any], pictures: Pictures, points: NDArray[Any], *, trusted: bool
+) -> list[dict[str, Any]]:
+    placed = np.isfinite(points).all(axis=1)
+    core = placed & ((pictures.status == 2) if trusted else np.ones(len(points), bool))
+    data = []
+    if pictures.coordinates.shape[1] == 1:  # on a grid no cell follows another
+        data.append(_path(points[core]))
+    rest = np.flatnonzero(placed & ~core)
+    if rest.size:
+        data.append(_markers(contents, pictures, points, rest[evenly(rest.size)], grey=True))
+    inner = np.flatnonzero(core)
+    return [*data, _markers(contents, pictures, points, inner[evenly(inner.size)], grey=False)]
+
+
+def _path(points: NDArray[Any]) -> dict[str, Any]:
+    """Return a thin line from each position to the next."""
+    drawn = points[evenly(len(points))]
+    line = {"color": GREY, "width": 1 if points.shape[1] == 2 else 2}
+    shared = {"mode": "lines", "line": line, "hoverinfo": "skip", "opacity": 0.5}
+    return _at(drawn) | shared | {"name": "in order", "showlegend": False}
+
+
+def _markers(
+    contents: dict[str, Any],
+    pictures: Pictures,
+    points: NDArray[Any],
+    rows: NDArray[np.int64],
+    *,
+    grey: bool,
+) -> dict[str, Any]:
+    flat = points.shape[1] == 2
+    where = pictures.coordinates[rows, 0] if not _grid(pictures) else pictures.positions[rows]
+    marker: dict[str, Any] = {"size": 9 if flat else 5}
+    marker["line"] = {"color": GREY, "width": 1}
+    if grey:
+        marker |= {
+            "color": GREY,
+            "symbol": "x-thin" if flat else "circle-open",
+            "size": 6 if flat else 4,
+        }
+    else:
+        bar = {"title": {"text": unit(contents)}, "thickness": 12, "len": 0.8}
+        marker |= {"color": where.tolist(), "colorscale": colours(), "colorbar": bar}
+    return _at(points[rows]) | {
+        "mode": "markers",
+        "name": "projected: too few tokens" if grey else "counted well enough",
+        "showlegend": grey,
+        "marker": marker,
+        "text": names(contents, pictures.positions[rows]),
+        "hovertemplate": f"{unit(contents)} %{{text}}<extra></extra>",
+    }
+
+
+def _grid(pictures: Pictures) -> bool:
+    return pictures.coordinates.shape[1] > 1
+
+
+def _at(points: NDArray[Any]) -> dict[str, Any]:
+    kind = {"type": "scatter" if points.shape[1] == 2 else "scatter3d"}
+    axes = zip(("x", "y", "z"), points.T, strict=False)
+    return kind | {letter: short(column) for letter, column in axes}
+
+
+def _layout(labels: list[str], *, equal: bool) -> dict[str, Any]:
+    legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
+    named: dict[str, Any] = {
+        f"{letter}axis": {"title": {"text": label}}
+        for letter, label in zip(("x", "y", "z"), labels, strict=False)
+    }
+    if len(labels) == 3:
+        view = {"eye": {"x": 1.7, "y": 1.7, "z": 1.0}}
+        return {"scene": named | {"aspectmode": "data", "camera": view}, "legend": legend}
+    if equal:
+        named["yaxis"] |= {"scaleanchor": "x"}
+    return named | {"legend": legend}
+
+
+def _summary(contents: dict[str, Any], pictures: Pictures, *, trusted: bool, lonely: bool) -> str:
+    share = contents["geometry"]["cumulative_share"]
+    if not trusted:
+        first = 100 * share[min(1, len(share) - 1)]
+        return (
+            "Drawn from the distances as published, noise and all, since no direction is known to "
+            f"stand above the noise: the first two coordinates hold {first:.0f} % of them."
+        )
+    rank = contents["geometry"]["rank"]["effective"]
+    core = int((pictures.status == 2).sum())
+    text = f"Neighbours on the map have like tokens: {counted(core, unit(contents))} placed by "
+    text += f"{counted(rank, 'direction')} above the noise"
+    if contents["geometry"]["debiased"]["geometry_reason"] is not None:
+        text += ", too weak to compare encodings with"
+    if lonely:
+        text += ", so its one coordinate is drawn along the sequence"
+    grey = int((pictures.status == 1).sum())
+    return text + (f"; {counted(grey, 'grey one')} had too few tokens." if grey else ".")
+
+
+def _table(
+    contents: dict[str, Any], pictures: Pictures, points: NDArray[Any]
+) -> dict[str, list[Any]]:
+    status = {2: "core", 1: "projected", 0: None}
+    columns: dict[str, list[Any]] = {unit(contents): names(contents, pictures.positions)}
+    columns |= {f"coordinate_{k + 1}": short(column) for k, column in enumerate(points.T)}
+    return columns | {"status": [status[int(s)] for s in pictures.status]}

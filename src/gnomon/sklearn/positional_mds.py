@@ -1,0 +1,198 @@
+"""PositionalMDS: coordinates of positions whose distances are those between their token laws.
+
+A row of X is a position, a column a token type, an entry how often the one has the other. The
+distance of two rows is the chord |sqrt p - sqrt q| (or its angle) between their laws; coordinates
+are those of classical scaling [torgerson1952] or of least stress [deleeuw1977].
+
+Distances between observed shares are too large by sampling noise. With whole counts the noise is
+taken out by default, and the number of directions that exceed it is `rank_`. An array has no
+documents: its tokens are dealt to folds as if they were independent of each other. Where they are
+not, pass what `gnomon.count` makes of the corpus to `gnomon.fit` instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_non_negative, validate_data
+
+from gnomon.encodings import checks
+from gnomon.encodings.euclidean import distances_between
+from gnomon.encodings.filling import FILLED, filled
+from gnomon.encodings.fitted import Fitted
+from gnomon.geometry.estimators import ESTIMATORS
+from gnomon.geometry.gram import double_centred
+from gnomon.geometry.mds import METHODS, scale
+from gnomon.geometry.smacof import checked_distances
+from gnomon.geometry.spectrum import spectrum
+from gnomon.sklearn.targets import (
+    are_counts,
+    target_of_counts,
+    target_of_distances,
+    target_of_shares,
+)
+
+Floats = NDArray[np.float64]
+
+
+class PositionalMDS(BaseEstimator):  # type: ignore[misc]  # sklearn is not followed by the checker
+    """Coordinates of positions, from their counts or from distances between them.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of coordinates.
+    metric : {"chord", "angle", "precomputed"}, default="chord"
+        Distance between laws; "precomputed": X holds distances.
+    method : {"classical", "smacof"}, default="classical"
+        What is minimised: strain or stress.
+    estimator : str, default="auto"
+        Of distances: "debiased", "plugin", or another one of Gnomon; "auto" is debiased for whole
+        counts, and plug-in where they are no counts or too few.
+    rank : int, default=None
+        Directions kept; the other coordinates are 0. None: all there are.
+    minimum_count : int, default=1
+        Rows with fewer tokens are not measured; they get the coordinates of the row before them.
+    random_state : int, RandomState or None, default=0
+        Deals tokens to folds, and draws the signs of the noise estimate.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+    stress_ : float
+        sum (D - h)^2 / sum h^2 over pairs of measured rows, h the distances fitted to.
+    eigenvalues_ : ndarray of shape (n_measured,)
+        Of the centred Gram matrix of those distances, descending.
+    rank_ : int
+        Directions those distances have; of debiased ones, directions above the noise.
+    estimator_ : str
+        How they were estimated; "given" where they were.
+    status_ : ndarray of shape (n_samples,)
+        2 measured, 1 projected into what was measured, 0 filled in.
+    warnings_ : tuple of str
+        What speaks against trusting the coordinates.
+    encoding_ : Fitted
+        The coordinates as an encoding, to be saved and loaded as a layer.
+    n_features_in_ : int
+        Columns of X.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> pixels = load_digits().data.T  # 64 places by 1797 images: ink is what is counted
+    >>> found = PositionalMDS(n_components=3).fit(pixels)
+    >>> found.embedding_.shape, found.estimator_
+    ((64, 3), 'debiased')
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        metric: str = "chord",
+        method: str = "classical",
+        estimator: str = "auto",
+        rank: int | None = None,
+        minimum_count: int = 1,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.metric = metric
+        self.method = method
+        self.estimator = estimator
+        self.rank = rank
+        self.minimum_count = minimum_count
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the coordinates of the rows of X."""
+        del y
+        self._check_parameters()
+        given = self.metric == "precomputed"
+        X = validate_data(
+            self,
+            X,
+            accept_sparse=False if given else "csr",
+            dtype=[np.float64, np.float32, np.int64, np.int32],
+            ensure_min_samples=2,
+        )
+        check_non_negative(X, "PositionalMDS")
+        self._place(self._target(X), checked_distances(X) if given else None)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Floats:
+        """Find the coordinates of the rows of X, and return them."""
+        return self.fit(X, y).embedding_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        tags.input_tags.sparse = self.metric != "precomputed"
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _check_parameters(self) -> None:
+        checks.whole("n_components", self.n_components, least=1)
+        checks.one_of("metric", self.metric, ("chord", "angle", "precomputed"))
+        checks.one_of("method", self.method, METHODS)
+        checks.one_of("estimator", self.estimator, ("auto", *sorted(ESTIMATORS)))
+        checks.whole("minimum_count", self.minimum_count, least=0)
+        if self.rank is not None:
+            checks.whole("rank", self.rank, least=1)
+
+    def _target(self, X: Any) -> Fitted:
+        """Return points at the distances to be fitted, in as many dimensions as it takes."""
+        if self.metric == "precomputed":
+            return target_of_distances(X)
+        if self.estimator in ("auto", "plugin") and not are_counts(X):
+            return target_of_shares(X, metric=self.metric)
+        return target_of_counts(
+            X,
+            metric=self.metric,
+            estimator="debiased" if self.estimator == "auto" else self.estimator,
+            minimum_count=self.minimum_count,
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+        )
+
+    def _place(self, target: Fitted, given: Floats | None) -> None:
+        """Scale the target's distances to the coordinates asked for; keep what was found."""
+        measured = target.status != FILLED
+        wanted = distances_between(target.left[measured]) if given is None else given
+        gram = double_centred(np.square(wanted))
+        kept = min(self.n_components, self.rank or self.n_components, max(len(wanted) - 1, 1))
+        made = scale(wanted, self.method, dimension=kept)
+        rows = np.zeros((len(measured), kept))
+        rows[measured] = made.vectors
+        rows = filled(rows, target.status, target.shape, "continue")
+        found = spectrum(gram)
+        self.encoding_ = self._encoding(target, rows, str(made.minimises))
+        self.embedding_ = rows @ self.encoding_.right
+        self.stress_ = _stress(distances_between(made.vectors), wanted)
+        self.eigenvalues_, self.rank_ = found.eigenvalues, int(found.rank_numerical)
+        self.estimator_, self.status_ = target.estimator, target.status
+        self.warnings_ = target.warnings
+
+    def _encoding(self, target: Fitted, rows: Floats, minimises: str) -> Fitted:
+        return replace(
+            target,
+            family="smacof" if self.method == "smacof" else "mds",
+            method=self.method,
+            minimises=minimises,
+            dimension=self.n_components,
+            rank=rows.shape[1],
+            factored=False,
+            left=rows,
+            right=np.eye(rows.shape[1], self.n_components),
+            masked_rule="continue",
+        )
+
+
+def _stress(made: Floats, wanted: Floats) -> float:
+    """Return sum (D - h)^2 / sum h^2; where all h are 0, what is made of them is 0 as well."""
+    total = float(np.square(wanted).sum())
+    return float(np.square(made - wanted).sum()) / total if total > 0.0 else 0.0

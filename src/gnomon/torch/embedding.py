@@ -1,0 +1,145 @@
+"""A module for `nn.Embedding`'s place: the table of a fitted encoding, frozen or trainable.
+
+    forward(i) = gain * weight[row(i)]        whole table: parameter `weight` (rows, dimension)
+    forward(i) = gain * left[row(i)] @ right  factored: parameters `left` (rows, r), `right` (r, d)
+
+The weight is the float32 table that NumPy made, so that a frozen layer gives the same bits
+everywhere; only factors that are multiplied here, because they are trained, round for themselves.
+`gain` is there only where the scale is learned, and is trained even if the table is frozen.
+
+It is no subclass of `nn.Embedding`: models reinitialise every embedding they find, and a fitted
+table would be overwritten. Its state dict has the same key, `weight`, and loads into a stock model.
+
+Past the end. In eager mode a position that is refused raises `EncodingError`; that looks at the
+values, so on an accelerator it waits for them. Compiled, exported or vectorised code can not look:
+there a refused position becomes a row number past the table, which the gather refuses by its own
+check of bounds, and a masked position that is refused gives NaN.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from gnomon.encodings.fitted import Fitted
+from gnomon.encodings.opened import factors, opened, retrained, rules_of
+from gnomon.torch.rows import rows_of
+
+
+def load(
+    source: Fitted | str | PathLike[str],
+    *,
+    trainable: bool = False,
+    factored: bool | None = None,
+    flat: bool = False,
+    dtype: torch.dtype | None = None,
+) -> PositionEmbedding:
+    """Return a fitted encoding as a module; `source` is a `Fitted`, its file or its folder.
+
+    `factored` keeps the two factors of a low-rank table apart; by default they are kept apart
+    where the file holds them so and they are to be trained. Positions of a grid have shape
+    (..., axes), or are row numbers with `flat`.
+    """
+    fitted = opened(source)
+    apart = fitted.factored and trainable if factored is None else factored
+    kind = FactoredPositionEmbedding if apart else PositionEmbedding
+    return kind(fitted, trainable=trainable, flat=flat, dtype=dtype)
+
+
+class PositionEmbedding(nn.Module):  # type: ignore[misc]  # torch is not followed by the checker
+    """One vector for each position, from a whole table."""
+
+    padding_idx = None
+
+    def __init__(
+        self,
+        fitted: Fitted,
+        *,
+        trainable: bool = False,
+        flat: bool = False,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.fitted, self.trainable = fitted, trainable
+        self.rules = rules_of(fitted, flat=flat)
+        self.num_embeddings, self.embedding_dim = self.rules.size, fitted.dimension
+        for name, numbers in self._fitted_numbers().items():
+            self.register_parameter(name, nn.Parameter(numbers.to(dtype), trainable))
+        gain = torch.tensor(fitted.gain, dtype=dtype or torch.float32)
+        self.register_parameter("gain", nn.Parameter(gain) if fitted.scale == "learned" else None)
+
+    @classmethod
+    def from_pretrained(cls, folder: str | PathLike[str], **options: Any) -> PositionEmbedding:
+        """Return the module saved in a folder; options are those of `load`."""
+        return load(Fitted.from_pretrained(folder), **options)
+
+    def forward(self, positions: Tensor) -> Tensor:
+        """Return one vector for each position, shape (..., dimension)."""
+        device = next(self.parameters()).device
+        vectors = self._taken(rows_of(self.rules, positions, device))
+        return vectors if self.gain is None else self.gain * vectors
+
+    def save_pretrained(self, folder: str | PathLike[str]) -> None:
+        """Write the present weights with the card, which says so where they were trained."""
+        self.to_fitted().save_pretrained(folder)
+
+    def to_fitted(self) -> Fitted:
+        """Return the present weights as an encoding of NumPy, in float32."""
+        kept = {name: _numpy(getattr(self, name)) for name in self._fitted_numbers()}
+        gain = None if self.gain is None else float(self.gain.detach())
+        left, right = kept.get("left", kept.get("weight")), kept.get("right")
+        return retrained(self.fitted, left, right, gain)
+
+    def to_embedding(self) -> nn.Embedding:
+        """Return a stock `nn.Embedding` with the present vectors, the gain multiplied in."""
+        weight = self.weight if self.gain is None else self.gain * self.weight
+        return nn.Embedding.from_pretrained(weight.detach().clone(), freeze=not self.trainable)
+
+    def reset_parameters(self) -> None:
+        """Put the fitted numbers back."""
+        with torch.no_grad():
+            for name, numbers in self._fitted_numbers().items():
+                getattr(self, name).copy_(numbers)
+            if self.gain is not None:
+                self.gain.fill_(self.fitted.gain)
+
+    def extra_repr(self) -> str:
+        """Say what the layer holds and how it treats its end."""
+        kind = "trainable" if self.trainable else "frozen"
+        rank = f", rank={self.fitted.rank}"
+        return (
+            f"{self.num_embeddings}, {self.embedding_dim}{rank}, {self.rules.name}, {kind}, "
+            f"past={self.rules.past!r}"
+        )
+
+    def _fitted_numbers(self) -> dict[str, Tensor]:
+        """Return the parameters as they were fitted."""
+        return {"weight": torch.from_numpy(self.fitted.table().copy())}
+
+    def _taken(self, rows: Tensor) -> Tensor:
+        return functional.embedding(rows, self.weight)
+
+
+class FactoredPositionEmbedding(PositionEmbedding):
+    """One vector for each position, from two factors with r (n + d) numbers."""
+
+    @property
+    def weight(self) -> Tensor:
+        """Return the whole table, left @ right."""
+        return self.left @ self.right
+
+    def _fitted_numbers(self) -> dict[str, Tensor]:
+        left, right = factors(self.fitted)
+        return {"left": torch.from_numpy(left), "right": torch.from_numpy(right)}
+
+    def _taken(self, rows: Tensor) -> Tensor:
+        # Rows first: a masked row of NaN would otherwise reach the gradient of `right` as 0 * NaN.
+        return functional.embedding(rows, self.left) @ self.right
+
+
+def _numpy(parameter: Tensor) -> Any:
+    return parameter.detach().to("cpu", torch.float32).numpy()

@@ -1,0 +1,59 @@
+"""Evidence: comparisons that a verdict can be derived from again."""
+
+from __future__ import annotations
+
+import operator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnomon.reproduce.claims import agreement
+from gnomon.reproduce.evidence import Evidence, Judged, compared, listed, verdicts
+
+NUMBERS = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=5)
+
+
+@given(NUMBERS, st.floats(-1e6, 1e6), st.sampled_from(["==", "<", "<=", ">", ">="]))
+def test_a_reading_is_the_comparison_that_python_makes(
+    values: list[float], bound: float, relation: str
+) -> None:
+    meant = {"==": "eq", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}[relation]
+    (piece,) = compared("x", values, relation, bound)  # type: ignore[arg-type]
+    assert piece.readings == [getattr(operator, meant)(value, bound) for value in values]
+
+
+def test_what_is_not_known_on_either_side_is_no_evidence() -> None:
+    assert compared("rank", [2, None], "==", 2) == ()
+    assert compared("rank", [2, 3], "==", [2, None]) == ()
+    assert compared("rank", [], "==", 2) == ()
+
+
+def test_bounds_of_another_number_are_refused() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        compared("rank", [1, 2], "==", [1])
+
+
+def test_a_claim_depends_when_its_evidence_differs() -> None:
+    yes, no = compared("a", [1], "<", 2), compared("b", [3], "<", 2)
+    assert Judged(claim="c", evidence=(*yes, *no), reason="r").holds == "depends"
+    assert Judged(claim="c", evidence=yes, reason="r").holds == "holds"
+    assert Judged(claim="c", evidence=no, reason="r").holds == "does not hold"
+    assert Judged(claim="c", evidence=(), reason="r").holds == "untested here"
+
+
+def test_verdicts_on_one_claim_are_joined_over_corpora_and_others_stay_alone() -> None:
+    def judged(claim: str, value: float) -> Judged:
+        return Judged(claim=claim, evidence=compared("v", [value], ">", 0), reason=f"{value:g}")
+
+    found = verdicts({"x": [judged("both", 1.0), judged("one", 1.0)], "y": [judged("both", -1.0)]})
+    assert [(one.claim, one.holds) for one in found] == [("both", "depends"), ("one", "holds")]
+    assert found[0].reason == "x: 1 y: -1"
+
+
+def test_listed_evidence_holds_all_that_a_verdict_needs() -> None:
+    piece = Evidence(what="rank", values=(31.0,), relation="==", bounds=(2.0,))
+    kept = listed([Judged(claim="c", evidence=(piece,), reason="r")])
+    assert kept == {"c": [{"what": "rank", "values": [31.0], "relation": "==", "bounds": [2.0]}]}
+    again = Evidence(**kept["c"][0])
+    assert agreement(again.readings) == "does not hold"
