@@ -16,6 +16,7 @@ from typing import Any
 WIDTH = 900
 FIGURES = ("distances", "map2d")
 LARGEST = 150_000
+MARGIN = 12
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
 DRAWN = """() => [...document.querySelectorAll("[data-figure]")]
   .every(one => !/waiting|drawing/.test(one.dataset.state || ""))"""
@@ -47,7 +48,7 @@ def _take(browser: Any, page_file: Path, picture: Path) -> None:
     shots = [
         one.screenshot(animations="disabled")
         for name in FIGURES
-        for one in page.query_selector_all(f'[data-figure="{name}"]')[:1]
+        for one in page.query_selector_all(f'[data-figure$="-{name}"]')[:1]
     ]
     page.close()
     if shots:
@@ -60,7 +61,7 @@ def _stacked(shots: list[bytes], picture: Path) -> None:
 
     from PIL import Image
 
-    images = [Image.open(BytesIO(shot)).convert("RGB") for shot in shots]
+    images = [_cropped(Image.open(BytesIO(shot)).convert("RGB")) for shot in shots]
     size = (max(one.width for one in images), sum(one.height for one in images))
     sheet = Image.new("RGB", size, "white")
     top = 0
@@ -75,3 +76,13 @@ def _stacked(shots: list[bytes], picture: Path) -> None:
     picture.parent.mkdir(parents=True, exist_ok=True)
     picture.write_bytes(held.getvalue())
     print(f"{picture.name}: {held.tell():,} bytes, {colours} colours")
+
+
+def _cropped(image: Any) -> Any:
+    """Leave out empty rows above and below, but for a margin."""
+    from PIL import Image, ImageChops
+
+    blank = Image.new("RGB", image.size, image.getpixel((0, 0)))
+    box = ImageChops.difference(image, blank).getbbox() or (0, 0, *image.size)
+    top, bottom = max(box[1] - MARGIN, 0), min(box[3] + MARGIN, image.height)
+    return image.crop((0, top, image.width, bottom))

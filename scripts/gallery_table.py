@@ -8,11 +8,22 @@ from typing import Any
 
 from gallery_trim import command_of
 
+from gnomon.survey.verdict import FIXED, LIFTS
+
 Survey = dict[str, Any]
-HEADER = ("corpus", "positions", "tokens", "informative", "mean squared distance, debiased")
-HEADER += ("noise", "effective rank", "best fixed encoding", "leaves", "equal distances leave")
+HEADER = [
+    "corpus",
+    "positions",
+    "tokens",
+    "informative",
+    "mean squared distance, debiased",
+    "noise",
+    "effective rank",
+    "nearest fixed encoding",
+    "leaves",
+    "a random table leaves",
+]
 ANSWERS = {True: "yes", False: "no", None: "undecided"}
-FITTED = ("mds", "smacof")
 
 
 def table(surveys: Sequence[tuple[str, str, Survey]], folder: Path) -> str:
@@ -25,7 +36,6 @@ def table(surveys: Sequence[tuple[str, str, Survey]], folder: Path) -> str:
 
 def _row(name: str, contents: Survey) -> list[str]:
     geometry, squared = contents["geometry"], contents["geometry"]["mean_squared"]
-    label, stress, skill = best_fixed(contents)
     return [
         f"[{name}](#{name})",
         f"{sum(one['status'] != 'masked' for one in contents['positions'])}",
@@ -34,36 +44,30 @@ def _row(name: str, contents: Survey) -> list[str]:
         _with_interval(squared["debiased"], squared["interval"]),
         _percent(squared["noise_share"]),
         "-" if geometry["rank"]["effective"] is None else str(geometry["rank"]["effective"]),
-        label,
-        stress,
-        _equal(contents, skill),
+        *compared(contents),
     ]
 
 
-def best_fixed(contents: Survey) -> tuple[str, str, float | None]:
-    """Return the encoding that is not fitted and leaves least debiased stress, with its skill."""
-    known = [
-        entry
-        for entry in contents["encodings"]
-        if entry["name"] not in ("random", "table")
-        and not entry["name"].startswith(FITTED)
-        and entry["stress"]["debiased"]["scale_free"] is not None
-    ]
-    if not known:
-        return "-", "-", None
-    best = min(known, key=lambda entry: entry["stress"]["debiased"]["scale_free"])
+def compared(contents: Survey) -> tuple[str, str, str]:
+    """Return the nearest encoding that is not fitted, what it leaves, and what chance leaves.
+
+    Chosen as the verdict of a survey chooses: among fixed encodings under the lifts it trusts, by
+    stress of squared distances where most pairs are not significantly apart.
+    """
+    share = (contents["geometry"].get("debiased") or {}).get("significant_share")
+    kind = "squared" if share is not None and share < 0.5 else "scale_free"
+    known = [one for one in contents["encodings"] if one["stress"]["debiased"][kind] is not None]
+    fixed = [one for one in known if one["name"] in FIXED and one["lift"] in LIFTS]
+    if not fixed:
+        return "-", "-", "-"
+    best = min(fixed, key=lambda one: round(one["stress"]["debiased"][kind], 9))
+    chance = next(one for one in known if one["name"] == "random")
+    interval = {"squared": "squared_interval", "scale_free": "interval"}[kind]
     found = best["stress"]["debiased"]
-    shown = _with_interval(found["scale_free"], found["interval"])
-    return f"{best['label']} ({best['lift']})", shown, found["skill"]
-
-
-def _equal(contents: Survey, skill: float | None) -> str:
-    """Return the stress of equal distances, which the skill of any encoding tells."""
-    known = [entry["stress"]["debiased"] for entry in contents["encodings"]]
-    found = next((one for one in known if one["skill"] not in (None, 1.0)), None)
-    if skill is None or found is None:
-        return "-"
-    return f"{found['scale_free'] / (1.0 - found['skill']):.3f}"
+    shown = _with_interval(found[kind], found[interval])
+    mark = " (squares)" if kind == "squared" else ""
+    left = f"{chance['stress']['debiased'][kind]:.3f}{mark}"
+    return f"{best['label']}, {best['lift']} lift", shown + mark, left
 
 
 def _with_interval(value: float | None, interval: Sequence[float] | None) -> str:
@@ -84,6 +88,5 @@ def _section(name: str, what: str, contents: Survey, folder: Path) -> str:
     return (
         f"\n## {name}\n\n{what[:1].upper()}{what[1:]}. {contents['verdict']['summary']}\n\n"
         f"{picture if (folder / f'{name}.png').is_file() else ''}"
-        f"```console\n$ {command_of(contents)}\n```\n\n"
-        f"[Its numbers](gallery/{name}.json)"
+        f"Made by `{command_of(contents)}`. [Its numbers](gallery/{name}.json)"
     )

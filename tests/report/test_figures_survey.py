@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gnomon
 from gnomon.errors import InputError
 from gnomon.report.figure import CATEGORIES, DARK, Figure, Symmetric, Triangles, to_plotly
 from gnomon.report.figures import KEYS, compare_figures, survey_figures
@@ -292,6 +293,9 @@ def test_several_surveys_stand_side_by_side(surveyed) -> None:
         contents["geometry"]["rank"]["effective"] for _, contents in given
     ]
     assert [trace["name"] for trace in stress.data] == ["same, no. 1", "same, no. 4"]
+    fixed = [e for e in surveyed("seven").entries if e.lift == "kernel" and e.label[:3] != "mds"]
+    best = min((e for e in fixed if e.name != "smacof"), key=lambda e: e.debiased.scale_free)
+    assert f"{best.label} for same, no. 1 (stress {best.debiased.scale_free:.3g})" in stress.summary
     assert stress.summary.endswith("no trusted geometry: same, no. 2, same, no. 3.")
 
 
@@ -300,3 +304,24 @@ def test_surveys_without_a_geometry_can_not_be_compared_by_stress(surveyed) -> N
     _, directions, stress = compare_figures([("a", flat), ("b", flat)])
     assert directions.missing == "the noise could be taken out of none of these corpora"
     assert stress.missing == "none of these corpora has a geometry that can be trusted"
+
+
+@pytest.mark.data
+def test_the_map_of_promoters_sets_the_tata_box_and_the_start_of_transcription_apart(
+    data_root,
+) -> None:
+    """Sequences begin 249 bases before the start of transcription; the box lies 25-33 before it."""
+    path = data_root / "promoters" / "hs_pos_TATA.txt"
+    if not path.is_file():
+        pytest.skip(f"{path.name} is not among the real corpora")
+    survey = gnomon.survey(str(path), tokenizer="dna")
+    figures = {f.key: f for f in survey_figures(survey.to_dict(), pictures(survey))}
+    points = np.array([figures["map2d"].table[f"coordinate_{k}"] for k in (1, 2, 3)], dtype=float)
+    farthest = np.argsort(-np.linalg.norm(points, axis=0))[:8]
+    assert set(farthest.tolist()) <= {*range(214, 230), 248, 249, 250}
+    sizes = {
+        key: len(to_plotly(figure).to_json())
+        for key, figure in figures.items()
+        if key != "distances" and figure.missing is None
+    }
+    assert sum(sizes.values()) < 300_000, sizes

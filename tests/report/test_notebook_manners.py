@@ -211,6 +211,11 @@ def test_a_fitted_encoding_shows_and_draws_itself(surveyed) -> None:
     assert made.plot().data[0].z.shape == (7, 7)
 
 
+def test_a_fitted_encoding_draws_the_rows_that_it_does_not_refuse(surveyed) -> None:
+    made = gnomon.fit(surveyed("masked"), dimension=8, masked="refuse")
+    assert made.plot().data[0].z.shape == (3, 3)
+
+
 def test_a_frame_of_counts_has_one_row_per_position() -> None:
     counts = gnomon.PositionCounts.from_array([[3, 0], [12, 2], [1, 0]])
     wanted = pd.DataFrame(

@@ -101,8 +101,10 @@ class Encoding(ABC):
         known = getattr(self, "values", None)
         shape = (64,) if self.axes == 1 else (8,) * self.axes
         shape = tuple(getattr(self, "shape", shape if known is None else (len(known),)))
-        points = np.indices(shape).reshape(len(shape), -1).T[:DRAWN]
-        return points[:, 0] if self.axes == 1 else points
+        points = np.indices(shape).reshape(len(shape), -1).T
+        left = getattr(self, "left", None)  # of fitted rows some may be refused: they are NaN
+        points = points if left is None else points[np.isfinite(left).all(axis=1)]
+        return points[:DRAWN, 0] if self.axes == 1 else points[:DRAWN]
 
     def _repr_html_(self) -> str:
         """Show what this encoding is, with its hyper-parameters."""

@@ -47,8 +47,8 @@ class PositionEmbedding(nnx.Module):  # type: ignore[misc]  # flax is not follow
         kind = nnx.Param if trainable else Frozen
         for name in ("table", "left", "right"):
             numbers = getattr(loaded, name)
-            setattr(self, name, nnx.data(None) if numbers is None else kind(numbers))
-        self.gain = nnx.data(None) if loaded.gain is None else nnx.Param(loaded.gain)
+            setattr(self, name, None if numbers is None else kind(numbers))
+        self.gain = None if loaded.gain is None else nnx.Param(loaded.gain)
         self.rules, self.trainable = loaded.rules, trainable
         self.num_embeddings, self.features = loaded.rules.size, loaded.dimension
 

@@ -20,7 +20,6 @@ from gnomon.geometry.debiased.projection import outside_core, projected
 from gnomon.geometry.mds import classical_mds
 from gnomon.results import Result
 from gnomon.survey.debiased_stress import DebiasedTarget, target_of_trust
-from gnomon.survey.run import Survey
 from gnomon.survey.shepard import at_pairs, shepard_pairs
 from gnomon.survey.trust import Trust
 
@@ -72,8 +71,11 @@ class Pictures(Result):
     """encodings x k: their distances times their best scale, in the order of survey.json."""
 
 
-def pictures(survey: Survey) -> Pictures:
-    """Return what is drawn of a survey; O(m^3) for the coordinates."""
+def pictures(survey: Any) -> Pictures:
+    """Return what is drawn of a Survey; O(m^3) for the coordinates.
+
+    Its class is not imported: the report reads pictures, and knows nothing of how a survey is run.
+    """
     geometry, trust = survey.geometry, survey.trust
     target = target_of_trust(trust, geometry)
     null = survey.null if survey.shuffled is None else survey.shuffled

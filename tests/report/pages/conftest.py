@@ -110,7 +110,7 @@ def browser() -> Iterator[Any]:
         running.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def opened(browser: Any) -> Iterator[Open]:
     """Open a page; what it complains about or asks for is kept."""
     contexts = []
@@ -130,6 +130,22 @@ def opened(browser: Any) -> Iterator[Open]:
     yield opening
     for context in contexts:
         context.close()
+
+
+@pytest.fixture(scope="module")
+def regimes_page(regimes: Path, opened: Open) -> Opened:
+    """The page of the three regimes, drawn; tests leave it as they found it."""
+    found = opened(regimes / "report.html", color_scheme="light")
+    found.drawn()
+    return found
+
+
+@pytest.fixture(scope="module")
+def digits_page(digits: Path, opened: Open) -> Opened:
+    """The page of the grid, drawn; tests leave it as they found it."""
+    found = opened(digits / "report.html", color_scheme="light")
+    found.drawn()
+    return found
 
 
 def _keep(found: Opened, said: Any) -> None:

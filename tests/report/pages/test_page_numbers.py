@@ -33,7 +33,7 @@ class Keyed(HTMLParser):
         self.found: list[tuple[int, str, str]] = []
         self._open: tuple[int, str] | None = None
 
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
+    def handle_starttag(self, _tag: str, attrs: Any) -> None:
         given = dict(attrs)
         if "data-key" in given:
             self._open = (int(given["data-survey"]), given["data-key"])
@@ -43,7 +43,7 @@ class Keyed(HTMLParser):
         if self._open is not None:
             self.found[-1] = (*self._open, self.found[-1][2] + data)
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, _tag: str) -> None:
         self._open = None
 
 
@@ -177,18 +177,19 @@ def patterned(kind: str, positions: list[int], **more: Any) -> dict[str, Any]:
     }
 
 
+TOUCH = "of the difference is in pairs that touch"
+
+
 @pytest.mark.parametrize(
     ("contents", "sentence"),
     [
         (
             patterned("start", [0, 1, 2, 5]),
-            "At the start: positions 0–2, 5 are unlike the rest (91 % of the difference is in "
-            "pairs that touch them).",
+            f"At the start: positions 0–2, 5 are unlike the rest (91 % {TOUCH} them).",
         ),
         (
             patterned("start", [0], window="end"),
-            "At the end: position 0 is unlike the rest (91 % of the difference is in pairs that "
-            "touch it).",
+            f"At the end: position 0 is unlike the rest (91 % {TOUCH} it).",
         ),
         (patterned("periodic", [], period=3), "It repeats every 3 positions."),
         (

@@ -1,25 +1,23 @@
-"""A page as a document: headings in order, names for everything, nothing fetched, nothing leaked."""
+"""A page as a document: headings in order, names for everything, nothing fetched or run."""
 
 from __future__ import annotations
 
 import base64
-import copy
 import hashlib
 import json
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from gnomon.report.page.build import page, page_of_folders
 from gnomon.report.page.explanations import EXPLANATIONS
 from gnomon.report.page.reading import label_of
 from gnomon.survey.pictures import pictures
-from gnomon.survey.schema import survey_schema
 from gnomon.survey.validation import fault
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=alert(1)>"
@@ -71,7 +69,7 @@ def test_headings_go_down_one_step_at_a_time_from_a_single_h1(outline: Outline) 
     levels = [int(tag[1]) for tag, _ in outline.tags if re.fullmatch(r"h[1-6]", tag)]
     assert levels.count(1) == 1
     assert levels[0] == 1
-    assert all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after - before <= 1 for before, after in pairwise(levels))
 
 
 def test_the_page_is_whole_and_says_its_language(outline: Outline) -> None:
@@ -143,7 +141,8 @@ def test_every_kind_of_survey_has_a_page(surveyed: Callable[[str], Any], case: s
     outline = Outline(text)
     assert outline.unbalanced == []
     assert len(outline.named("script")) == 3
-    assert "None" not in re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
+    shown = re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
+    assert not re.search(r"\bNone\b|\bnan\b|Undefined", shown)
 
 
 def poisoned(value: Any) -> Any:
@@ -159,7 +158,12 @@ def poisoned(value: Any) -> Any:
 def test_a_hostile_survey_stays_text_wherever_it_is_shown(regimes: Path) -> None:
     contents = poisoned(json.loads((regimes / "survey.json").read_text("utf-8")))
     contents["tokens"] = [
-        {"index": 0, "first": 0, "last": 0, "typical": [{"token": HOSTILE, "share": 1, "elsewhere": 0}]}
+        {
+            "index": 0,
+            "first": 0,
+            "last": 0,
+            "typical": [{"token": HOSTILE, "share": 1, "elsewhere": 0}],
+        }
     ]
     contents["corpus"]["notes"] = [HOSTILE]
     contents["geometry"]["debiased"]["warnings"] = [HOSTILE]
@@ -172,43 +176,3 @@ def test_a_hostile_survey_stays_text_wherever_it_is_shown(regimes: Path) -> None
         assert len(outline.named("script")) == 3
         assert "<script>window" not in text
         assert text.count("&lt;/script&gt;&lt;script&gt;window.hacked=1") > 10
-
-
-def mutations(value: Any, place: tuple[Any, ...] = ()) -> Any:
-    """Yield the place of everything in a survey, of long lists the first two."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield (*place, key)
-            yield from mutations(item, (*place, key))
-    if isinstance(value, list):
-        for index, item in enumerate(value[:2]):
-            yield (*place, index)
-            yield from mutations(item, (*place, index))
-
-
-def test_our_validator_agrees_with_jsonschema_on_every_single_change(
-    surveyed: Callable[[str], Any],
-) -> None:
-    """Each value in turn is deleted, and replaced by values of every type."""
-    contents = json.loads(json.dumps(surveyed("seven").to_dict()))
-    judge = jsonschema.Draft202012Validator(survey_schema())
-    assert judge.is_valid(contents)
-    assert fault(contents) is None
-    refused = 0
-    replacements = (None, True, -1, 0.5, 7.0, "", "core", [], [1, "a"], {}, {"reason": "x"})
-    for *parents, key in mutations(contents):
-        inner = contents
-        for step in parents:
-            inner = inner[step]
-        kept = copy.copy(inner)
-        for change in (*replacements, "delete"):
-            if change == "delete":
-                del inner[key]
-            else:
-                inner[key] = change
-            valid = judge.is_valid(contents)
-            refused += not valid
-            assert (fault(contents) is None) == valid, (*parents, key, change, fault(contents))
-            inner.clear()
-            inner.update(kept) if isinstance(inner, dict) else inner.extend(kept)
-    assert refused > 1000

@@ -15,7 +15,7 @@ from gnomon.report.figure import (
     Figure,
     missing,
 )  # fmt: skip
-from gnomon.report.figures.bars import LEGEND, called, named
+from gnomon.report.figures.bars import LEGEND, called, kind_of, named
 from gnomon.report.figures.places import as_text, figure_of
 
 Surveys = Sequence[tuple[str, dict[str, Any]]]
@@ -109,7 +109,7 @@ def stresses(surveys: Surveys) -> Figure:
     return Figure(
         key=key,
         title=title,
-        summary=f"Debiased stress under the kernel lift, 0 being a perfect fit{rest}.",
+        summary=f"Nearest of the encodings not fitted to its corpus: {_nearest(surveys)}{rest}.",
         data=data,
         layout={
             "xaxis": {
@@ -134,6 +134,19 @@ def _lines(contents: dict[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
+def _nearest(surveys: Surveys) -> str:
+    """Return for each corpus the encoding of least debiased stress that was not fitted to it."""
+    parts = []
+    for label, contents in surveys:
+        lines = [e for e in named(contents["encodings"]) if kind_of(e) == "fixed"]
+        known = [e for e in lines if e["stress"]["debiased"]["scale_free"] is not None]
+        if known:
+            best = min(known, key=lambda e: float(e["stress"]["debiased"]["scale_free"]))
+            stress = figure_of(best["stress"]["debiased"]["scale_free"])
+            parts.append(f"{best['shown']} for {label} (stress {stress})")
+    return ", ".join(parts)
+
+
 def _unranked(label: str) -> str:
     return "mds, debiased" if label.startswith("mds, debiased") else label
 
@@ -153,6 +166,7 @@ def _marks(label: str, found: dict[str, dict[str, Any]], k: int) -> dict[str, An
             "symbol": MARKERS[k % len(MARKERS)],
             "size": 9,
         },
+        "cliponaxis": False,
         "hovertemplate": "%{y}: %{x:.4f}<extra></extra>",
     }
 

@@ -35,7 +35,8 @@ def dimensions_figure(contents: dict[str, Any]) -> Figure:
     layout["xaxis"] |= ticks
     layout["xaxis2"] |= ticks
     layout["yaxis"] |= {"rangemode": "tozero", "title": {"text": "stress"}}
-    layout[axis("y", 1)] |= {"type": "log", "title": {"text": "numbers"}}
+    stored = [row["parameters"][key] for row in rows for key in ("factored", "free")]
+    layout[axis("y", 1)] |= {"title": {"text": "numbers"}, **_log_axis(stored)}
     effective = contents["geometry"]["rank"]["effective"]
     if effective:
         data.append(_mark(effective, max(row["stress"]["raw"] for row in rows)))
@@ -68,6 +69,14 @@ def _curve(ranks: list[int], values: list[float], name: str, k: int) -> dict[str
         "hovertemplate": "rank %{x}: %{y:.4g}<extra>" + name + "</extra>",
         **axes_of(k // 2),
     }
+
+
+def _log_axis(values: list[int]) -> dict[str, Any]:
+    """Return a logarithmic axis with few, whole labels."""
+    exponents = range(len(str(min(values))) - 1, len(str(max(values))) + 1)
+    steps = (1, 2, 5) if len(exponents) <= 3 else (1, 3) if len(exponents) <= 5 else (1,)
+    ticks = [step * 10**exponent for exponent in exponents for step in steps]
+    return {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:,}" for tick in ticks]}
 
 
 def _mark(rank: int, top: float) -> dict[str, Any]:

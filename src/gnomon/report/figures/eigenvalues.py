@@ -42,7 +42,7 @@ def eigenvalues_figure(contents: dict[str, Any], pictures: Pictures | None) -> F
     layout["yaxis"] |= {"title": {"text": "eigenvalue"}}
     for k in range(len(titles)):
         layout[axis("x", k)] |= {"title": {"text": "order of the eigenvalue"}, "tickformat": "d"}
-        layout[axis("y", k)] |= {"type": "log", "exponentformat": "power", "nticks": 8}
+        layout[axis("y", k)] |= _log_axis(debiased if k else values)
     legend = {"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0}
     return Figure(
         key=KEY,
@@ -54,6 +54,13 @@ def eigenvalues_figure(contents: dict[str, Any], pictures: Pictures | None) -> F
         table=_table(values, bands, debiased),
         height=420,
     )
+
+
+def _log_axis(values: list[float]) -> dict[str, Any]:
+    """Return a logarithmic axis that names powers of ten, where it spans one."""
+    drawn = [value for value in values if value > ROUNDING * values[0]]
+    wide = drawn and max(drawn) >= 10.0 * min(drawn)
+    return {"type": "log", "exponentformat": "power"} | ({"dtick": 1} if wide else {})
 
 
 def _debiased(geometry: dict[str, Any], pictures: Pictures | None) -> list[float]:

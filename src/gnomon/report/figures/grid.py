@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gnomon.report.figure import Figure, missing, short
 from gnomon.report.figures.distances import FLAT, NO_PICTURES, colours, square
-from gnomon.report.figures.panels import axes_of, panels, stacked
+from gnomon.report.figures.panels import axes_of, axis, panels, stacked
 from gnomon.report.figures.places import figure_of, name, names
 from gnomon.survey.pictures import Pictures
 
@@ -38,14 +38,14 @@ def grid_figure(contents: dict[str, Any], pictures: Pictures | None) -> Figure:
     layout = panels(list(columns), columns=3, gap=0.1, right=0.93)
     for k in range(len(data)):
         square(layout, k)
-    layout |= _scales(pictures, list(columns.values())[3:])
+    layout |= _scales(pictures.metric, list(columns.values()))
     return Figure(
         key=KEY,
         title=TITLE,
         summary=_summary(contents, pictures, axes, trusted=trusted),
         data=data,
         layout=layout,
-        narrow=stacked(len(data), each=260, right=0.82),
+        narrow=_narrow(len(data)),
         table={"cell": names(contents, pictures.positions)}
         | {title: short(values) for title, values in columns.items()},
         height=640 if len(data) > 3 else 360,
@@ -102,17 +102,44 @@ def _image(plane: NDArray[Any], k: int, scale: str) -> dict[str, Any]:
     }
 
 
-def _scales(pictures: Pictures, coordinates: list[NDArray[Any]]) -> dict[str, Any]:
+def _scales(metric: str, columns: list[NDArray[Any]]) -> dict[str, Any]:
+    """Return the scales of tokens, of distances and of coordinates; the last has two signs."""
+    coordinates = columns[3:]
     bar = {"thickness": 10, "len": 0.42 if coordinates else 1.0, "y": 1.0, "yanchor": "top"}
-    largest = max((float(np.nanmax(np.abs(c))) for c in coordinates), default=1.0)
+    tokens, apart, largest = (_top(part) for part in (columns[:1], columns[1:3], coordinates))
     found: dict[str, Any] = {
-        "coloraxis": {"colorscale": colours(), "cmin": 0.0, "colorbar": bar | {"x": 0.255}},
-        "coloraxis2": {"colorscale": colours(), "cmin": 0.0, "colorbar": bar | {"x": 0.945}},
+        "coloraxis": {
+            "colorscale": colours(),
+            "cmin": 0.0,
+            "cmax": tokens,
+            "colorbar": bar | {"x": 0.255},
+        },
+        "coloraxis2": {
+            "colorscale": colours(),
+            "cmin": 0.0,
+            "cmax": apart,
+            "colorbar": bar | {"x": 0.945},
+        },
     }
-    found["coloraxis2"]["colorbar"] |= {"title": {"text": pictures.metric}}
+    found["coloraxis2"]["colorbar"] |= {"title": {"text": metric}}
     signed: dict[str, Any] = {"colorscale": DIVERGING, "cmin": -largest, "cmax": largest}
     signed["colorbar"] = bar | {"x": 0.945, "y": 0.0, "yanchor": "bottom"}
     return found | ({"coloraxis3": signed} if coordinates else {})
+
+
+def _narrow(count: int) -> dict[str, Any]:
+    """Stack the images; each scale stands beside the first image that it belongs to."""
+    layout = stacked(count, each=240, right=0.8)
+    for k, scale in ((0, "coloraxis"), (1, "coloraxis2"), (3, "coloraxis3")):
+        if k < count:
+            low, high = layout[axis("y", k)]["domain"]
+            bar = {"x": 0.84, "y": high, "yanchor": "top", "len": round(high - low, 4)}
+            layout[scale] = {"colorbar": bar}
+    return layout
+
+
+def _top(columns: list[NDArray[Any]]) -> float:
+    return max((float(np.nanmax(np.abs(column))) for column in columns), default=0.0) or 1.0
 
 
 def _summary(

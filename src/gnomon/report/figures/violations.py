@@ -45,7 +45,7 @@ def violations_figure(contents: dict[str, Any]) -> Figure:
                 "tickformat": ".0%",
             },
             "yaxis": names_axis(lines) | {"automargin": True},
-            "legend": LEGEND | {"y": -0.16},
+            "legend": LEGEND | {"y": -0.24},
             "barmode": "overlay",
             "shapes": shapes,
         },

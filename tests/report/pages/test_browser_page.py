@@ -1,0 +1,411 @@
+"""The page in a real browser: drawn, legible, operable, printable, and quiet on the network."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gnomon.cli.app import run
+from gnomon.report.page.build import page_of_folders
+from gnomon.survey.pictures import load_pictures
+
+EIGHT_MEGABYTES = 8 * 10**6
+OPENS_WITHIN = 3.0
+
+# How many colours a picture has, and what share of it is not its commonest one.
+INK = """async (data) => {
+  const image = new Image();
+  image.src = "data:image/png;base64," + data;
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [image.width, image.height];
+  const pen = canvas.getContext("2d", { willReadFrequently: true });
+  pen.drawImage(image, 0, 0);
+  const pixels = new Uint32Array(pen.getImageData(0, 0, image.width, image.height).data.buffer);
+  const counts = new Map();
+  for (const pixel of pixels) counts.set(pixel, (counts.get(pixel) || 0) + 1);
+  return [counts.size, 1 - Math.max(...counts.values()) / pixels.length];
+}"""
+
+# Every text that is seen, with its contrast to what is behind it (WCAG 2, relative luminance).
+CONTRASTS = """() => {
+  const parse = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
+  const linear = (c) => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
+  const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  const over = (top, below, alpha) => [0, 1, 2].map((i) => alpha * top[i] + (1 - alpha) * below[i]);
+  const behind = (element) => {
+    for (let one = element; one; one = one.parentElement) {
+      const colour = parse(getComputedStyle(one).backgroundColor);
+      if (colour.length === 3 || colour[3] > 0.99) return colour.slice(0, 3);
+    }
+    return [255, 255, 255];
+  };
+  const opacity = (element) => {
+    let found = 1;
+    for (let one = element; one; one = one.parentElement) {
+      found *= Number(getComputedStyle(one).opacity);
+    }
+    return found;
+  };
+  const found = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    const box = element.getBoundingClientRect();
+    if (!own || /SCRIPT|STYLE/.test(element.tagName) || box.width < 2 || box.height < 2) continue;
+    const style = getComputedStyle(element);
+    if (style.visibility === "hidden") continue;
+    const svg = element instanceof SVGElement;
+    const colour = parse(svg ? style.fill : style.color);
+    const alpha = (colour[3] ?? 1) * opacity(element) * (svg ? Number(style.fillOpacity) : 1);
+    if (alpha < 0.05) continue;
+    const paper = behind(element);
+    const [a, b] = [light(over(colour, paper, alpha)), light(paper)];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    found.push([ratio, element.textContent.trim().slice(0, 40)]);
+  }
+  return found;
+}"""
+
+
+def ink(opened: Any, place: Any) -> tuple[float, float]:
+    """Return the number of colours of an element on the screen, and how much of it is inked."""
+    data = base64.b64encode(place.screenshot()).decode()
+    return tuple(opened.page.evaluate(INK, data))
+
+
+@pytest.mark.parametrize("name", ["regimes_page", "digits_page"])
+def test_every_figure_is_drawn_without_a_complaint_or_a_request(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    found = request.getfixturevalue(name)
+    states = found.states()
+    assert len(states) >= 8
+    assert set(states.values()) == {"drawn"}
+    for place in found.page.query_selector_all("[data-figure]"):
+        colours, inked = ink(found, place)
+        assert colours > 20, place.get_attribute("data-figure")
+        assert inked > 0.005, place.get_attribute("data-figure")
+    assert found.faults == []
+    foreign = [url for url in found.requests if not url.startswith(("file://", "data:", "blob:"))]
+    assert foreign == []
+    assert sum(url.startswith("file://") for url in found.requests) == 1
+
+
+def test_figures_out_of_sight_are_drawn_when_the_browser_is_idle_or_asked(
+    regimes: Path, opened: Any
+) -> None:
+    at_once = opened(regimes / "report.html", query="?all")
+    assert "waiting" not in at_once.states().values()
+
+
+def text_colours(opened: Any) -> tuple[Any, Any, Any]:
+    """Return the colours of the paper, of text, and of a tick label of the first figure."""
+    return opened.page.evaluate(
+        "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color,"
+        " getComputedStyle(document.querySelector('.xtick text')).fill]"
+    )
+
+
+def test_the_page_and_its_figures_follow_the_system_and_the_button(regimes_page: Any) -> None:
+    page = regimes_page.page
+    light = text_colours(regimes_page)
+    assert light[0] == "rgb(255, 255, 255)"
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_timeout(500)
+    dark = text_colours(regimes_page)
+    assert dark[0] == "rgb(20, 23, 28)"
+    assert all(a != b for a, b in zip(light, dark, strict=True))
+    page.emulate_media(color_scheme="light")
+    page.wait_for_timeout(500)
+    assert text_colours(regimes_page) == light
+    page.get_by_role("button", name="Dark").click()
+    page.wait_for_timeout(500)
+    assert text_colours(regimes_page) == dark
+    page.get_by_role("button", name="Light").click()
+    page.wait_for_timeout(500)
+    assert text_colours(regimes_page) == light
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["regimes_page", "digits_page"])
+def test_every_text_has_a_contrast_of_at_least_4_5(
+    name: str, scheme: str, request: pytest.FixtureRequest
+) -> None:
+    found = request.getfixturevalue(name)
+    found.page.emulate_media(color_scheme=scheme)
+    found.page.wait_for_timeout(500)
+    found.page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    seen = found.page.evaluate(CONTRASTS)
+    found.page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = false; })")
+    found.page.emulate_media(color_scheme="light")
+    assert len(seen) > 300
+    assert [one for one in seen if one[0] < 4.5] == []
+
+
+def test_the_measure_of_contrast_can_fail(regimes_page: Any) -> None:
+    regimes_page.page.evaluate("document.querySelector('h1').style.color = '#999999'")
+    seen = min(regimes_page.page.evaluate(CONTRASTS))
+    regimes_page.page.evaluate("document.querySelector('h1').style.color = ''")
+    assert seen[0] == pytest.approx(2.85, abs=0.01)
+
+
+FOCUSABLE = "a[href], button, summary, [tabindex='0']"
+
+
+def test_everything_is_reached_by_the_tab_key_and_shows_it(digits_page: Any) -> None:
+    found = digits_page
+    wanted = found.page.evaluate(
+        """(all) => [...document.querySelectorAll(all)].map((e, i) => (e.dataset.tab = i)).length""",
+        FOCUSABLE,
+    )
+    found.page.evaluate("document.activeElement.blur()")
+    reached = {}
+    for _ in range(wanted + 5):
+        found.page.keyboard.press("Tab")
+        at, outline = found.page.evaluate(
+            "[document.activeElement.dataset.tab,"
+            " getComputedStyle(document.activeElement).outlineStyle]"
+        )
+        reached.setdefault(at, outline)
+    reached.pop(None, None)
+    assert len(reached) == wanted > 40
+    assert next(iter(reached)) == "0"
+    assert set(reached.values()) == {"solid"}
+
+
+def test_the_keyboard_works_the_controls(digits_page: Any) -> None:
+    """The theme, an explanation, and turning the map in three dimensions."""
+    page = digits_page.page
+    for button, theme in (("Dark", "dark"), ("Light", "light")):
+        page.get_by_role("button", name=button).focus()
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.documentElement.dataset.theme") == theme
+    explanation = page.locator(".figure details").first
+    explanation.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert explanation.evaluate("e => e.open")
+    eye = "document.querySelector('[data-figure=s0-map3d]')._fullLayout.scene.camera.eye"
+    before = page.evaluate(eye)
+    page.locator("[data-figure=s0-map3d]").focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_timeout(300)
+    after = page.evaluate(eye)
+    assert after["z"] == pytest.approx(before["z"])
+    assert np.hypot(after["x"], after["y"]) == pytest.approx(np.hypot(before["x"], before["y"]))
+    turned = np.arctan2(after["y"], after["x"]) - np.arctan2(before["y"], before["x"])
+    assert turned == pytest.approx(0.15)
+
+
+def test_a_telephone_shows_all_of_it_without_scrolling_sideways(digits: Path, opened: Any) -> None:
+    found = opened(digits / "report.html", width=390, has_touch=True)
+    assert set(found.drawn().values()) == {"drawn"}
+    assert found.page.evaluate("document.scrollingElement.scrollWidth") <= 390
+    wide = found.page.evaluate(
+        "[...document.querySelectorAll('.main-svg')].filter((e) => e.clientWidth > 390).length"
+    )
+    assert wide == 0
+    inside = found.page.evaluate(
+        "[...document.querySelectorAll('table')].every((e) => e.closest('.scroll'))"
+    )
+    assert inside
+    assert found.faults == []
+
+
+def test_paper_gets_light_figures_that_fit_and_no_buttons(regimes_page: Any) -> None:
+    page = regimes_page.page
+    page.emulate_media(color_scheme="dark")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.locator("button:visible").count() == 0
+    page.wait_for_timeout(500)
+    widths = page.evaluate("[...document.querySelectorAll('.main-svg')].map((e) => e.clientWidth)")
+    assert max(widths) <= 680  # 180 mm: A4 without its margins
+    page.emulate_media(media="screen", color_scheme="dark")
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.emulate_media(color_scheme="light")
+
+
+def test_a_printed_page_draws_what_was_never_in_sight(regimes: Path, opened: Any) -> None:
+    found = opened(regimes / "report.html")
+    printed = found.page.pdf(format="A4")
+    assert printed.startswith(b"%PDF")
+    assert "waiting" not in found.states().values()
+
+
+def rows_of(opened: Any, figure: str) -> tuple[str, list[dict[str, str]]]:
+    """Press a figure's button for its data; return the file's name and its rows."""
+    with opened.page.expect_download() as waiting:
+        opened.page.locator(f"[data-csv={figure}]").click()
+    with Path(waiting.value.path()).open(encoding="utf-8", newline="") as handle:
+        return waiting.value.suggested_filename, list(csv.DictReader(handle))
+
+
+def test_the_data_of_every_figure_can_be_taken_away_as_csv(digits_page: Any) -> None:
+    for figure in digits_page.states():
+        name, rows = rows_of(digits_page, figure)
+        assert name == f"digits-scikit-learn-{figure.removeprefix('s0-')}.csv"
+        assert len(rows) >= 3, figure
+        assert all(None not in row and None not in row.values() for row in rows), figure
+
+
+def test_the_csv_of_counts_is_the_counts(digits: Path, digits_page: Any) -> None:
+    contents = json.loads((digits / "survey.json").read_text("utf-8"))
+    _, rows = rows_of(digits_page, "s0-counts")
+    assert [int(row["tokens"]) for row in rows] == [p["tokens"] for p in contents["positions"]]
+
+
+def test_the_csv_of_distances_is_the_geometry_within_half_a_step(
+    regimes: Path, regimes_page: Any
+) -> None:
+    check_distances(regimes, rows_of(regimes_page, "s0-distances")[1])
+
+
+def check_distances(folder: Path, rows: list[dict[str, str]]) -> None:
+    """Hold the rows of a CSV file against geometry.npz."""
+    drawn = load_pictures(folder / "geometry.npz")
+    upper = np.triu_indices(len(drawn.positions), 1)
+    assert len(rows) == len(upper[0])
+    for column, matrix in (("plugin", drawn.plugin), ("null", drawn.null)):
+        got = np.array([float(row[column]) for row in rows])
+        step = np.ptp(matrix) / 65534
+        assert np.abs(got - matrix[upper]).max() <= step / 2 + 1e-5 * matrix.max()
+    core = {int(drawn.positions[row]) for row in drawn.core}
+    empty = [row["debiased"] == "" for row in rows]
+    assert empty == [not {int(row["i"]), int(row["j"])} <= core for row in rows]
+
+
+def test_a_picture_of_a_figure_can_be_taken_away(regimes_page: Any) -> None:
+    found = regimes_page
+    with found.page.expect_download() as waiting:
+        found.page.locator("[data-picture=s0-stress]").click()
+    assert waiting.value.suggested_filename == "three-regimes-stress.svg"
+    assert "<svg" in Path(waiting.value.path()).read_text("utf-8")
+    assert found.faults == []
+
+
+def test_512_positions_weigh_less_than_8_megabytes_and_open_in_time(
+    long: Path, opened: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Time is that of the processor, which does not depend on who else is busy."""
+    page = long / "report.html"
+    assert json.loads((long / "survey.json").read_text("utf-8"))["corpus"]["length"] == 512
+    assert page.stat().st_size < EIGHT_MEGABYTES
+    found = check_speed(opened, page, capsys)
+    check_distances(long, rows_of(found, "s0-distances")[1])
+
+
+@pytest.mark.data
+def test_the_page_of_imdb_opens_in_time(
+    data_root: Path, tmp_path: Path, opened: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus = data_root / "imdb" / "train.parquet"
+    tokenizer = data_root / "bert-base-uncased" / "tokenizer.json"
+    if not (corpus.is_file() and tokenizer.is_file()):
+        pytest.skip("IMDB or its tokenizer is not here")
+    options = ["--column", "text", "--tokenizer", tokenizer, "--length", "512", "--out", tmp_path]
+    assert run(["survey", *map(str, [corpus, *options, "--shuffles", "1", "-q"])]) == 0
+    page = tmp_path / "report.html"
+    assert page.stat().st_size < EIGHT_MEGABYTES
+    check_speed(opened, page, capsys)
+
+
+def check_speed(opened: Any, page: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Print how long a page takes to open, and hold its processor time against the promise."""
+    found = opened(page)
+    session = found.page.context.new_cdp_session(found.page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    found.page.reload()
+    metrics = {m["name"]: m["value"] for m in session.send("Performance.getMetrics")["metrics"]}
+    wall = found.page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") / 1000
+    with capsys.disabled():
+        print(  # noqa: T201 - a measurement, for whoever runs the test
+            f" {page.stat().st_size / 1e6:.1f} MB, opened in {wall:.2f} s of the clock and "
+            f"{metrics['TaskDuration']:.2f} s of the processor"
+        )
+    assert metrics["TaskDuration"] < OPENS_WITHIN
+    assert set(found.drawn().values()) == {"drawn"}
+    assert found.faults == []
+    return found
+
+
+HOSTILE = [
+    "<script>window.hacked=1</script>",
+    "<img src=x onerror=window.hacked=2>",
+    "</script><script>window.hacked=3</script>",
+    "{{7*7}}",
+    "javascript:window.hacked=4",
+    '"><svg onload=window.hacked=5>',
+]
+
+
+def test_a_corpus_full_of_html_and_script_stays_text(
+    tmp_path: Path, opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its tokens, its name, and an encoding named like an image are shown as they are."""
+    rng = np.random.default_rng(8)
+    rows = [" ".join([HOSTILE[i % 6], *rng.choice(HOSTILE, 7)]) for i in range(300)]
+    corpus = tmp_path / "<img src=x onerror=alert(1)>.txt"
+    corpus.write_text("\n".join(rows), encoding="utf-8")
+    table = tmp_path / "<b>bold<b>.npy"
+    np.save(table, np.random.default_rng(1).normal(size=(8, 4)))
+    monkeypatch.chdir(tmp_path)
+    options = ["--dimension", "8", "--table", table.name, "--out", "out", "-q", "--show-tokens"]
+    assert run(["survey", corpus.name, *options]) == 0
+    found = opened(tmp_path / "out" / "report.html")
+    assert set(found.drawn().values()) == {"drawn"}
+    page = found.page
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img").count() == 0
+    assert found.faults == []
+    shown = page.locator("body").inner_text()
+    assert "<img src=x onerror=alert(1)>" in page.locator("h1").inner_text()
+    assert "Typical tokens" not in shown or "<script>" in shown
+    assert "49" not in page.locator("h1").inner_text()
+
+
+def test_a_hostile_survey_json_stays_text_in_the_browser(
+    regimes: Path, tmp_path: Path, opened: Any
+) -> None:
+    contents = json.loads((regimes / "survey.json").read_text("utf-8"))
+    contents["tokens"] = [
+        {
+            "index": 0,
+            "first": 0,
+            "last": 0,
+            "typical": [{"token": t, "share": 0.1, "elsewhere": 0.0} for t in HOSTILE],
+        }
+    ]
+    contents["corpus"]["source"] = contents["verdict"]["summary"] = HOSTILE[2]
+    for entry, text in zip(contents["encodings"], HOSTILE * 3, strict=False):
+        entry["label"] = text
+    (tmp_path / "survey.json").write_text(json.dumps(contents), encoding="utf-8")
+    page = tmp_path / "page.html"
+    page.write_text(page_of_folders([tmp_path, regimes]), encoding="utf-8")
+    found = opened(page)
+    assert set(found.drawn().values()) == {"drawn"}
+    assert found.page.evaluate("window.hacked") is None
+    assert found.page.locator("img").count() == 0
+    assert found.faults == []
+    shown = found.page.locator(".tokens").first.inner_text()
+    assert all(text.replace(" ", "␣") in shown for text in HOSTILE)
+    ticks = " ".join(found.page.locator("[data-figure=s0-stress] .ytick").all_inner_texts())
+    assert "<script>" in ticks
+
+
+def test_numbers_that_are_seen_are_those_of_the_file(regimes: Path, regimes_page: Any) -> None:
+    contents = json.loads((regimes / "survey.json").read_text("utf-8"))
+    found = regimes_page
+    for key, digits in (("corpus.tokens", "64,000"), ("corpus.rows", "2,000")):
+        assert found.page.locator(f"[data-key='{key}']").first.inner_text() == digits
+    mean = contents["geometry"]["mean_squared"]
+    for key in ("plugin", "debiased"):
+        seen = found.page.locator(f"[data-key='geometry.mean_squared.{key}']").first.inner_text()
+        assert float(seen) == pytest.approx(mean[key], abs=5e-5)
