@@ -20,12 +20,12 @@ MARKERS := not wide
 .PHONY: help demo test test-all check lint types contracts tests bench docs clean
 
 help:
-	@echo "make demo      survey the built-in corpora and print the result"
+	@echo "make demo      survey the built-in corpora and name the page that shows the result"
 	@echo "make test      every gate: lint, types, contracts, tests, the wheel"
 	@echo "make test-all  the same, with the wide grids and the real models"
 	@echo "make check     the fast gates only: lint, types, contracts"
 	@echo "make bench     every benchmark, one after the other"
-	@echo "make docs      measure again the numbers and figures in README.md and docs/"
+	@echo "make docs      measure again the numbers in README.md and docs/, and build site/"
 	@echo "make clean     remove .venv, caches, and what demo and build wrote"
 
 demo: $(VENV)/core.stamp
@@ -62,9 +62,17 @@ bench: $(VENV)/dev.stamp
 	  echo "== $$script"; $(BIN)/python "$$script"; \
 	done
 
-docs: demo
+# Everything measured that stands in a text is measured again; then the site is built into site/.
+docs: demo $(VENV)/dev.stamp
 	$(BIN)/python scripts/make_figures.py docs/figures
-	$(BIN)/python scripts/fill_docs.py demo README.md docs/index.md docs/noise.md
+	$(BIN)/python scripts/page_picture.py demo/three-regimes/report.html docs/figures/page.png
+	$(BIN)/python scripts/fill_docs.py demo README.md docs/guide.md docs/noise.md
+	$(BIN)/python scripts/verdict_page.py docs/verdicts.md
+	$(BIN)/python scripts/decision_page.py docs/decisions.md
+	$(BIN)/python scripts/run_docs.py --write docs/index.md docs/mathematics/*.md docs/howto/*.md docs/tutorials/*.md
+	$(BIN)/python scripts/make_notebooks.py docs/tutorials docs/notebooks
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo "== the documentation: site/index.html"
 
 clean:
 	rm -rf $(VENV) demo dist build site .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -330,6 +330,13 @@ def percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.0f} %"
 
 
+def published(facts: Facts) -> str:
+    """Return what becomes of a few published claims, from the records of `gnomon reproduce`."""
+    from verdict_page import records, summary
+
+    return summary(records(facts.root / "benchmarks" / "records"))
+
+
 TABLES: dict[str, Callable[[Facts], str]] = {
     "accuracy": accuracy,
     "alarms": alarms,
@@ -339,6 +346,7 @@ TABLES: dict[str, Callable[[Facts], str]] = {
     "encodings": encodings,
     "known_truth": known_truth,
     "planted": planted,
+    "published": published,
     "reading_corpus": reading(f"{SHOWN}:", "n = "),
     "reading_plugin": reading("chord distances", "numerical rank", "violations of"),
     "reading_nulls": reading("dealt null", "shuffled null"),

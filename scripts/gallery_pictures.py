@@ -24,10 +24,8 @@ DRAWN = """() => [...document.querySelectorAll("[data-figure]")]
 
 def take_pictures(surveys: Mapping[str, Path], folder: Path) -> None:
     """Take a picture of the page of every survey; folders hold report.html."""
-    browser = shutil.which("chromium") or shutil.which("google-chrome")
-    missing = [name for name in ("playwright", "PIL") if find_spec(name) is None]
-    if browser is None or missing:
-        print(f"no pictures: {', '.join(missing) or 'chromium'} is not installed")
+    browser = browser_here()
+    if browser is None:
         return
     from playwright.sync_api import sync_playwright
 
@@ -37,6 +35,16 @@ def take_pictures(surveys: Mapping[str, Path], folder: Path) -> None:
             if (survey / "report.html").is_file():
                 _take(opened, survey / "report.html", folder / f"{name}.png")
         opened.close()
+
+
+def browser_here() -> str | None:
+    """Return the browser of this machine; None, said aloud, where no picture can be taken."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    missing = [name for name in ("playwright", "PIL") if find_spec(name) is None]
+    if browser is None or missing:
+        print(f"no pictures: {', '.join(missing) or 'chromium'} is not installed")
+        return None
+    return browser
 
 
 def _take(browser: Any, page_file: Path, picture: Path) -> None:
@@ -52,10 +60,10 @@ def _take(browser: Any, page_file: Path, picture: Path) -> None:
     ]
     page.close()
     if shots:
-        _stacked(shots, picture)
+        stacked(shots, picture)
 
 
-def _stacked(shots: list[bytes], picture: Path) -> None:
+def stacked(shots: list[bytes], picture: Path) -> None:
     """Put pictures under each other, and keep as many colours as fit the size."""
     from io import BytesIO
 

@@ -45,7 +45,7 @@ def _short(value: Any) -> Any:
 def command_of(contents: Survey) -> str:
     """Return the command that makes a survey again, without the folder it wrote to.
 
-    >>> command_of({"provenance": {"command": "gnomon survey a.txt --out /home/me/b --quiet"}})
+    >>> command_of({"provenance": {"command": "gnomon survey a.txt --out b --quiet"}})
     'gnomon survey a.txt'
     """
     words = shlex.split(contents["provenance"]["command"])

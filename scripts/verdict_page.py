@@ -19,11 +19,12 @@ Record = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[1]
 SLOT = re.compile(r"<!-- verdict_records:begin -->\n.*?<!-- verdict_records:end -->", re.DOTALL)
 CORPORA = {
-    "sst2-contained": "SST-2, rows",
-    "sst2-sentences": "SST-2, sentences",
-    "imdb": "IMDB",
     "synthetic": "three-regimes",
+    "sst2-sentences": "SST-2, sentences",
+    "sst2-contained": "SST-2, rows",
+    "imdb": "IMDB",
 }
+"""What the files are named after, and what readers call it, in the order of the columns."""
 NAMES = {"remark8": "Remark 8", "stress-vs-dimension": "Stress against dimension"}
 
 
@@ -45,7 +46,9 @@ def corpus(stem: str, record: Record) -> str:
 
 def overview(found: dict[str, Record]) -> str:
     """Return one line for each claim of each table or figure, with what each corpus says."""
-    corpora = list(dict.fromkeys(corpus(stem, record) for stem, record in found.items()))
+    named = {corpus(stem, record) for stem, record in found.items()}
+    known = list(CORPORA.values())
+    corpora = sorted(named, key=lambda one: (known.index(one) if one in known else len(known), one))
     lines: dict[tuple[str, str], dict[str, str]] = {}
     for stem, record in found.items():
         for verdict in record["verdicts"]:
@@ -57,6 +60,31 @@ def overview(found: dict[str, Record]) -> str:
         for (name, claim), said in lines.items()
     ]
     return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows)
+
+
+SHORT = (
+    "the MDS encoding is an exact isometry at dimension n - 1",
+    "an exact isometry is unattainable: B has negative eigenvalues, which are clipped",
+    "two eigenvalues are dominant",
+    "rank(B) is the intrinsic dimensionality of the positional metric",
+    "a few directions hold most of the positional variance (three: more than half)",
+    "r(n+d) is the minimal parametrisation",
+    "ALiBi is far below the sinusoid (less than half its stress)",
+    "sinusoid and RoPE differ by less than 3 %",
+    "the stress of the sinusoid and of RoPE grows exponentially with d",
+    "the MDS encoding is monotone: distances grow with the lag",
+)
+"""The claims that the README shows; the page has them all."""
+
+
+def summary(found: dict[str, Record]) -> str:
+    """Return the lines of a few claims, as `overview` has them, in the order of `SHORT`."""
+    head, rule, *lines = overview(found).splitlines()
+    chosen = {claim: [line for line in lines if f"| {claim} |" in line] for claim in SHORT}
+    missing = [claim for claim, line in chosen.items() if len(line) != 1]
+    if missing:
+        sys.exit(f"No record, or more than one table, has the claim {missing[0]!r}.")
+    return "\n".join([head, rule, *(line for claim in SHORT for line in chosen[claim])])
 
 
 def title(name: str) -> str:

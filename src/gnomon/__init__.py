@@ -38,6 +38,8 @@ _HOME = {
 }
 # Rooms that are functions, too: the package of that name can be called (docs/decisions).
 _ROOMS = ("geometry", "survey")
+# Rooms of frameworks: `gnomon.torch.load(...)` needs no import of its own.
+_FRAMEWORKS = ("jax", "sklearn", "torch")
 
 __all__ = [
     "GnomonError",
@@ -55,7 +57,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load a public name from its home on first use."""
-    if name in _ROOMS:
+    if name in _ROOMS + _FRAMEWORKS:
         return importlib.import_module(f"gnomon.{name}")
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)

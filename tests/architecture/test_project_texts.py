@@ -92,7 +92,7 @@ def test_decision_records_are_numbered_without_gaps_and_fit_one_page() -> None:
 
 
 def test_the_index_of_the_documents_names_every_record() -> None:
-    index = text("docs/index.md")
+    index = text("docs/decisions.md")
     assert [path.name for path in DECISIONS if f"decisions/{path.name}" not in index] == []
 
 

@@ -18,7 +18,7 @@ from gnomon.corpus.counts_file import load_counts
 from gnomon.errors import StorageError
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="limits and devices of POSIX systems")
-FILES = {"counts.npz", "encoding.safetensors", "survey.json"}
+FILES = {"counts.npz", "encoding.safetensors", "geometry.npz", "report.html", "survey.json"}
 
 
 @pytest.mark.parametrize("below", [(), ("deeper",)])
@@ -145,11 +145,11 @@ def test_a_folder_is_made_and_holds_files_that_can_be_read(
     out = tmp_path / "new" / "folder"
     called = call("survey", corpus, "--out", out, "--dimension", 16)
     assert called.code == 0
-    assert called.out.endswith(f"written to {out}\n")
+    assert called.out.endswith(f"written to {out}\npage: {out / 'report.html'}\n")
     assert {path.name for path in out.iterdir()} == FILES
     found = json.loads((out / "survey.json").read_text(encoding="utf-8"))
     assert load_counts(out / "counts.npz").tokens == found["corpus"]["tokens"] == 1600
-    assert load_file(out / "encoding.safetensors")["vectors"].shape == (8, 16)
+    assert len(load_file(out / "encoding.safetensors")["status"]) == 8
 
 
 @POSIX

@@ -146,7 +146,7 @@ def whole(out: Path) -> dict[str, Any]:
 
     found: dict[str, Any] = json.loads((out / "survey.json").read_text(encoding="utf-8"))
     assert load_counts(out / "counts.npz").digest == found["corpus"]["digest"]
-    assert len(load_file(out / "encoding.safetensors")["vectors"]) == found["corpus"]["length"]
+    assert len(load_file(out / "encoding.safetensors")["status"]) == found["corpus"]["length"]
     return found
 
 

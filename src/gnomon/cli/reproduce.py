@@ -15,14 +15,20 @@ Name = Annotated[
     str | None, typer.Argument(help="What to make again. Default: list what there is.")
 ]
 Corpora = Annotated[
-    list[str] | None, typer.Argument(help="Corpora for table4, as for `gnomon survey`.")
+    list[str] | None,
+    typer.Argument(
+        help="Corpora, as for `gnomon survey`: table4, figure1, figure2, figure4, remark8."
+    ),
 ]
 Seeds = Annotated[int, typer.Option("--seeds", help="Number of repetitions.")]
 Dimension = Annotated[
-    int | None, typer.Option("--dimension", help="Dimension d in table4. Default: 768.")
+    int | None,
+    typer.Option(
+        "--dimension", help="Dimension d. Default: 768 on corpora, 128 on the synthetic one."
+    ),
 ]
 Length = Annotated[
-    int | None, typer.Option("--length", help="Number of positions n in table4. Default: 64.")
+    int | None, typer.Option("--length", help="Number of positions n, on corpora. Default: 64.")
 ]
 MinimumCount = Annotated[
     int | None,
@@ -48,7 +54,7 @@ def reproduce(
 ) -> None:
     """Make a published table again: as published, ours, and whether each claim holds.
 
-    On corpora (table4) stress is given against plug-in distances and with the noise taken out.
+    On corpora stress is given against plug-in distances and with the noise taken out.
     """
     if name is None:
         _list(json_file=json_file, quiet=quiet)

@@ -15,6 +15,7 @@ from gnomon.geometry.debiased.projection import outside_core
 from gnomon.geometry.nulls import NullGeometry
 from gnomon.results import plain
 from gnomon.survey.entries import monotonicity_dict
+from gnomon.survey.schema import SCHEMA_VERSION
 from gnomon.survey.typical import typical_tokens
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from gnomon.survey.run import Survey
     from gnomon.survey.trust import Trust
 
-SCHEMA_VERSION = 1
 SPECTRUM = 64
 """Eigenvalues of a null that are kept: 5 %, 50 % and 95 % quantiles over its replicates."""
 

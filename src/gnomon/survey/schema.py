@@ -10,6 +10,8 @@ import json
 from importlib.resources import files
 from typing import Any
 
+SCHEMA_VERSION = 1
+
 
 def survey_schema() -> dict[str, Any]:
     """Return the JSON Schema of survey.json.

@@ -68,6 +68,11 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return saved(folder, rows, tokenizer="words", length=512, shuffles=1, dimension=16)
 
 
+def address(path: Path) -> str:
+    """Return the URL of a file."""
+    return f"file://{urllib.parse.quote(str(path))}"
+
+
 @dataclass
 class Opened:
     """A page in the browser, with what went wrong and what it asked for."""
@@ -115,7 +120,7 @@ def opened(browser: Any) -> Iterator[Open]:
     """Open a page; what it complains about or asks for is kept."""
     contexts = []
 
-    def opening(path: Path, *, width: int = 1280, query: str = "", **options: Any) -> Opened:
+    def opening(path: Path | None, *, width: int = 1280, query: str = "", **options: Any) -> Opened:
         size = {"width": width, "height": 900}
         context = browser.new_context(viewport=size, accept_downloads=True, **options)
         contexts.append(context)
@@ -124,7 +129,8 @@ def opened(browser: Any) -> Iterator[Open]:
         found.page.on("dialog", lambda one: (found.faults.append(one.message), one.dismiss()))
         found.page.on("console", lambda said: _keep(found, said))
         found.page.on("request", lambda asked: found.requests.append(asked.url))
-        found.page.goto(f"file://{urllib.parse.quote(str(path))}{query}")
+        if path is not None:
+            found.page.goto(address(path) + query)
         return found
 
     yield opening

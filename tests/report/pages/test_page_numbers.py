@@ -21,6 +21,7 @@ from gnomon.report.figure import Figure, Symmetric, Triangles
 from gnomon.report.page import words
 from gnomon.report.page.numbers import lookup, number, shown
 from gnomon.report.page.packing import ABSENT, Packer, pack_symmetric, pack_vector, script_json
+from gnomon.survey import verdict
 
 FINITE = st.floats(-1e6, 1e6)
 
@@ -231,3 +232,22 @@ def test_the_headline_is_the_verdict(informative: Any, recommended: str, headlin
 
 def test_blanks_and_controls_of_a_token_are_visible() -> None:
     assert words.visible(" <b>\x00\u202e") == "␣<b>\\x00\\u202e"
+
+
+def test_the_page_names_the_same_encodings_known_as_the_verdict() -> None:
+    """The report knows nothing of the survey's insides, so the two lists are kept equal here."""
+    assert (words.KNOWN, words.LIFTS) == (verdict.FIXED, verdict.LIFTS)
+
+
+@pytest.mark.parametrize("name", ["regimes", "digits"])
+def test_the_page_names_the_numbers_that_the_verdict_names(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    """The verdict's own sentence holds the stress of the nearest known and of the fitted one."""
+    folder: Path = request.getfixturevalue(name)
+    contents = json.loads((folder / "survey.json").read_text("utf-8"))
+    reason = contents["verdict"]["reason"]
+    for place in (words.nearest_known(contents), words.fitted(contents)):
+        entry = contents["encodings"][place]
+        assert entry["label"] in reason
+        assert f"{lookup(entry, words.stress_used(contents)):.3f}" in reason

@@ -100,8 +100,9 @@ def number(contents: Any, path: str, style: str = "decimal", *, survey: int = 0)
         return Markup(
             '<span class="none" data-survey="{}" data-key="{}" title="{}">{}</span>'
         ).format(survey, path, reason, _NONE)
-    return Markup('<span data-survey="{}" data-key="{}">{}</span>').format(
-        survey, path, shown(value, style)
+    kind = Markup(' class="text"') if style == "plain" else ""
+    return Markup('<span{} data-survey="{}" data-key="{}">{}</span>').format(
+        kind, survey, path, shown(value, style)
     )
 
 

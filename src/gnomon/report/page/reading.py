@@ -50,7 +50,7 @@ def read_survey(path: Path) -> tuple[dict[str, Any], Pictures | None]:
 
 def read_contents(path: Path) -> dict[str, Any]:
     """Read one survey.json and hold it against the schema."""
-    from gnomon.survey.contents import SCHEMA_VERSION
+    from gnomon.survey.schema import SCHEMA_VERSION
     from gnomon.survey.validation import fault
 
     contents = _parsed(path)

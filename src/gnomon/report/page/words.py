@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from gnomon.report.page.numbers import lookup
-from gnomon.survey.verdict import FIXED, LIFTS
 from gnomon.survey.words import ranges
 
 MOST_RANGES = 8
+KNOWN = ("sinusoidal", "rope", "alibi", "table")
+LIFTS = ("kernel", "slope")
+"""The encodings and lifts among which `gnomon.survey.verdict` chooses, if it fits none."""
 _DEBIASED = "mds, debiased"
 _FITTED = ("mds", "mds-low-rank", "smacof")
 
@@ -131,7 +133,7 @@ def nearest_known(contents: dict[str, Any]) -> int | None:
     known = {
         index: lookup(entry, where)
         for index, entry in enumerate(contents["encodings"])
-        if entry["name"] in FIXED and entry["lift"] in LIFTS and lookup(entry, where) is not None
+        if entry["name"] in KNOWN and entry["lift"] in LIFTS and lookup(entry, where) is not None
     }
     return min(known, key=lambda index: (round(known[index], 9), index), default=None)
 
