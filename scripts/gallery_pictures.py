@@ -71,10 +71,10 @@ def stacked(shots: list[bytes], picture: Path) -> None:
 
     images = [_cropped(Image.open(BytesIO(shot)).convert("RGB")) for shot in shots]
     size = (max(one.width for one in images), sum(one.height for one in images))
-    sheet = Image.new("RGB", size, "white")
+    sheet = Image.new("RGB", (size[0] + 2 * MARGIN, size[1]), "white")
     top = 0
     for one in images:
-        sheet.paste(one, (0, top))
+        sheet.paste(one, (MARGIN, top))
         top += one.height
     for colours in (256, 128, 64, 32, 16):
         held = BytesIO()

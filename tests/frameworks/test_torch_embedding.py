@@ -48,6 +48,19 @@ def steps(module: nn.Module, positions: torch.Tensor, target: torch.Tensor, many
 # -- numbers ----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
+def test_a_layer_can_take_the_scale_of_a_token_embedding(fitted: Fitted, kind: torch.dtype) -> None:
+    """By torch's own mean of squares; distances keep their proportions."""
+    tokens = nn.Embedding(50, 8, dtype=kind)
+    wanted = tokens.weight.detach().double().square().mean().sqrt()
+    for match in (tokens, tokens.weight, float(wanted)):
+        weight = load(fitted, match=match).weight.detach().double()
+        torch.testing.assert_close(weight.square().mean().sqrt(), wanted, rtol=1e-6, atol=0.0)
+    own = torch.pdist(torch.from_numpy(fitted.table()).double())
+    ratio = torch.pdist(weight) / own
+    torch.testing.assert_close(ratio, ratio[0].expand_as(ratio), rtol=1e-5, atol=0.0)
+
+
 def test_a_loaded_layer_gives_the_vectors_of_numpy(
     built_in: Fitted, tmp_path: Path, ulps: Any
 ) -> None:

@@ -100,6 +100,8 @@ def _options(
 
 def main() -> None:
     """Run the command line and leave with the exit code that the outcome has."""
+    # Where colorama is installed, numba would have it write an escape code to any terminal.
+    os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # what a terminal can not show is escaped
             stream.reconfigure(errors="backslashreplace")

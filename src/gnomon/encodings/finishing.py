@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -132,13 +132,24 @@ def _reaching(
     return stretched(rows, status, reach)
 
 
+def matched(fitted: Fitted, match: Any) -> Fitted:
+    """Return the encoding with the root mean square of a token embedding; see `Fitted.matched`."""
+    rows = fitted.left if fitted.right is None else fitted.left @ fitted.right
+    factor = _matching(fitted.gain * rows, match, fitted.dimension)
+    scale = fitted.scale if fitted.scale == "learned" else "match"
+    return replace(fitted, left=fitted.left * factor, factor=fitted.factor * factor, scale=scale)
+
+
 def _factor(rows: Floats, how: Finish) -> float:
     """Return what the coordinates are multiplied by; the rows of W have unit length."""
-    if how.match is None:
-        return 1.0
-    wanted = root_mean_square(how.match)
+    return 1.0 if how.match is None else _matching(rows, how.match, how.dimension)
+
+
+def _matching(rows: Floats, match: Any, dimension: int) -> float:
+    """Return the factor that gives d entries a row the wanted root mean square."""
+    wanted = root_mean_square(match)
     measured = rows[np.isfinite(rows).all(axis=1)]
-    found = float(np.sqrt(np.square(measured).sum() / (len(measured) * how.dimension)))
+    found = float(np.sqrt(np.square(measured).sum() / (len(measured) * dimension)))
     if found == 0.0:
         raise EncodingError(
             "All fitted vectors are 0, so no factor gives them the scale of a token embedding; "
@@ -159,7 +170,9 @@ def root_mean_square(match: Any) -> float:
     >>> root_mean_square([[1.0, -7.0], [-7.0, 1.0]])
     5.0
     """
-    own = match.detach() if hasattr(match, "detach") else match  # a parameter that is in training
+    own = getattr(match, "weight", match)  # of a layer
+    if hasattr(own, "detach"):  # a parameter that is in training, perhaps in bfloat16 elsewhere
+        own = own.detach().cpu().double().numpy()
     values = np.asarray(own)
     if values.dtype.kind not in "iuf" or not values.size:
         raise EncodingError(

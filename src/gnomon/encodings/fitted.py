@@ -90,8 +90,8 @@ class Fitted(Encoding):
     """Whether U and W are stored, r (n + d) numbers, or their product, n d."""
     left: NDArray[np.float64] = field(repr=False)
     """U: (rows, rank); of a file that holds the product, that product."""
-    right: NDArray[np.float64] = field(repr=False)
-    """W: (rank, dimension) with orthonormal rows; of such a file, the identity."""
+    right: NDArray[np.float64] | None = field(repr=False)
+    """W: (rank, dimension) with orthonormal rows; of such a file, None."""
     shape: tuple[int, ...]
     """Sizes of the axes; rows = their product, in row-major order."""
     status: NDArray[np.uint8] = field(repr=False)
@@ -116,17 +116,20 @@ class Fitted(Encoding):
     def __post_init__(self) -> None:
         """Refuse parts that do not belong together, and make the arrays read-only."""
         rows, inner = np.shape(self.left)
+        factor = (inner, inner) if self.right is None else np.shape(self.right)
         whole = prod(self.shape) == rows == len(self.status) and len(self.shape) == self.axes
-        if not whole or np.shape(self.right) != (inner, self.dimension):
+        whole = whole and not (self.factored and self.right is None)
+        if not whole or factor != (inner, self.dimension):
             raise EncodingError(
-                f"{rows} rows of {inner} numbers, a factor of shape {np.shape(self.right)} and "
+                f"{rows} rows of {inner} numbers, a factor of shape {factor} and "
                 f"axes {self.shape} are no encoding of dimension {self.dimension}; pass parts "
                 "that belong together."
             )
         for name in ("left", "right", "status"):
-            view = np.asarray(getattr(self, name)).view()
-            view.flags.writeable = False
-            object.__setattr__(self, name, view)
+            if getattr(self, name) is not None:
+                view = np.asarray(getattr(self, name)).view()
+                view.flags.writeable = False
+                object.__setattr__(self, name, view)
 
     @property
     def card(self) -> Card:
@@ -163,19 +166,39 @@ class Fitted(Encoding):
     def table(self) -> NDArray[np.float32]:
         """Return all rows as they are shipped, (rows, dimension): the same in every framework.
 
-        Of factored vectors, the product of the factors rounded to float32, in float64, rounded.
+        Of factored vectors, the product of the factors rounded to float32, in float64, rounded. A
+        learned scale is not in it: that is `gain`.
         """
         left, right = self.left, self.right
+        if right is None:
+            return left.astype(np.float32)
         if self.factored:
             left, right = (m.astype(np.float32).astype(np.float64) for m in (left, right))
-        return (left @ right).astype(np.float32)
+        try:
+            return (left @ right).astype(np.float32)
+        except MemoryError as error:
+            raise EncodingError(
+                f"A table of {len(left):,} x {self.dimension:,} numbers does not fit into memory; "
+                "keep the factors apart (factored=True), or ask for the vectors of some positions."
+            ) from error
+
+    def matched(self, match: Any) -> Fitted:
+        """Return it with the scale of a token embedding, so that neither drowns the other.
+
+        `match` is the embedding (an array, a tensor or a layer) or the root mean square of its
+        entries; that of the encoding's own entries becomes the same.
+        """
+        from gnomon.encodings.finishing import matched
+
+        return matched(self, match)
 
     def vectors(self, positions: Array) -> NDArray[np.float64]:
-        """Return the fitted vectors at these positions, shape (..., dimension)."""
+        """Return the fitted vectors at these positions, shape (..., dimension); gain is in them."""
         wanted = whole_coordinates(positions, self.axes, what="a fitted encoding")
         rows = self.rules.rows(wanted if self.axes > 1 else wanted[..., 0])
-        made: NDArray[np.float64] = self.left[rows] @ self.right
-        return made
+        left = self.left[rows]
+        made: NDArray[np.float64] = left if self.right is None else left @ self.right
+        return self.gain * made
 
     @cached_property
     def rules(self) -> Rules:

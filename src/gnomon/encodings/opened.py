@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.encodings.filling import FILLED
 from gnomon.encodings.fitted import Fitted
 from gnomon.encodings.rows import Rules
 from gnomon.errors import EncodingError
@@ -22,8 +20,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def opened(source: Any) -> Fitted:
-    """Return a fitted encoding: itself, out of its file, or out of a folder it was saved to."""
+def opened(source: Any, match: Any = None) -> Fitted:
+    """Return a fitted encoding: itself, out of its file, or out of a folder it was saved to.
+
+    With `match` it gets the scale of a token embedding (`Fitted.matched`).
+    """
+    found = _opened(source)
+    return found if match is None else found.matched(match)
+
+
+def _opened(source: Any) -> Fitted:
     if isinstance(source, Fitted):
         return source
     if not isinstance(source, str | os.PathLike):
@@ -31,25 +37,20 @@ def opened(source: Any) -> Fitted:
             f"A fitted encoding can not be made of {type(source).__name__}; pass what gnomon.fit "
             "returns, the path of its .safetensors file, or the folder it was saved to."
         )
-    folder = Path(source).is_dir()
+    folder = os.path.isdir(source)  # noqa: PTH112 - a name that is too long is none, not an error
     return Fitted.from_pretrained(source) if folder else Fitted.load(source)
 
 
 def rules_of(fitted: Fitted, *, flat: bool = False) -> Rules:
     """Return what the table of a fitted encoding does with positions."""
-    masked = np.flatnonzero(fitted.status == FILLED) if fitted.masked_rule == "refuse" else ()
-    return Rules(
-        name=fitted.name,
-        shape=fitted.shape,
-        past=fitted.past,
-        refused=tuple(int(row) for row in masked),
-        flat=flat,
-    )
+    return replace(fitted.rules, flat=flat)
 
 
 def factors(fitted: Fitted) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return both factors as they are shipped, in float32."""
-    return fitted.left.astype(np.float32), fitted.right.astype(np.float32)
+    """Return both factors as they are shipped, in float32; of a whole table one is the identity."""
+    left, right = fitted.left, fitted.right
+    right = np.eye(fitted.dimension) if right is None else right
+    return left.astype(np.float32), right.astype(np.float32)
 
 
 def retrained(fitted: Fitted, left: Any, right: Any, gain: float | None) -> Fitted:
@@ -63,14 +64,13 @@ def retrained(fitted: Fitted, left: Any, right: Any, gain: float | None) -> Fitt
     same = [_equal(now, before) for now, before in zip(numbers, own, strict=True)]
     if gain == fitted.gain and all(same):
         return fitted
-    whole = numbers[0].shape[1]  # of a table without factors
-    right = np.eye(whole) if right is None else numbers[1].astype(np.float64)
+    apart = len(numbers) == 2
     return replace(
         fitted,
         left=numbers[0].astype(np.float64),
-        right=right,
-        rank=len(right),
-        factored=len(numbers) == 2,
+        right=numbers[1].astype(np.float64) if apart else None,
+        rank=numbers[0].shape[1],
+        factored=apart,
         gain=gain,
         origin={**fitted.origin, "trained": True},
     )

@@ -26,11 +26,12 @@ def save_pretrained(fitted: Fitted, folder: str | os.PathLike[str]) -> None:
 
 
 def from_pretrained(name: str | os.PathLike[str]) -> Fitted:
-    """Read an encoding from a folder, or by its name on the Hugging Face hub."""
-    place = Path(name)
-    if place.is_dir():
-        return read_fitted(place / FILE)
+    """Read an encoding from a folder (or its file), or by its name on the Hugging Face hub."""
     text = os.fspath(name)
+    if os.path.isdir(text):  # noqa: PTH112 - a name that is too long is none, not an error
+        return read_fitted(Path(text) / FILE)
+    if text.endswith(".safetensors"):
+        return read_fitted(text)
     if text.count("/") != 1 or text.startswith((".", "/", "~")):
         raise EncodingError(
             f"There is no folder {text}; pass one that save_pretrained wrote, or a name of the hub "

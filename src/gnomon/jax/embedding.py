@@ -64,15 +64,17 @@ def load(
     trainable: bool = False,
     factored: bool | None = None,
     flat: bool = False,
+    match: Any = None,
     dtype: Any = None,
 ) -> PositionVectors:
     """Return a fitted encoding as a pytree; `source` is a `Fitted`, its file or its folder.
 
     `factored` keeps the two factors of a low-rank table apart; by default they are kept apart
     where the file holds them so and they are to be trained. Positions of a grid have shape
-    (..., axes), or are row numbers with `flat`.
+    (..., axes), or are row numbers with `flat`. `match`, a token embedding or the root mean square
+    of its entries, gives the vectors that scale: those of a corpus may be far smaller, and drown.
     """
-    fitted = opened(source)
+    fitted = opened(source, match)
     kind = jnp.float32 if dtype is None else dtype
     apart = fitted.factored and trainable if factored is None else factored
     left, right = (jnp.asarray(part, kind) for part in factors(fitted)) if apart else (None, None)

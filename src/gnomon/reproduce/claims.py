@@ -9,7 +9,7 @@ as failed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -147,6 +147,26 @@ def agreement(readings: Iterable[bool]) -> Holds:
     if all(found):
         return "holds"
     return "depends" if any(found) else "does not hold"
+
+
+def divided(readings: Mapping[str, Sequence[bool]]) -> str:
+    """Say which readings of a claim agree with it and which do not; nothing where all do the same.
+
+    >>> divided({"raw stress": [True, True], "scale-free stress": [False, False]})
+    ' True of: raw stress. Not of: scale-free stress.'
+    >>> divided({"raw stress": [True, False]})
+    ' True in some seeds of: raw stress.'
+    >>> divided({"raw stress": [True]})
+    ''
+    """
+    if agreement(reading for found in readings.values() for reading in found) != "depends":
+        return ""
+    parts = {"True of": "holds", "True in some seeds of": "depends", "Not of": "does not hold"}
+    named = {
+        words: [what for what, found in readings.items() if agreement(found) == outcome]
+        for words, outcome in parts.items()
+    }
+    return "".join(f" {words}: {'; '.join(whats)}." for words, whats in named.items() if whats)
 
 
 def together(verdicts: Mapping[str, Verdict]) -> Verdict:

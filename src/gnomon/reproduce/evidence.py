@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gnomon.reproduce.claims import Holds, Verdict, agreement, together
+from gnomon.reproduce.claims import Holds, Verdict, agreement, divided, together
 from gnomon.results import Result
 
 Relation = Literal["==", "<", "<=", ">", ">="]
@@ -57,8 +57,11 @@ class Judged(Result):
 
     @property
     def verdict(self) -> Verdict:
-        """Return the verdict in words."""
-        return Verdict(claim=self.claim, holds=self.holds, reason=self.reason)
+        """Return the verdict in words; one that depends ends by saying on what."""
+        readings = {piece.what: piece.readings for piece in self.evidence}
+        return Verdict(
+            claim=self.claim, holds=self.holds, reason=f"{self.reason}{divided(readings)}"
+        )
 
 
 def compared(

@@ -49,7 +49,7 @@ def judge_bars(bars: Mapping[str, Sequence[Point]], missing: str) -> Judged:
             name: _matched([of(one) for one in bars[name]], len(bars["mds"])) for name in names
         }
         for low, high in pairwise(names):
-            what = f"{kind} stress: {high}, and {MUCH:g} times {low}"
+            what = f"{kind} stress, {high} over {low}"
             bounds = [None if value is None else MUCH * value for value in means[low]]
             pieces += compared(what, means[high], ">=", bounds)
         words.append(_listed(kind, means, missing))

@@ -9,11 +9,11 @@ the debiased geometry as well: a claim that holds in noise alone says nothing of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from gnomon.report.text import cell
-from gnomon.reproduce.claims import Spread, Verdict, agreement
+from gnomon.reproduce.claims import Spread, Verdict, agreement, divided
 from gnomon.reproduce.debiasing import Estimate, Stresses
 
 FAR = 0.5
@@ -47,18 +47,28 @@ def judge_alibi(
     debiased stress of the sinusoid exceeds each; `missing` says why there is none.
     """
     best = next(iter(lifts.values()))
-    readings = [_far(one, sinusoidal.raw) for one in (heads.smallest, heads.largest, best.raw)]
-    readings += [_far(one.scale_free, sinusoidal.scale_free) for one in lifts.values()]
-    readings += list(_far_debiased(sinusoidal, lifts.values()))
+    slopes = {
+        "official slope that fits best": heads.smallest,
+        "official slope that fits worst": heads.largest,
+        "best slope of all": best.raw,
+    }
+    readings = {
+        f"raw stress at the {words}": [_far(value, sinusoidal.raw)]
+        for words, value in slopes.items()
+    }
+    for words, one in lifts.items():
+        readings[f"scale-free stress {words}"] = [_far(one.scale_free, sinusoidal.scale_free)]
+    readings |= _far_debiased(sinusoidal, lifts)
     free = _listed({words: cell(one.scale_free) for words, one in lifts.items()})
     return Verdict(
         claim="ALiBi is far below the sinusoid (less than half its stress)",
-        holds=agreement(readings),
+        holds=agreement(reading for found in readings.values() for reading in found),
         reason=f"raw: sinusoid {cell(sinusoidal.raw)}; ALiBi read as a slope "
         f"{cell(heads.smallest)} to {cell(heads.largest)} over the official slopes and "
         f"{cell(best.raw)} at the best one; an encoding of zeros has raw stress 1. Scale-free: "
         f"sinusoid {cell(sinusoidal.scale_free)}; ALiBi {free}. "
-        + _debiased_order(sinusoidal, lifts, differences, missing),
+        + _debiased_order(sinusoidal, lifts, differences, missing)
+        + divided(readings),
     )
 
 
@@ -66,11 +76,14 @@ def _far(value: float, other: float) -> bool:
     return value < FAR * other
 
 
-def _far_debiased(sinusoidal: Stresses, others: Iterable[Stresses]) -> Iterator[bool]:
-    if sinusoidal.debiased is not None:
-        for one in others:
-            if one.debiased is not None:
-                yield _far(one.debiased.value, sinusoidal.debiased.value)
+def _far_debiased(sinusoidal: Stresses, lifts: Mapping[str, Stresses]) -> dict[str, list[bool]]:
+    if sinusoidal.debiased is None:
+        return {}
+    return {
+        f"debiased stress {words}": [_far(one.debiased.value, sinusoidal.debiased.value)]
+        for words, one in lifts.items()
+        if one.debiased is not None
+    }
 
 
 def _listed(shown: Mapping[str, str]) -> str:

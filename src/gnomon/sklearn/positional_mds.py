@@ -171,7 +171,7 @@ class PositionalMDS(BaseEstimator):  # type: ignore[misc]  # sklearn is not foll
         rows = filled(rows, target.status, target.shape, "continue")
         found = spectrum(gram)
         self.encoding_ = self._encoding(target, rows, str(made.minimises))
-        self.embedding_ = rows @ self.encoding_.right
+        self.embedding_ = rows @ np.eye(kept, self.n_components)
         self.stress_ = _stress(distances_between(made.vectors), wanted)
         self.eigenvalues_, self.rank_ = found.eigenvalues, int(found.rank_numerical)
         self.estimator_, self.status_ = target.estimator, target.status

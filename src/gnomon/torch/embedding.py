@@ -36,15 +36,17 @@ def load(
     trainable: bool = False,
     factored: bool | None = None,
     flat: bool = False,
+    match: Any = None,
     dtype: torch.dtype | None = None,
 ) -> PositionEmbedding:
     """Return a fitted encoding as a module; `source` is a `Fitted`, its file or its folder.
 
     `factored` keeps the two factors of a low-rank table apart; by default they are kept apart
     where the file holds them so and they are to be trained. Positions of a grid have shape
-    (..., axes), or are row numbers with `flat`.
+    (..., axes), or are row numbers with `flat`. `match`, a token embedding or the root mean square
+    of its entries, gives the vectors that scale: those of a corpus may be far smaller, and drown.
     """
-    fitted = opened(source)
+    fitted = opened(source, match)
     apart = fitted.factored and trainable if factored is None else factored
     kind = FactoredPositionEmbedding if apart else PositionEmbedding
     return kind(fitted, trainable=trainable, flat=flat, dtype=dtype)

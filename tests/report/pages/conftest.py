@@ -122,7 +122,8 @@ def opened(browser: Any) -> Iterator[Open]:
 
     def opening(path: Path | None, *, width: int = 1280, query: str = "", **options: Any) -> Opened:
         size = {"width": width, "height": 900}
-        context = browser.new_context(viewport=size, accept_downloads=True, **options)
+        still = {"reduced_motion": "reduce", "accept_downloads": True}
+        context = browser.new_context(viewport=size, **still, **options)
         contexts.append(context)
         found = Opened(context.new_page())
         found.page.on("pageerror", lambda error: found.faults.append(str(error)))

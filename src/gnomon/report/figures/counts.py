@@ -83,16 +83,23 @@ def _summary(contents: dict[str, Any], tokens: Any, *, thinned: bool) -> str:
     spread = f"{high:,} tokens" if low == high else f"{low:,} to {high:,} tokens"
     parts = [f"Each of the {counted(total, one)} has {spread}"]
     if "core" in status:
-        core = "all" if status.count("core") == total else f"{status.count('core'):,}"
-        parts.append(f"{core} are counted well enough to take the noise out")
+        core = status.count("core")
+        which = "all are" if core == total > 1 else f"{core:,} {_be(core)}"
+        parts.append(f"{which} counted well enough to take the noise out")
     if status.count("projected"):
         parts.append(f"{status.count('projected'):,} only well enough to be placed among those")
     if status.count("masked"):
         least = contents["corpus"]["minimum_count"]
-        parts.append(f"{status.count('masked'):,} have fewer than {least:,} and are left out")
+        out = status.count("masked")
+        have = "has" if out == 1 else "have"
+        parts.append(f"{out:,} {have} fewer than {least:,} and {_be(out)} left out")
     if thinned:
         parts.append("evenly spaced ones are drawn")
     return "; ".join(parts) + "."
+
+
+def _be(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _table(contents: dict[str, Any]) -> dict[str, list[Any]]:

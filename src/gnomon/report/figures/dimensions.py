@@ -7,7 +7,7 @@ from typing import Any
 from gnomon.report.figure import BLUE, DASHES, GREY, MARKERS, ORANGE, VERMILION, Figure, missing
 from gnomon.report.figures.distances import FLAT
 from gnomon.report.figures.panels import axes_of, axis, panels, stacked
-from gnomon.report.figures.places import counted
+from gnomon.report.figures.places import counted, some
 
 KEY, TITLE = "dimensions", "Stress against dimension"
 ENOUGH = 0.05
@@ -95,11 +95,11 @@ def _mark(rank: int, top: float) -> dict[str, Any]:
 def _summary(rows: list[dict[str, Any]], effective: int | None) -> str:
     enough = next((row for row in rows if row["stress"]["raw"] <= ENOUGH), rows[-1])
     text = (
-        f"A map of {counted(enough['rank'], 'dimension')} leaves a raw stress of "
+        f"As published a map of {counted(enough['rank'], 'dimension')} leaves a raw stress of "
         f"{enough['stress']['raw']:.3f} and stores {enough['parameters']['factored']:,} numbers "
         f"where a free table takes {enough['parameters']['free']:,}"
     )
     if effective is None:
         return f"{text}."
-    stand = "stands" if effective == 1 else "stand"
-    return f"{text}; {counted(effective, 'direction')} {stand} above the noise."
+    stand = "stand" if effective > 1 else "stands"
+    return f"{text}; {some(effective, 'direction')} {stand} above the noise."

@@ -16,6 +16,8 @@ from gnomon.survey.pictures import Pictures
 KEY, TITLE = "distances", "Distances between positions"
 NO_PICTURES = "the survey was saved without geometry.npz; run it again"
 FLAT = "all positions have exactly the same law, so every distance is 0"
+HEIGHTS = {1: 520, 2: 480, 3: 350}
+"""Pixels by number of panels: squares that fill the width of a page leave little above or below."""
 NULLS = {"dealt": "tokens dealt at random", "shuffled": "windows shuffled"}
 
 
@@ -41,7 +43,7 @@ def distances_figure(contents: dict[str, Any], pictures: Pictures | None) -> Fig
         layout=heatmap_layout(titles, largest(matrices.values()), pictures.metric),
         narrow=stacked(len(data), each=300, right=0.86),
         table=Triangles(names(contents, pictures.positions), matrices),
-        height=460,
+        height=HEIGHTS[len(data)],
     )
 
 
@@ -89,6 +91,7 @@ def square(layout: dict[str, Any], k: int) -> None:
     layout[axis("x", k)] |= bare
     layout[axis("y", k)] |= bare | {
         "autorange": "reversed",
+        "constraintoward": "top",
         "scaleanchor": axes_of(k)["xaxis"],
     }
 
@@ -115,14 +118,15 @@ def _summary(contents: dict[str, Any], pictures: Pictures, *, thinned: bool) -> 
     parts = [f"As published the mean squared distance is {figure_of(mean['plugin'])}"]
     if pictures.null_kind is not None:
         share = percent(null[pictures.null_kind]["share"])
-        parts.append(f"{share} of that is there with {NULLS[pictures.null_kind]}")
+        parts.append(f"chance alone ({NULLS[pictures.null_kind]}) gives {share} of that")
     if mean["debiased"] is None:
         parts.append(f"the noise could not be taken out ({_clause(mean['reason'])})")
     else:
         low, high = mean["interval"]
+        nothing = ", which can not be told from nothing" if low <= 0.0 <= high else ""
         parts.append(
-            f"with the noise taken out {figure_of(mean['debiased'])} is left "
-            f"[{figure_of(low)}, {figure_of(high)}]"
+            f"with the noise taken out {figure_of(mean['debiased'])} "
+            f"[{figure_of(low)}, {figure_of(high)}] is left{nothing}"
         )
     gaps = len(pictures.positions) - len(pictures.core)
     if len(pictures.core) and gaps:

@@ -14,7 +14,7 @@ import numpy as np
 from gnomon.report.figure import BLUE, GREY, ORANGE, VERMILION, Figure, missing, short
 from gnomon.report.figures.distances import FLAT, NULLS
 from gnomon.report.figures.panels import axes_of, axis, panels, stacked
-from gnomon.report.figures.places import counted
+from gnomon.report.figures.places import some
 from gnomon.survey.pictures import Pictures
 
 KEY, TITLE = "eigenvalues", "Eigenvalues against chance"
@@ -148,16 +148,17 @@ def _summary(
     if kind is not None:
         pairs = list(zip(values, bands["high"], strict=False))
         above = next((k for k, (own, high) in enumerate(pairs) if own <= high), len(pairs))
+        noun = "leading eigenvalue" if above else "eigenvalue"
         parts.append(
-            f"{counted(above, 'leading eigenvalue')} as published "
-            f"{'exceeds' if above == 1 else 'exceed'} what chance gives ({NULLS[kind]})"
+            f"as published {some(above, noun)} {'exceed' if above > 1 else 'exceeds'} "
+            f"the one of the same order that chance gives ({NULLS[kind]})"
         )
     rank = geometry["rank"]["effective"]
     if rank is None:
         parts.append("the noise could not be taken out")
     else:
-        verb = "stands" if rank == 1 else "stand"
-        parts.append(f"with the noise taken out {counted(rank, 'direction')} {verb} above its edge")
+        verb = "stand" if rank > 1 else "stands"
+        parts.append(f"with the noise taken out {some(rank, 'direction')} {verb} above its edge")
     text = "; ".join(parts) + "."
     return text[0].upper() + text[1:]
 

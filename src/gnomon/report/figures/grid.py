@@ -153,5 +153,5 @@ def _summary(
     gap = f" is {figure_of(float(apart))}" if np.isfinite(apart) else " is not known"
     return (
         f"A grid of {' x '.join(map(str, axes))} cells{plane}: the distance between "
-        f"{cells[0]} and {cells[1]}{gap} ({kind})."
+        f"{cells[0]}, in the middle, and {cells[1]}, in a corner,{gap} ({kind})."
     )

@@ -2,6 +2,7 @@
 
 Debiased where a direction stands above the noise; positions outside the core are projected and
 grey. Otherwise the plug-in coordinates, called what they are: a cloud that noise has drawn too.
+Where there is one direction less than the map has axes, the position itself takes the free axis.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from gnomon.report.figure import GREY, Figure, evenly, missing, short
 from gnomon.report.figures.distances import FLAT, NO_PICTURES, colours
-from gnomon.report.figures.places import counted, names, unit
+from gnomon.report.figures.places import counted, names, rate, unit
 from gnomon.survey.pictures import Pictures
 
 TITLES = {2: "Map of positions in two dimensions", 3: "Map of positions in three dimensions"}
@@ -28,28 +29,41 @@ def map_figure(contents: dict[str, Any], pictures: Pictures | None, dimension: i
         return missing(key, title, FLAT)
     rank = pictures.points.shape[1]
     points = pictures.points if rank else pictures.plugin_points
-    flat = int(np.count_nonzero(np.nan_to_num(np.abs(points)).max(axis=0) > 0.0))
-    if dimension == 3 and flat < 3:
-        there = "direction stands" if flat == 1 else "directions stand"
+    directions = int(np.count_nonzero(np.nan_to_num(np.abs(points)).max(axis=0) > 0.0))
+    if directions < dimension - 1:
         above = "above the noise" if rank else "in the distances"
-        reason = f"only {flat} {there} {above}, which the map in two dimensions shows"
+        reason = f"only 1 direction stands {above}, which the map in two dimensions shows"
         return missing(key, title, reason)
-    trusted = bool(rank)
-    lonely = dimension == 2 and flat < 2
-    shown = np.column_stack([pictures.coordinates[:, 0], points[:, 0]]) if lonely else points
-    data = _traces(contents, pictures, shown[:, :dimension], trusted=trusted)
-    labels = [unit(contents) if lonely else "coordinate 1", "coordinate 2", "coordinate 3"]
-    if lonely:
-        labels[1] = "coordinate 1"
+    along = directions < dimension
+    shown, labels = _axes(contents, pictures, points, dimension, along=along)
     return Figure(
         key=key,
         title=title,
-        summary=_summary(contents, pictures, trusted=trusted, lonely=lonely),
-        data=data,
-        layout=_layout(labels[:dimension], equal=not lonely),
+        summary=_summary(contents, pictures, dimension, along=along),
+        data=_traces(contents, pictures, shown, trusted=bool(rank)),
+        layout=_layout(labels, equal=not along),
         table=_table(contents, pictures, points),
         height=520,
     )
+
+
+def _axes(
+    contents: dict[str, Any],
+    pictures: Pictures,
+    points: NDArray[Any],
+    dimension: int,
+    *,
+    along: bool,
+) -> tuple[NDArray[Any], list[str]]:
+    """Return what is drawn along each axis, and its name; the position has the first in a plane."""
+    labels = [f"coordinate {k + 1}" for k in range(dimension - along)]
+    shown = points[:, : dimension - along]
+    if not along:
+        return shown, labels
+    where = pictures.positions if _grid(pictures) else pictures.coordinates[:, 0]
+    if dimension == 2:
+        return np.column_stack([where, shown]), [unit(contents), *labels]
+    return np.column_stack([shown, where]), [*labels, unit(contents)]
 
 
 def _traces(
@@ -124,30 +138,39 @@ def _layout(labels: list[str], *, equal: bool) -> dict[str, Any]:
     }
     if len(labels) == 3:
         view = {"eye": {"x": 1.7, "y": 1.7, "z": 1.0}}
-        return {"scene": named | {"aspectmode": "data", "camera": view}, "legend": legend}
+        aspect = {"aspectmode": "data" if equal else "cube"}  # a position is no distance
+        return {"scene": named | aspect | {"camera": view}, "legend": legend}
     if equal:
         named["yaxis"] |= {"scaleanchor": "x"}
     return named | {"legend": legend}
 
 
-def _summary(contents: dict[str, Any], pictures: Pictures, *, trusted: bool, lonely: bool) -> str:
-    share = contents["geometry"]["cumulative_share"]
-    if not trusted:
-        first = 100 * share[min(1, len(share) - 1)]
-        return (
-            "Drawn from the distances as published, noise and all, since no direction is known to "
-            f"stand above the noise: the first two coordinates hold {first:.0f} % of them."
-        )
-    rank = contents["geometry"]["rank"]["effective"]
+def _summary(contents: dict[str, Any], pictures: Pictures, dimension: int, *, along: bool) -> str:
+    rank = pictures.points.shape[1] and contents["geometry"]["rank"]["effective"]
+    if not rank:
+        return _noise(contents, dimension, along=along)
     core = int((pictures.status == 2).sum())
+    first = f"the first {dimension} of " if rank > dimension else ""
     text = f"Neighbours on the map have like tokens: {counted(core, unit(contents))} placed by "
-    text += f"{counted(rank, 'direction')} above the noise"
+    text += f"{first}{counted(rank, 'direction')} above the noise"
     if contents["geometry"]["debiased"]["geometry_reason"] is not None:
         text += ", too weak to compare encodings with"
-    if lonely:
-        text += ", so its one coordinate is drawn along the sequence"
+    if along:
+        text += f", with the {unit(contents)} itself along the free axis"
     grey = int((pictures.status == 1).sum())
     return text + (f"; {counted(grey, 'grey one')} had too few tokens." if grey else ".")
+
+
+def _noise(contents: dict[str, Any], dimension: int, *, along: bool) -> str:
+    """Say that the map shows noise too, and how much of the distances it shows."""
+    share = contents["geometry"]["cumulative_share"]
+    held = counted(dimension - along, "coordinate")
+    free = f", the {unit(contents)} itself has the free axis" if along else ""
+    return (
+        "Drawn from the distances as published, noise and all, since no direction is known to "
+        f"stand above the noise: {held} hold{'s' if held[:2] == '1 ' else ''} "
+        f"{rate(share[min(dimension - along, len(share)) - 1])} of their squares{free}."
+    )
 
 
 def _table(

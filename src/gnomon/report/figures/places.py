@@ -47,6 +47,25 @@ def counted(number: int, one: str) -> str:
     return f"{number:,} {one}" + ("" if number == 1 else "s")
 
 
+def some(number: int, one: str) -> str:
+    """Return a number with its noun, none in words.
+
+    >>> some(0, "direction"), some(1, "direction"), some(3, "direction")
+    ('no direction', '1 direction', '3 directions')
+    """
+    return f"no {one}" if number == 0 else counted(number, one)
+
+
+def rate(share: float) -> str:
+    """Return a share in per cent, to two digits.
+
+    >>> rate(0.0), rate(0.01325), rate(0.3814), rate(1.058)
+    ('0 %', '1.3 %', '38 %', '106 %')
+    """
+    value = 100.0 * share
+    return f"{value:.0f} %" if value >= 10.0 else f"{value:.2g} %"
+
+
 def as_text(label: str) -> str:
     """Return a label that Plotly shows as it is; it reads a little HTML in every text it draws.
 

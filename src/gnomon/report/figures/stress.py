@@ -15,7 +15,7 @@ from gnomon.report.figure import GREY, Figure, missing
 from gnomon.report.figures.bars import LEGEND, bars, called, height_of, names_axis, number, ordered
 from gnomon.report.figures.distances import FLAT
 from gnomon.report.figures.panels import axes_of, axis, panels, stacked
-from gnomon.report.figures.places import figure_of
+from gnomon.report.figures.places import figure_of, rate
 
 KEY, TITLE = "stress", "How far each encoding is from the corpus (stress)"
 LEAST_RAW = 1e-3
@@ -127,14 +127,16 @@ def _summary(lines: list[dict[str, Any]], contents: dict[str, Any], *, trusted: 
     kernel = [e for e in lines if e["lift"] == "kernel" and value(e) is not None]
     fixed = [e for e in kernel if e["name"] in ("sinusoidal", "rope", "alibi", "random", "table")]
     best = min(fixed or kernel, key=lambda e: value(e) or 0.0)
-    raw = [_raw(e) or 0.0 for e in lines]
+    raw = [(_raw(e) or 0.0, e["shown"]) for e in lines]
+    (low, least), (high, most) = min(raw), max(raw)
     what = "with the noise taken out" if trusted else "as published"
     where = "" if trusted else f" (not debiased: {_why(contents)})"
+    nearest = "a random table" if best["name"] == "random" else best["shown"]
     return (
-        f"Of the encodings not fitted to the distances {best['label']} is nearest to them {what}: "
-        f"at its best scale it leaves {100 * (value(best) or 0.0):.0f} % of their squares "
-        f"unexplained{where}; raw "
-        f"stress runs from {figure_of(min(raw))} to {figure_of(max(raw))}, and scale decides it."
+        f"Of the encodings not fitted to the distances {nearest} is nearest to them {what}: "
+        f"at its best scale it leaves {rate(value(best) or 0.0)} of their squares "
+        f"unexplained{where}; raw stress, which scale decides, runs from {figure_of(low)} "
+        f"({least}) to {figure_of(high)} ({most})."
     )
 
 

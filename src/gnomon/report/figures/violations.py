@@ -11,6 +11,7 @@ from typing import Any
 from gnomon.report.figure import GREY, ORANGE, VERMILION, Figure, missing
 from gnomon.report.figures.bars import LEGEND, bars, called, height_of, names_axis, ordered
 from gnomon.report.figures.distances import FLAT
+from gnomon.report.figures.places import rate
 from gnomon.report.text import percent
 
 KEY, TITLE = "violations", "Violations of monotonicity"
@@ -82,13 +83,14 @@ def _interval(low: float, high: float) -> dict[str, Any]:
 def _summary(
     contents: dict[str, Any], lines: list[dict[str, Any]], debiased: dict[str, Any] | None
 ) -> str:
-    own = percent(contents["geometry"]["monotonicity"]["violations"])
-    rest = "" if debiased is None else f", {percent(debiased['value'])} with the noise taken out"
-    shares = [share for share in map(_share, lines) if share is not None]
+    own = rate(contents["geometry"]["monotonicity"]["violations"])
+    rest = "" if debiased is None else f" ({rate(debiased['value'])} with the noise taken out)"
+    known = [(share, e["shown"]) for e in lines if (share := _share(e)) is not None]
+    (low, least), (high, most) = min(known), max(known)
     return (
-        f"In the corpus itself {own} of triples are violated{rest}: an encoding of the same "
-        f"geometry has as many, and here they have {percent(min(shares))} to "
-        f"{percent(max(shares))}."
+        f"In {own} of triples the corpus has the smaller distance for the farther position{rest}: "
+        f"an encoding of the same geometry has as many such triples, and those drawn have from "
+        f"{rate(low)} ({least}) to {rate(high)} ({most})."
     )
 
 
