@@ -21,7 +21,6 @@ import io
 import os
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -116,12 +115,21 @@ def run_console(body: str) -> str:
 
 
 def run_command(line: str) -> tuple[int, str]:
-    """Run a command of ours, as it would be on a terminal that shows both streams."""
-    words = [sys.executable, "-m", "gnomon", *shlex.split(line, comments=True)[1:]]
-    done = subprocess.run(  # noqa: S603 - our own text
-        words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-    )
-    return done.returncode, done.stdout
+    """Run a command of ours, as it would be on a terminal that shows both streams.
+
+    In this interpreter: to start one for every line would cost more than most commands do.
+    """
+    from gnomon.cli.app import run
+
+    words, before = shlex.split(line, comments=True), sys.argv
+    printed = io.StringIO()
+    sys.argv = words  # a result says by which command it was made
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+            code = run(words[1:])
+    finally:
+        sys.argv = before
+    return code, printed.getvalue()
 
 
 def agreed(shown: str, printed: str) -> str:

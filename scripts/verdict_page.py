@@ -25,17 +25,23 @@ CORPORA = {
     "imdb": "IMDB",
 }
 """What the files are named after, and what readers call it, in the order of the columns."""
+ORDER = ("table", "figure", "remark")
+"""Tables come first, then figures, then remarks; what has no such name comes last."""
 NAMES = {"remark8": "Remark 8", "stress-vs-dimension": "Stress against dimension"}
 
 
 def records(folder: Path) -> dict[str, Record]:
-    """Return the records with verdicts, by file name, in order."""
+    """Return the records with verdicts, by file name: tables, figures, remarks, the rest."""
     found = {}
     for path in sorted(folder.glob("*.json")):
         record = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(record.get("verdicts"), list):
             found[path.stem] = record
-    return found
+    return dict(sorted(found.items(), key=lambda item: (_place(item[1]["name"]), item[0])))
+
+
+def _place(name: str) -> int:
+    return next((k for k, kind in enumerate(ORDER) if name.startswith(kind)), len(ORDER))
 
 
 def corpus(stem: str, record: Record) -> str:
@@ -45,19 +51,24 @@ def corpus(stem: str, record: Record) -> str:
 
 
 def overview(found: dict[str, Record]) -> str:
-    """Return one line for each claim of each table or figure, with what each corpus says."""
+    """Return one line for each claim, with where it is made and what each corpus says.
+
+    A claim that two tables make is one line; where they differ on a corpus, both are named.
+    """
     named = {corpus(stem, record) for stem, record in found.items()}
     known = list(CORPORA.values())
     corpora = sorted(named, key=lambda one: (known.index(one) if one in known else len(known), one))
-    lines: dict[tuple[str, str], dict[str, str]] = {}
+    places: dict[str, dict[str, None]] = {}
+    lines: dict[str, dict[str, dict[str, None]]] = {}
     for stem, record in found.items():
         for verdict in record["verdicts"]:
-            key = (record["name"], verdict["claim"])
-            lines.setdefault(key, {})[corpus(stem, record)] = verdict["holds"]
+            claim, where = verdict["claim"], corpus(stem, record)
+            places.setdefault(claim, {})[title(record["name"])] = None
+            lines.setdefault(claim, {}).setdefault(where, {})[verdict["holds"]] = None
     rows = [["in", "claim", *corpora], ["---"] * (2 + len(corpora))]
     rows += [
-        [title(name), claim, *(said.get(where, "") for where in corpora)]
-        for (name, claim), said in lines.items()
+        [", ".join(places[claim]), claim, *(" or ".join(said.get(where, {})) for where in corpora)]
+        for claim, said in lines.items()
     ]
     return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows)
 

@@ -107,13 +107,43 @@ def damaged(path: Path, **change: Any) -> Path:
     [
         ({"text": "{"}, "its card can not be read"),
         ({"text": "[]"}, "its card can not be read"),
-        ({"card": {"rank": None}}, "its card can not be read"),
+        ({"text": "[" * 100_000}, "its card can not be read"),
+        ({"text": '{"name": "mds"}'}, "its card says no method"),
+        ({"card": {"rank": None}}, "its card says rank None"),
+        ({"card": {"rank": 2.0}}, r"its card says rank 2\.0"),
+        ({"card": {"rank": True}}, "its card says rank True"),
+        ({"card": {"rank": 0}}, "its card says rank 0"),
+        ({"card": {"dimension": float("inf")}}, "its card says dimension inf"),
+        ({"card": {"factor": float("nan")}}, "its card says factor nan"),
+        ({"card": {"factor": -1.0}}, r"its card says factor -1\.0"),
+        ({"card": {"gain": "1"}}, "its card says gain '1'"),
+        ({"card": {"rotation": -1}}, "its card says rotation -1"),
+        ({"card": {"warnings": "Beware."}}, r"its card says warnings 'Beware\.'"),
+        ({"card": {"origin": []}}, r"its card says origin \[\]"),
+        ({"card": {"method": "guess"}}, "its card says method 'guess'"),
+        ({"card": {"shape": [-3, -4]}}, r"its card says shape \[-3, -4\]"),
+        ({"card": {"shape": []}}, r"its card says shape \[\]"),
+        ({"card": {"length": 11}}, r"its card says length 11 and axes \(12,\)"),
+        ({"card": {"length": 10**30}}, r"its card says length 1000+ and axes \(12,\)"),
+        ({"card": {"estimator": ["a" * 99]}}, r"its card says estimator \['a{38} \.\.\."),
         ({"card": {"name": "rope"}}, "its card says name 'rope'"),
         ({"card": {"beyond": "wrap"}}, "its card says beyond 'wrap'"),
         ({"card": {"rank": 3}}, "its card says rank 3 and dimension 10"),
         ({"card": {"dimension": 11}}, "its card says rank 2 and dimension 11"),
-        ({"card": {"shape": [13]}}, r"its card says axes \(13,\), and it has 12 rows"),
+        (
+            {"card": {"shape": [13], "length": 13}},
+            r"its card says axes \(13,\), and it has 12 rows",
+        ),
         ({"right": None}, "it holds left, status"),
+        ({"more": np.zeros(3)}, "it holds left, more, right, status"),
+        (
+            {
+                "left": np.full((12, 2), 3e38, np.float32),
+                "right": np.full((2, 10), 3e38, np.float32),
+            },
+            "the product of its factors is too large for float32",
+        ),
+        ({"left": np.zeros((0, 2), np.float32)}, r"left is float32 of shape \(0, 2\)"),
         ({"left": np.zeros((12, 3), np.float32)}, r"factors of shapes \(12, 3\) and \(2, 10\)"),
         ({"left": np.zeros((12, 2))}, "left is float64"),
         ({"left": np.full((12, 2), np.nan, np.float32)}, "row 0 holds numbers that are not finite"),
@@ -127,6 +157,80 @@ def test_damage_is_named(tmp_path: Path, change: dict[str, Any], found: str) -> 
     for opening in (Fitted.load, lambda path: encoding("table", path=path)):
         with pytest.raises(EncodingError, match=rf"no whole fitted encoding \({found}.*again\.$"):
             opening(file)
+
+
+@pytest.mark.parametrize("rank", [2, 9], ids=["factored", "dense"])
+def test_a_flipped_bit_in_any_number_is_found(tmp_path: Path, rank: int) -> None:
+    file, whole = tmp_path / "e.safetensors", fitted_bytes(made(rank))
+    begin = 8 + int.from_bytes(whole[:8], "little")
+    for at in range(begin, len(whole), 7):
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises(EncodingError, match=r"is no whole fitted encoding \("):
+            Fitted.load(file)
+
+
+def test_a_header_with_any_byte_changed_is_read_or_refused_in_a_sentence(tmp_path: Path) -> None:
+    file, whole = tmp_path / "e.safetensors", fitted_bytes(made())
+    said = []
+    for at in range(0, 8 + int.from_bytes(whole[:8], "little"), 3):
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 8]) + whole[at + 1 :])
+        try:
+            Fitted.load(file)
+        except EncodingError as error:
+            said.append(str(error))
+    assert len(said) > 100
+    assert all(text.endswith(".") and "\n" not in text for text in said)
+
+
+def test_a_header_that_claims_to_be_huge_is_refused(tmp_path: Path) -> None:
+    file, whole = tmp_path / "e.safetensors", fitted_bytes(made())
+    for length in (2**64 - 1, 2**62, 99_000_000):
+        file.write_bytes(length.to_bytes(8, "little") + whole[8:])
+        with pytest.raises(EncodingError, match=r"can not be read as \.safetensors \(.*header"):
+            Fitted.load(file)
+
+
+@pytest.mark.parametrize("shape", [[0, 2**40], [2**40, 0], [0, 0]])
+def test_a_tensor_that_claims_to_be_huge_takes_no_memory(tmp_path: Path, shape: list[int]) -> None:
+    about = {"format": FORMAT, "card": json.dumps(made(9).to_dict())}
+    header = {
+        "__metadata__": about,
+        "weight": {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]},
+        "status": {"dtype": "U8", "shape": [12], "data_offsets": [0, 12]},
+    }
+    text = json.dumps(header).encode()
+    file = tmp_path / "e.safetensors"
+    file.write_bytes(len(text).to_bytes(8, "little") + text + bytes(12))
+    with pytest.raises(EncodingError, match=r"is no whole fitted encoding \(weight is float32 of"):
+        Fitted.load(file)
+
+
+def test_a_whole_table_takes_no_more_memory_than_its_numbers(tmp_path: Path) -> None:
+    """An identity of that many dimensions beside it would take 28 GB."""
+    points = Points(
+        coordinates=np.array([[1.0], [-1.0]]),
+        status=np.full(2, 2, np.uint8),
+        shape=(2,),
+        method="classical",
+        estimator="debiased",
+        minimises="strain",
+    )
+    wide = finish(points, Finish(dimension=60_000, rotation=1), factored=False)
+    wide.save(tmp_path / "wide.safetensors")
+    back = Fitted.load(tmp_path / "wide.safetensors")
+    np.testing.assert_array_equal(back.table(), wide.table())
+
+
+def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    import os
+
+    os.mkfifo(tmp_path / "pipe.safetensors")
+    (tmp_path / "folder.safetensors").mkdir()
+    for name in ("pipe.safetensors", "folder.safetensors", "x" * 300 + ".safetensors"):
+        with pytest.raises(
+            EncodingError, match=r"There is no file .*; pass the \.safetensors file"
+        ):
+            Fitted.load(tmp_path / name)
 
 
 def test_the_unchanged_file_of_these_tests_is_whole(tmp_path: Path) -> None:
@@ -196,6 +300,16 @@ def test_without_a_network_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
     with pytest.raises(EncodingError, match=r"from the hub \(offline, and nothing is cached\); ch"):
         Fitted.from_pretrained("somebody/positions")
+
+
+def test_a_file_is_not_looked_for_on_the_hub(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made().save_pretrained("here")
+    assert Fitted.from_pretrained("here/encoding.safetensors").rank == 2
+    with pytest.raises(EncodingError, match=r"There is no file here/other\.safetensors"):
+        Fitted.from_pretrained("here/other.safetensors")
 
 
 def test_a_folder_that_is_not_there_is_not_looked_for_on_the_hub() -> None:

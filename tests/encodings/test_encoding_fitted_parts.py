@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -167,7 +169,10 @@ def test_runs_of_positions_are_listed_by_first_and_last():
         ({"match": np.nan}, r"match has the root mean square nan"),
         ({"match": []}, r"match holds 0 values"),
         ({"match": ["a"]}, r"match holds 1 values of type <U1"),
-        ({"match": 1e39}, r"match is 1e\+39, which makes vectors too large for float32"),
+        ({"match": 1e39}, r"match is 1e\+39, which float32 can not hold"),
+        ({"match": 1e-40}, r"match is 1e-40, which float32 can not hold"),
+        ({"dimension": 10**12}, r"dimension 1,000,000,000,000 at rank 1 are more than 536,870,912"),
+        ({"beyond": "interpolate", "reach": 10**12}, r"1,000,000,000,000 positions and dimension"),
     ],
 )
 def test_what_no_encoding_can_be_made_with_is_refused(how, sentence):
@@ -192,3 +197,25 @@ def test_the_embedding_of_a_model_in_training_can_be_matched():
     torch = pytest.importorskip("torch")
     embedding = torch.nn.Parameter(torch.tensor([[3.0, 4.0]]))
     assert root_mean_square(embedding) == pytest.approx(12.5**0.5)
+
+
+@pytest.mark.parametrize("gain", [1.0, -2.5])
+def test_a_gain_is_in_the_vectors_and_in_what_is_matched(rng, gain):
+    """What NumPy gives is what a layer with that gain gives."""
+    own = finish(points(rng.normal(size=(9, 2))), Finish(dimension=6, scale="learned", rotation=1))
+    made = replace(own, gain=gain)
+    np.testing.assert_allclose(made.vectors(range(9)), gain * own.vectors(range(9)), rtol=1e-15)
+    scaled = made.matched(0.02).vectors(range(9))
+    assert np.sqrt(np.mean(scaled**2)) == pytest.approx(0.02, rel=1e-12)
+
+
+def test_a_table_too_large_for_memory_is_said_in_a_sentence(monkeypatch):
+    made = finish(points(np.eye(3)[:, :2]), Finish(dimension=6, rotation=1))
+
+    class Full(np.ndarray):
+        def __matmul__(self, other):
+            raise MemoryError
+
+    object.__setattr__(made, "left", made.left.view(Full))
+    with pytest.raises(EncodingError, match=r"A table of 3 x 6 numbers does not fit into memory"):
+        made.table()

@@ -85,7 +85,7 @@ def test_a_pytree_in_another_precision_is_the_table_rounded(fitted: Fitted, kind
 
 def test_positions_that_are_no_whole_numbers_are_refused_by_jax(fitted: Fitted) -> None:
     with pytest.raises(EncodingError, match=r"positions have type float32; pass whole"):
-        embed(load(fitted), jnp.ones(3))
+        embed(load(fitted), jnp.ones(3, jnp.float32))
 
 
 # -- transformations --------------------------------------------------------------------------
@@ -243,3 +243,14 @@ def test_a_flax_module_trains_what_it_declares(learned: Fitted) -> None:
     assert float(module.gain[...]) == pytest.approx(2.0, abs=0.01)
     assert np.array_equal(module.table[...], learned.table())
     assert module.to_fitted(learned).gain == pytest.approx(2.0, abs=0.01)
+
+
+def test_rounding_to_bfloat16_is_no_training_in_jax(learned: Fitted) -> None:
+    for trainable in (False, True):
+        rounded = load(learned, trainable=trainable, dtype=jnp.bfloat16)
+        assert to_fitted(rounded, learned) is learned
+
+
+def test_a_flax_module_takes_the_scale_of_a_token_embedding(fitted: Fitted) -> None:
+    vectors = PositionEmbedding(fitted, match=0.02)(ALL)
+    assert np.sqrt(np.mean(np.square(vectors))) == pytest.approx(0.02, rel=1e-6)

@@ -104,6 +104,14 @@ def test_a_list_of_positions_is_taken(fitted: Fitted) -> None:
     assert torch.equal(load(fitted)([3, 1]), load(fitted)(torch.tensor([3, 1])))
 
 
+def test_a_single_position_gives_a_single_vector(fitted: Fitted, grid: Fitted) -> None:
+    assert torch.equal(load(fitted)(torch.tensor(3)), load(fitted)([3])[0])
+    assert torch.equal(load(fitted)(3), load(fitted)([3])[0])
+    assert torch.equal(load(grid)(torch.tensor([1, 2])), load(grid)([[1, 2]])[0])
+    with pytest.raises(EncodingError, match=r"Position 12 is past the end"):
+        load(fitted)(12)
+
+
 def test_no_positions_give_no_vectors(fitted: Fitted) -> None:
     assert load(fitted)(torch.zeros((2, 0), dtype=torch.int64)).shape == (2, 0, 8)
 

@@ -45,6 +45,7 @@ CASES: dict[str, Callable[[], Survey]] = {
     "masked": lambda: _given(folded(_laws(20, 6), [8000] * 3 + [0] * 17)),
     "projected": lambda: _given(folded(_laws(12, 50), [16000] * 9 + [96] * 3)),
     "one direction": lambda: _given(folded(_line(), [8000] * 12)),
+    "regimes": lambda: _given(folded(_laws(3, 6).repeat(4, axis=0), [8000] * 12)),
     "grid": lambda: _given(folded(_laws(12, 6), [8000] * 12), axes=(3, 4)),
     "solid": lambda: _given(folded(_laws(18, 6), [8000] * 18), axes=(2, 3, 3)),
     "bins": lambda: gnomon.survey(

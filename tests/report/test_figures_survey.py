@@ -220,6 +220,26 @@ def test_one_direction_is_drawn_along_the_sequence_and_not_in_space(figures) -> 
     )
 
 
+def test_two_directions_leave_the_third_axis_to_the_position(figures, surveyed) -> None:
+    """Three laws span a plane; no distance is lost, since the position is no third coordinate."""
+    survey, figure = surveyed("regimes"), figures("regimes")["map3d"]
+    assert survey.trust.debiased.rank == 2
+    marks, flat = figure.data[-1], figures("regimes")["map2d"].data[-1]
+    assert marks["z"] == list(range(12))
+    assert (marks["x"], marks["y"]) == (flat["x"], flat["y"])
+    assert figure.layout["scene"]["zaxis"]["title"]["text"] == "position"
+    assert figure.layout["scene"]["aspectmode"] == "cube"
+    assert "the position itself along the free axis" in figure.summary
+
+
+def test_a_summary_says_in_words_when_nothing_is_left(figures) -> None:
+    found = figures("noise")
+    assert "can not be told from nothing" in found["distances"].summary
+    assert "no direction stands above its edge" in found["eigenvalues"].summary
+    assert "2 coordinates hold" in found["map2d"].summary
+    assert "3 coordinates hold" in found["map3d"].summary
+
+
 def test_without_a_trusted_direction_the_map_says_that_it_shows_noise(figures) -> None:
     assert "noise and all" in figures("noise")["map2d"].summary
     assert "noise and all" in figures("untrusted")["map2d"].summary

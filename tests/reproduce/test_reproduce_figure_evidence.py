@@ -42,6 +42,18 @@ def test_a_claim_depends_when_its_evidence_differs() -> None:
     assert Judged(claim="c", evidence=(), reason="r").holds == "untested here"
 
 
+def test_a_verdict_that_depends_says_on_what() -> None:
+    """Each reading by its name, those that differ between seeds as well; others say nothing."""
+    raw, free = compared("raw stress", [1, 1], "<", 2), compared("scale-free stress", [3], "<", 2)
+    mixed = compared("debiased stress", [1, 3], "<", 2)
+    words = Judged(claim="c", evidence=(*free, *raw, *mixed), reason="r.").verdict.reason
+    assert words == (
+        "r. True of: raw stress. True in some seeds of: debiased stress. Not of: scale-free stress."
+    )
+    assert Judged(claim="c", evidence=raw, reason="r.").verdict.reason == "r."
+    assert Judged(claim="c", evidence=free, reason="r.").verdict.reason == "r."
+
+
 def test_verdicts_on_one_claim_are_joined_over_corpora_and_others_stay_alone() -> None:
     def judged(claim: str, value: float) -> Judged:
         return Judged(claim=claim, evidence=compared("v", [value], ">", 0), reason=f"{value:g}")

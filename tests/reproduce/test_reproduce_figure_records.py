@@ -108,9 +108,13 @@ def test_records_of_one_corpus_agree_with_each_other_and_with_table4(corpus: str
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_fresh_reproduction_has_the_verdicts_of_the_record(name: str) -> None:
+    """On other seeds, and fewer: what depends on the seed of ten may not depend on that of two."""
     fresh = {one.claim: one.holds for one in reproduce(name, seed=100, seeds=2).verdicts}
     kept = {one["claim"]: one["holds"] for one in load(f"{name}-synthetic")["verdicts"]}
-    assert fresh == kept
+    assert fresh.keys() == kept.keys()
+    settled = {claim: holds for claim, holds in kept.items() if holds != "depends"}
+    assert settled
+    assert {claim: fresh[claim] for claim in settled} == settled
 
 
 @pytest.mark.data

@@ -12,7 +12,7 @@ from scipy.spatial.distance import pdist, squareform
 import gnomon
 from gnomon.corpus.counts import PositionCounts
 from gnomon.encodings.fitted import Fitted
-from gnomon.errors import EncodingError
+from gnomon.errors import EncodingError, InputError
 from gnomon.survey.fitting import fit_survey
 from gnomon.survey.saving import save_survey
 
@@ -183,6 +183,49 @@ def test_a_dimension_too_small_for_all_directions_is_said(counts) -> None:
     assert "There are 15 directions and the dimension holds 3" in made.warnings[-1]
 
 
+def test_a_rank_is_that_of_the_distances_and_no_column_is_empty(rng) -> None:
+    """Twelve points in three dimensions have rank 3, whatever the dimension has room for."""
+    points = rng.normal(size=(12, 3))
+    distances = squareform(pdist(points))
+    for method in ("classical", "smacof"):
+        made = gnomon.fit(distances, dimension=9, method=method)
+        assert (made.rank, made.left.shape, made.warnings) == (3, (12, 3), ())
+        np.testing.assert_allclose(pdist(made.vectors(range(12))), pdist(points), atol=1e-6)
+    with pytest.raises(EncodingError, match=r"rank is 4, and these distances span 3 directions; "):
+        gnomon.fit(distances, dimension=9, rank=4)
+    assert (
+        "There are 3 directions and the dimension holds 2"
+        in (gnomon.fit(distances, dimension=2).warnings[-1])
+    )
+
+
+def test_few_types_have_few_directions_at_full_rank() -> None:
+    """Laws over three types lie on a sphere in three dimensions."""
+    laws = np.random.default_rng(2).dirichlet([4, 4, 4], size=10)
+    made = gnomon.fit(planted(laws, 16_000), dimension=9, estimator="plugin", rank="full")
+    assert made.rank == 3
+
+
+def test_equal_positions_given_as_distances_are_said_to_be_zeros() -> None:
+    made = gnomon.fit(np.zeros((4, 4)), dimension=3)
+    assert (made.rank, made.warnings) == (1, ("All distances are 0, so every vector is 0.",))
+    assert not made.table().any()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("method", ["classical", "smacof"])
+def test_the_file_does_not_depend_on_the_number_of_threads(
+    counts, tmp_path: Path, threads: int, method: str
+) -> None:
+    from threadpoolctl import threadpool_limits
+
+    from gnomon.encodings.fitted_files import fitted_bytes
+
+    with threadpool_limits(threads):
+        made = fitted_bytes(gnomon.fit(counts, dimension=48, method=method))
+    assert made == fitted_bytes(gnomon.fit(counts, dimension=48, method=method))
+
+
 def test_the_same_seed_gives_the_same_file(counts, tmp_path: Path) -> None:
     for name in "ab":
         gnomon.fit(counts, dimension=8).save(tmp_path / f"{name}.safetensors")
@@ -236,6 +279,9 @@ def test_what_can_not_be_fitted_is_refused(counts, options, sentence) -> None:
         ("corpus.txt", {}, r"of the name 'corpus\.txt'; pass gnomon\.count\(\.\.\.\)"),
         (object(), {}, r"A fit can not be made of object; pass a survey, counts"),
         (np.zeros((2, 3)), {}, r"The distances have shape \(2, 3\); pass a square array"),
+        (np.zeros((1, 1)), {}, r"shape \(1, 1\); pass those of two positions or more\."),
+        (1e200 * (1 - np.eye(3)), {}, r"The largest distance is 1e\+200, which float32 can not"),
+        (1e-200 * (1 - np.eye(3)), {}, r"The largest distance is 1e-200, which float32 can not"),
         (np.eye(3) < 1, {"estimator": "debiased"}, r"and these distances are given ones"),
         (np.eye(3) < 1, {"metric": "chord"}, r"these distances are what they are"),
     ],
@@ -243,6 +289,13 @@ def test_what_can_not_be_fitted_is_refused(counts, options, sentence) -> None:
 def test_what_is_no_source_is_refused(source, options, sentence) -> None:
     with pytest.raises(EncodingError, match=sentence):
         gnomon.fit(source, dimension=2, **options)
+
+
+@pytest.mark.parametrize("method", ["classical", "smacof"])
+@pytest.mark.parametrize("distances", [np.eye(2), np.eye(2) - 1.0])
+def test_distances_that_are_none_are_refused_by_both_methods(distances, method) -> None:
+    with pytest.raises(InputError, match=r"pass non-negative distances that are zero there\."):
+        gnomon.fit(distances, dimension=2, method=method)
 
 
 @pytest.mark.data

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ from gnomon.encodings.rotation import orthonormal_rows
 from gnomon.errors import EncodingError
 
 Floats = NDArray[np.float64]
+MOST_NUMBERS = 2**29
+"""Of both factors together: 4 GB while they are made."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +79,7 @@ class Finish:
 
 def finish(points: Points, how: Finish, *, factored: bool | None = None) -> Fitted:
     """Return the encoding of points; `factored` None: where that takes fewer numbers."""
+    _check_size(points, how)
     rows, status = _every_position(points, how.masked)
     shape, length = points.shape, len(rows)
     origin = {**points.origin, "masked": runs(status == FILLED)}
@@ -110,6 +114,17 @@ def finish(points: Points, how: Finish, *, factored: bool | None = None) -> Fitt
         warnings=points.warnings,
         origin=origin,
     )
+
+
+def _check_size(points: Points, how: Finish) -> None:
+    """Refuse what no model has and no memory holds, before it is asked for."""
+    rank, rows = points.coordinates.shape[1], how.reach or prod(points.shape)
+    if rank * (rows + how.dimension) > MOST_NUMBERS:
+        raise EncodingError(
+            f"{rows:,} positions and dimension {how.dimension:,} at rank {rank} are more than "
+            f"{MOST_NUMBERS:,} numbers; pass a smaller dimension, rank or reach (--dimension, "
+            "--rank, --reach)."
+        )
 
 
 def _every_position(points: Points, rule: str) -> tuple[Floats, NDArray[np.uint8]]:
@@ -155,13 +170,14 @@ def _matching(rows: Floats, match: Any, dimension: int) -> float:
             "All fitted vectors are 0, so no factor gives them the scale of a token embedding; "
             "leave out match (--match)."
         )
-    factor = wanted / found
-    if not float(np.abs(measured).max()) * factor < float(np.finfo(np.float32).max):
+    kind = np.finfo(np.float32)
+    largest = np.sqrt(len(measured) * dimension)  # an entry may be, where all others are 0
+    if not float(kind.tiny) < wanted < float(kind.max) / largest:
         raise EncodingError(
-            f"match is {wanted:g}, which makes vectors too large for float32; pass a smaller one "
-            "(--match)."
+            f"match is {wanted:g}, which float32 can not hold; pass the root mean square of a "
+            "token embedding (--match)."
         )
-    return factor
+    return wanted / found
 
 
 def root_mean_square(match: Any) -> float:

@@ -19,6 +19,9 @@ from gnomon.errors import EncodingError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+Numbers = dict[str, Any]
+"""Arrays by the names they have in a layer."""
+
 
 def opened(source: Any, match: Any = None) -> Fitted:
     """Return a fitted encoding: itself, out of its file, or out of a folder it was saved to.
@@ -53,29 +56,28 @@ def factors(fitted: Fitted) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     return left.astype(np.float32), right.astype(np.float32)
 
 
-def retrained(fitted: Fitted, left: Any, right: Any, gain: float | None) -> Fitted:
-    """Return the encoding with these numbers in place of its own; itself where none has changed.
+def retrained(fitted: Fitted, now: Numbers, fresh: Numbers) -> Fitted:
+    """Return the encoding with the present numbers of a layer; itself where none has changed.
 
-    `right` is None for a whole table. The card then says `trained`.
+    Both hold `weight`, or `left` and `right`, and `gain` where it is learned: as they are now, and
+    as the layer would hold them fresh. The card then says `trained`.
     """
-    gain = fitted.gain if gain is None else float(gain)
-    numbers = [np.asarray(part, dtype=np.float32) for part in (left, right) if part is not None]
-    own = (fitted.table(),) if right is None else factors(fitted)
-    same = [_equal(now, before) for now, before in zip(numbers, own, strict=True)]
-    if gain == fitted.gain and all(same):
+    now = {name: np.asarray(part, dtype=np.float32) for name, part in now.items()}
+    if all(_equal(part, fresh[name]) for name, part in now.items()):
         return fitted
-    apart = len(numbers) == 2
+    apart = "left" in now
+    left = now["left" if apart else "weight"].astype(np.float64)
     return replace(
         fitted,
-        left=numbers[0].astype(np.float64),
-        right=numbers[1].astype(np.float64) if apart else None,
-        rank=numbers[0].shape[1],
+        left=left,
+        right=now["right"].astype(np.float64) if apart else None,
+        rank=left.shape[1],
         factored=apart,
-        gain=gain,
+        gain=float(now.get("gain", fitted.gain)),
         origin={**fitted.origin, "trained": True},
     )
 
 
-def _equal(left: NDArray[Any], right: NDArray[Any]) -> bool:
+def _equal(left: Any, right: Any) -> bool:
     """Whether two arrays hold the same numbers; refused rows hold NaN in both."""
-    return left.shape == right.shape and bool(np.array_equal(left, right, equal_nan=True))
+    return np.shape(left) == np.shape(right) and bool(np.array_equal(left, right, equal_nan=True))

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from gnomon.encodings import checks
 from gnomon.encodings.filling import FILLED, MEASURED
 from gnomon.errors import EncodingError
+from gnomon.geometry.gram import double_centred
 from gnomon.geometry.mds import METHODS, scale
+from gnomon.geometry.spectrum import spectrum
 from gnomon.results import Result
 
 GIVEN = "given"
@@ -120,6 +122,13 @@ def points_of_distances(
         minimises=str(found.minimises),
         origin={"metric": getattr(geometry, "metric", None)},
     )
+
+
+def directions(geometry: Any) -> int:
+    """Return how many directions the distances of a geometry, or of an array, span."""
+    gram = getattr(geometry, "gram", None)
+    gram = double_centred(np.square(geometry)) if gram is None else gram
+    return int(spectrum(gram).rank_numerical)
 
 
 def check_rank(rank: int, *, dimension: int, most: int, what: str) -> None:

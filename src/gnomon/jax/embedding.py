@@ -104,11 +104,19 @@ def embed(encoding: PositionVectors, positions: Array) -> Array:
 def to_fitted(encoding: PositionVectors, source: Fitted | str | PathLike[str]) -> Fitted:
     """Return the present numbers as an encoding of NumPy, with the card of what was loaded.
 
-    The card says `trained` where they have changed; `save` and `save_pretrained` write them.
+    The card says `trained` where they have changed; `save` and `save_pretrained` write them. What
+    was loaded with a `match` is `source.matched(match)`.
     """
-    left = encoding.left if encoding.table is None else encoding.table
-    gain = None if encoding.gain is None else float(encoding.gain)
-    return retrained(opened(source), left, encoding.right, gain)
+    own, apart = opened(source), encoding.table is None
+    held: Any = encoding.left if apart else encoding.table
+    fresh = load(own, factored=apart, dtype=held.dtype)
+    return retrained(own, _numbers(encoding), _numbers(fresh))
+
+
+def _numbers(encoding: PositionVectors) -> dict[str, Any]:
+    held = {"weight": encoding.table, "left": encoding.left, "right": encoding.right}
+    held["gain"] = encoding.gain
+    return {name: np.asarray(part, np.float32) for name, part in held.items() if part is not None}
 
 
 def rows_of(rules: Rules, positions: Array) -> Array:

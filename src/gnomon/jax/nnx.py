@@ -38,11 +38,12 @@ class PositionEmbedding(nnx.Module):  # type: ignore[misc]  # flax is not follow
         trainable: bool = False,
         factored: bool | None = None,
         flat: bool = False,
+        match: Any = None,
         dtype: Any = None,
         rngs: nnx.Rngs | None = None,
     ) -> None:
         del rngs  # nothing is drawn; modules of Flax are handed one
-        fitted = opened(source)
+        fitted = opened(source, match)
         loaded = load(fitted, trainable=trainable, factored=factored, flat=flat, dtype=dtype)
         kind = nnx.Param if trainable else Frozen
         for name in ("table", "left", "right"):

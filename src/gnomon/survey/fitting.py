@@ -23,12 +23,21 @@ from gnomon.corpus.progress import Progress, Silence
 from gnomon.encodings import checks
 from gnomon.encodings.finishing import Finish, finish
 from gnomon.encodings.fitted import Fitted
-from gnomon.encodings.points import GIVEN, Points, check_rank, places_of, points_of_distances
+from gnomon.encodings.points import (
+    GIVEN,
+    Places,
+    Points,
+    check_rank,
+    directions,
+    places_of,
+    points_of_distances,
+)
 from gnomon.errors import EncodingError
 from gnomon.geometry.debiased.estimate import Debiased
 from gnomon.geometry.estimators import ESTIMATORS
 from gnomon.geometry.mds import METHODS
 from gnomon.geometry.measure import check_metric, measure
+from gnomon.geometry.smacof import checked_distances
 from gnomon.survey.debiased_points import debiased_points
 from gnomon.survey.fit_warnings import about_ground, instead_of_debiased, shortened
 from gnomon.survey.ground import (
@@ -43,6 +52,8 @@ from gnomon.survey.run import Survey
 RANKS = ("effective", "full")
 NOISE_RANK = 3
 """Directions kept where none exceeds the noise edge."""
+SMALLEST, LARGEST = 1e-30, 1e37
+"""Distances outside are not safe in float32."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,11 +189,12 @@ def _fit_ground(ground: Ground, options: FitOptions) -> Fitted:
 
 def _debiased(ground: Ground, found: Debiased, options: FitOptions) -> Points:
     what = f"the debiased geometry has effective rank {found.rank}"
-    rank, warning = _rank(options, found.rank, found.rank, what)
+    rank = min(_rank(options, found.rank, found.rank, what), options.dimension)
     points = debiased_points(
         found, ground.places, rank=rank, method=options.method, metric=ground.geometry.metric
     )
-    return replace(points, warnings=warning)
+    fewer = isinstance(options.rank, str) and rank < found.rank
+    return replace(points, warnings=(shortened(found.rank, rank),) if fewer else ())
 
 
 def _estimated(ground: Ground, options: FitOptions, estimator: str) -> Points:
@@ -192,14 +204,8 @@ def _estimated(ground: Ground, options: FitOptions, estimator: str) -> Points:
         rng = np.random.default_rng([ground.seed, 3])
         geometry = measure(ground.counts, geometry.metric, estimator=estimator, rng=rng)
         places = replace(places, units=geometry.positions)
-    most = max(len(geometry.positions) - 1, 1)
     effective = None if ground.trust is None else ground.trust.debiased.rank
-    what = f"{len(geometry.positions)} positions span {most} directions"
-    rank, warning = _rank(options, effective or min(NOISE_RANK, most), most, what)
-    points = points_of_distances(
-        geometry, method=options.method, dimension=options.dimension, rank=rank, places=places
-    )
-    return replace(points, warnings=warning)
+    return _spanned(geometry, options, effective or NOISE_RANK, places=places)
 
 
 def _fit_distances(source: Any, options: FitOptions) -> Fitted:
@@ -217,35 +223,69 @@ def _fit_distances(source: Any, options: FitOptions) -> Fitted:
             f"metric is {options.metric!r}, and these distances are what they are; pass counts or "
             "a survey, or leave the metric out."
         )
-    count = len(places_of(given).units)
-    most = max(count - 1, 1)
-    rank, warning = _rank(options, most, most, f"{count} positions span {most} directions")
-    points = points_of_distances(
-        given, method=options.method, dimension=options.dimension, rank=rank
-    )
+    points = _spanned(given, options, len(places_of(given).units))
     noisy = ("Plug-in distances hold sampling noise.",) if own == "plugin" else ()
-    points = replace(points, warnings=warning)
-    return _finished(points, options, noisy, {"seed": options.seed})
+    alike = () if points.coordinates.any() else ("All distances are 0, so every vector is 0.",)
+    return _finished(points, options, (*alike, *noisy), {"seed": options.seed})
+
+
+def _spanned(
+    geometry: Any, options: FitOptions, effective: int, places: Places | None = None
+) -> Points:
+    """Return points in the directions that distances span, no more of them than were asked for.
+
+    What is said of the rest is counted only where the dimension leaves something out.
+    """
+    count = len(places_of(geometry).units)
+    most = max(count - 1, 1)
+    wanted = _rank(options, min(effective, most), most, f"{count} positions span {most} directions")
+    points = points_of_distances(
+        geometry,
+        method=options.method,
+        dimension=options.dimension,
+        rank=min(wanted, options.dimension),
+        places=places,
+    )
+    there = int(np.count_nonzero(points.coordinates.any(axis=0)))
+    if isinstance(options.rank, int) and there:
+        what = f"these distances span {there} direction{'s' if there > 1 else ''}"
+        check_rank(options.rank, dimension=options.dimension, most=there, what=what)
+    whole = min(wanted, directions(geometry)) if there == options.dimension < wanted else there
+    return replace(
+        points,
+        coordinates=points.coordinates[:, : max(there, 1)],
+        warnings=(shortened(whole, there),) if whole > there else (),
+    )
 
 
 def _square(source: Any) -> Any:
+    """Return an array of distances, or say why it is none."""
     try:
-        return np.asarray(source, dtype=np.float64)
+        given = np.asarray(source, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise EncodingError(
             f"A fit can not be made of {type(source).__name__}; pass a survey, counts, a geometry "
             "or a square array of distances."
         ) from error
+    if len(places_of(given).units) < 2:
+        raise EncodingError(
+            f"The distances have shape {given.shape}; pass those of two positions or more."
+        )
+    largest = checked_distances(given).max()
+    if largest and not SMALLEST < largest < LARGEST:
+        raise EncodingError(
+            f"The largest distance is {largest:g}, which float32 can not hold; multiply all of "
+            "them by one number."
+        )
+    return given
 
 
-def _rank(options: FitOptions, effective: int, most: int, what: str) -> tuple[int, tuple[str, ...]]:
-    """Return how many directions to keep, and a warning where the dimension keeps fewer."""
-    if not isinstance(options.rank, str):
-        check_rank(options.rank, dimension=options.dimension, most=most, what=what)
-        return options.rank, ()
-    wanted = effective if options.rank == "effective" else most
-    kept = min(wanted, options.dimension)
-    return kept, (shortened(wanted, kept),) if kept < wanted else ()
+def _rank(options: FitOptions, effective: int, most: int, what: str) -> int:
+    """Return how many directions are asked for, before the dimension keeps fewer."""
+    if isinstance(options.rank, str):
+        return effective if options.rank == "effective" else most
+    check_rank(options.rank, dimension=options.dimension, most=most, what=what)
+    return options.rank
 
 
 def _finished(

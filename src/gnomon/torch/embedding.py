@@ -21,6 +21,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -66,13 +67,19 @@ class PositionEmbedding(nn.Module):  # type: ignore[misc]  # torch is not follow
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        self.fitted, self.trainable = fitted, trainable
+        self.fitted = fitted
         self.rules = rules_of(fitted, flat=flat)
         self.num_embeddings, self.embedding_dim = self.rules.size, fitted.dimension
+        # From NumPy, and so with their values even where a model is made without storage (meta).
         for name, numbers in self._fitted_numbers().items():
             self.register_parameter(name, nn.Parameter(numbers.to(dtype), trainable))
-        gain = torch.tensor(fitted.gain, dtype=dtype or torch.float32)
-        self.register_parameter("gain", nn.Parameter(gain) if fitted.scale == "learned" else None)
+        gain = nn.Parameter(_gain(fitted).to(dtype)) if fitted.scale == "learned" else None
+        self.register_parameter("gain", gain)
+
+    @property
+    def trainable(self) -> bool:
+        """Whether the table is trained at present; a gain always is."""
+        return bool(self._source.requires_grad)
 
     @classmethod
     def from_pretrained(cls, folder: str | PathLike[str], **options: Any) -> PositionEmbedding:
@@ -81,8 +88,7 @@ class PositionEmbedding(nn.Module):  # type: ignore[misc]  # torch is not follow
 
     def forward(self, positions: Tensor) -> Tensor:
         """Return one vector for each position, shape (..., dimension)."""
-        device = next(self.parameters()).device
-        vectors = self._taken(rows_of(self.rules, positions, device))
+        vectors = self._taken(rows_of(self.rules, positions, self._source.device))
         return vectors if self.gain is None else self.gain * vectors
 
     def save_pretrained(self, folder: str | PathLike[str]) -> None:
@@ -90,11 +96,16 @@ class PositionEmbedding(nn.Module):  # type: ignore[misc]  # torch is not follow
         self.to_fitted().save_pretrained(folder)
 
     def to_fitted(self) -> Fitted:
-        """Return the present weights as an encoding of NumPy, in float32."""
-        kept = {name: _numpy(getattr(self, name)) for name in self._fitted_numbers()}
-        gain = None if self.gain is None else float(self.gain.detach())
-        left, right = kept.get("left", kept.get("weight")), kept.get("right")
-        return retrained(self.fitted, left, right, gain)
+        """Return the present weights as an encoding of NumPy, in float32.
+
+        Weights that are the fitted ones, rounded to the precision of the layer, are those.
+        """
+        fresh = self._fitted_numbers()
+        if self.gain is not None:
+            fresh["gain"] = _gain(self.fitted)
+        now = {name: getattr(self, name) for name in fresh}
+        fresh = {name: numbers.to(now[name].dtype) for name, numbers in fresh.items()}
+        return retrained(self.fitted, *({k: _numpy(v) for k, v in d.items()} for d in (now, fresh)))
 
     def to_embedding(self) -> nn.Embedding:
         """Return a stock `nn.Embedding` with the present vectors, the gain multiplied in."""
@@ -107,7 +118,7 @@ class PositionEmbedding(nn.Module):  # type: ignore[misc]  # torch is not follow
             for name, numbers in self._fitted_numbers().items():
                 getattr(self, name).copy_(numbers)
             if self.gain is not None:
-                self.gain.fill_(self.fitted.gain)
+                self.gain.copy_(_gain(self.fitted))
 
     def extra_repr(self) -> str:
         """Say what the layer holds and how it treats its end."""
@@ -120,7 +131,12 @@ class PositionEmbedding(nn.Module):  # type: ignore[misc]  # torch is not follow
 
     def _fitted_numbers(self) -> dict[str, Tensor]:
         """Return the parameters as they were fitted."""
-        return {"weight": torch.from_numpy(self.fitted.table().copy())}
+        return {"weight": torch.from_numpy(self.fitted.table())}
+
+    @property
+    def _source(self) -> Tensor:
+        """What rows are taken from."""
+        return self.weight
 
     def _taken(self, rows: Tensor) -> Tensor:
         return functional.embedding(rows, self.weight)
@@ -132,15 +148,32 @@ class FactoredPositionEmbedding(PositionEmbedding):
     @property
     def weight(self) -> Tensor:
         """Return the whole table, left @ right."""
-        return self.left @ self.right
+        return _product(self.left, self.right)
 
     def _fitted_numbers(self) -> dict[str, Tensor]:
         left, right = factors(self.fitted)
         return {"left": torch.from_numpy(left), "right": torch.from_numpy(right)}
 
+    @property
+    def _source(self) -> Tensor:
+        return self.left
+
     def _taken(self, rows: Tensor) -> Tensor:
         # Rows first: a masked row of NaN would otherwise reach the gradient of `right` as 0 * NaN.
-        return functional.embedding(rows, self.left) @ self.right
+        return _product(functional.embedding(rows, self.left), self.right)
+
+
+def _product(left: Tensor, right: Tensor) -> Tensor:
+    """Return left @ right in their own precision, as a lookup has it under mixed precision too."""
+    kind = left.device.type
+    if not torch.amp.is_autocast_available(kind):
+        return left @ right
+    with torch.autocast(kind, enabled=False):
+        return left @ right
+
+
+def _gain(fitted: Fitted) -> Tensor:
+    return torch.from_numpy(np.array(fitted.gain, dtype=np.float32))
 
 
 def _numpy(parameter: Tensor) -> Any:

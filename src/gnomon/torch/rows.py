@@ -20,9 +20,21 @@ def rows_of(rules: Rules, positions: Any, device: Any) -> Tensor:
             f"The positions have type {positions.dtype}; pass whole numbers, such as torch.int64."
         )
     coordinates = rules.coordinates(positions).long()
-    if _visible(coordinates):
-        _check(rules, coordinates)
-    return _guarded(rules, coordinates)
+    seen = _visible(coordinates) and _checked(rules, coordinates)
+    return _plain(rules, coordinates) if seen else _guarded(rules, coordinates)
+
+
+def _plain(rules: Rules, coordinates: Tensor) -> Tensor:
+    """Return the rows of positions that were looked at: none of them is refused."""
+    rows, *more = (_inside(rules, coordinates, axis) for axis in range(len(rules.limits)))
+    for axis, here in enumerate(more, start=1):
+        rows = rows * rules.limits[axis] + here
+    return rows
+
+
+def _inside(rules: Rules, coordinates: Tensor, axis: int) -> Tensor:
+    here = coordinates[..., axis]
+    return here.clamp(max=rules.limits[axis] - 1) if rules.past == "clamp" else here
 
 
 def _guarded(rules: Rules, coordinates: Tensor) -> Tensor:
@@ -31,17 +43,13 @@ def _guarded(rules: Rules, coordinates: Tensor) -> Tensor:
     Without it a compiled gather would count a negative position from the end, and a column past
     the edge of a grid would be one of the next row.
     """
-    rows = torch.zeros_like(coordinates[..., 0])
-    outside = torch.zeros_like(rows, dtype=torch.bool)
+    outside = torch.zeros_like(coordinates[..., 0], dtype=torch.bool)
     for axis, limit in enumerate(rules.limits):
         here = coordinates[..., axis]
         outside = outside | (here < 0)
-        if rules.past == "clamp":
-            here = here.clamp(max=limit - 1)
-        else:
+        if rules.past == "refuse":
             outside = outside | (here >= limit)
-        rows = rows * limit + here
-    return torch.where(outside, rules.size, rows)
+    return torch.where(outside, rules.size, _plain(rules, coordinates))
 
 
 def _visible(tensor: Tensor) -> bool:
@@ -50,21 +58,23 @@ def _visible(tensor: Tensor) -> bool:
     return not hidden and tensor.device.type != "meta" and tensor.numel() > 0
 
 
-def _check(rules: Rules, coordinates: Tensor) -> None:
-    """Raise for positions that are refused, in the words that NumPy uses."""
+def _checked(rules: Rules, coordinates: Tensor) -> bool:
+    """Raise for positions that are refused, in the words that NumPy uses; False: can not look."""
     try:
         suspect = _suspect(rules, coordinates)
     except RuntimeError:  # vectorised by vmap: no single value can be looked at
-        return
+        return False
     if suspect:
         rules.rows(coordinates.cpu().numpy())
+    return True
 
 
 def _suspect(rules: Rules, coordinates: Tensor) -> bool:
     """Whether a position may have to be refused, by one small answer from the device."""
     if rules.refused:
         return True
-    low, high = torch.aminmax(coordinates.flatten(0, -2), dim=0)
-    limits = torch.tensor(rules.limits, device=coordinates.device)
-    outside = (low < 0) | ((high >= limits) & (rules.past == "refuse"))
-    return bool(outside.any())
+    axes = len(rules.limits)
+    ends = torch.aminmax(coordinates.reshape(-1, axes), dim=0)
+    low, high = torch.stack(ends).tolist()
+    past = rules.past == "refuse" and any(map(int.__ge__, high, rules.limits))
+    return past or min(low) < 0

@@ -1,4 +1,8 @@
-"""How many tokens stand at each position, and which positions have too few of them."""
+"""How many tokens stand at each position, and which positions are too uncertain to measure.
+
+Few tokens make a position uncertain, and so do many rare types: where every function has its name,
+thousands of tokens say little.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ LOG_FROM = 50.0
 """Ratio of most to fewest tokens from which the axis is logarithmic."""
 STATUS = {
     "core": ("counted well enough", BLUE, HATCHES[0]),
-    "projected": ("too few to stand alone: projected", GREY, HATCHES[1]),
+    "projected": ("too uncertain to stand alone: projected", GREY, HATCHES[1]),
     "masked": ("too few: left out", VERMILION, HATCHES[2]),
     None: ("not debiased", SKY, HATCHES[3]),
 }

@@ -130,7 +130,7 @@ def _summary(contents: dict[str, Any], pictures: Pictures, *, thinned: bool) -> 
         )
     gaps = len(pictures.positions) - len(pictures.core)
     if len(pictures.core) and gaps:
-        parts.append(f"blank for want of tokens: {counted(gaps, unit(contents))}")
+        parts.append(f"blank since too uncertain: {counted(gaps, unit(contents))}")
     if thinned:
         parts.append("evenly spaced positions are drawn")
     return "; ".join(parts) + "."

@@ -112,7 +112,7 @@ def _markers(
         marker |= {"color": where.tolist(), "colorscale": colours(), "colorbar": bar}
     return _at(points[rows]) | {
         "mode": "markers",
-        "name": "projected: too few tokens" if grey else "counted well enough",
+        "name": "projected: too uncertain" if grey else "counted well enough",
         "showlegend": grey,
         "marker": marker,
         "text": names(contents, pictures.positions[rows]),
@@ -158,7 +158,7 @@ def _summary(contents: dict[str, Any], pictures: Pictures, dimension: int, *, al
     if along:
         text += f", with the {unit(contents)} itself along the free axis"
     grey = int((pictures.status == 1).sum())
-    return text + (f"; {counted(grey, 'grey one')} had too few tokens." if grey else ".")
+    return text + (f"; {counted(grey, 'grey one')} too uncertain to count." if grey else ".")
 
 
 def _noise(contents: dict[str, Any], dimension: int, *, along: bool) -> str:
