@@ -6,31 +6,34 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from gallery_corpora import Corpus
 from gallery_trim import command_of
 
-from gnomon.survey.verdict import FIXED, LIFTS
+from gnomon.survey.nearest import called
 
 Survey = dict[str, Any]
 HEADER = [
     "corpus",
     "positions",
     "tokens",
-    "informative",
-    "mean squared distance, debiased",
+    "mean squared distance",
     "noise",
-    "effective rank",
-    "nearest fixed encoding",
+    "rank",
+    "nearest known encoding",
     "leaves",
-    "a random table leaves",
+    "equal distances leave",
 ]
 ANSWERS = {True: "yes", False: "no", None: "undecided"}
 
 
-def table(surveys: Sequence[tuple[str, str, Survey]], folder: Path) -> str:
+def table(surveys: Sequence[tuple[Corpus, Survey]], folder: Path) -> str:
     """Return the table, and a section for each corpus; pictures are those found in `folder`."""
     rows = [HEADER, ["---"] * len(HEADER)]
-    rows += [_row(name, contents) for name, _, contents in surveys]
+    rows += [_row(corpus.name, contents) for corpus, contents in surveys]
     lines = [f"| {' | '.join(row)} |" for row in rows]
+    answers = {ANSWERS[contents["verdict"]["informative"]] for _, contents in surveys}
+    told = "Position shows in all of them."
+    lines += ["", told] if answers == {"yes"} else []
     return "\n".join([*lines, *(_section(*one, folder) for one in surveys)])
 
 
@@ -40,34 +43,24 @@ def _row(name: str, contents: Survey) -> list[str]:
         f"[{name}](#{name})",
         f"{sum(one['status'] != 'masked' for one in contents['positions'])}",
         f"{contents['corpus']['tokens']:,}",
-        ANSWERS[contents["verdict"]["informative"]],
         _with_interval(squared["debiased"], squared["interval"]),
         _percent(squared["noise_share"]),
         "-" if geometry["rank"]["effective"] is None else str(geometry["rank"]["effective"]),
-        *compared(contents),
+        *compared(contents["verdict"]["nearest"]),
     ]
 
 
-def compared(contents: Survey) -> tuple[str, str, str]:
-    """Return the nearest encoding that is not fitted, what it leaves, and what chance leaves.
+def compared(nearest: dict[str, Any] | None) -> tuple[str, str, str]:
+    """Return the nearest encoding that is not fitted, what it leaves, and what equality leaves.
 
-    Chosen as the verdict of a survey chooses: among fixed encodings under the lifts it trusts, by
-    stress of squared distances where most pairs are not significantly apart.
+    They are those of the verdict, so that the page of a survey and the gallery say the same.
     """
-    share = (contents["geometry"].get("debiased") or {}).get("significant_share")
-    kind = "squared" if share is not None and share < 0.5 else "scale_free"
-    known = [one for one in contents["encodings"] if one["stress"]["debiased"][kind] is not None]
-    fixed = [one for one in known if one["name"] in FIXED and one["lift"] in LIFTS]
-    if not fixed:
+    if nearest is None:
         return "-", "-", "-"
-    best = min(fixed, key=lambda one: round(one["stress"]["debiased"][kind], 9))
-    chance = next(one for one in known if one["name"] == "random")
-    interval = {"squared": "squared_interval", "scale_free": "interval"}[kind]
-    found = best["stress"]["debiased"]
-    shown = _with_interval(found[kind], found[interval])
-    mark = " (squares)" if kind == "squared" else ""
-    left = f"{chance['stress']['debiased'][kind]:.3f}{mark}"
-    return f"{best['label']}, {best['lift']} lift", shown + mark, left
+    mark = " of squares" if nearest["measure"] == "squared" else ""
+    name = called(nearest["label"], nearest["lift"]) if nearest["closer"] else "none"
+    left = f"{_percent(nearest['value'], 1)}{mark}" if nearest["closer"] else "-"
+    return name, left, f"{_percent(nearest['equal'], 1)}{mark}"
 
 
 def _with_interval(value: float | None, interval: Sequence[float] | None) -> str:
@@ -78,15 +71,51 @@ def _with_interval(value: float | None, interval: Sequence[float] | None) -> str
     return f"{value:.3f} [{interval[0]:.3f}, {interval[1]:.3f}]"
 
 
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.0f} %"
+def _percent(share: float | None, digits: int = 0) -> str:
+    return "-" if share is None else f"{100 * share:.{digits}f} %"
 
 
-def _section(name: str, what: str, contents: Survey, folder: Path) -> str:
-    """Return the heading, the verdict in words, the picture and the command of one corpus."""
+def _section(corpus: Corpus, contents: Survey, folder: Path) -> str:
+    """Return what one corpus is, what is to be seen in it, its picture and its command."""
+    name, what = corpus.name, corpus.what
     picture = f"![Distances and map of {name}](gallery/{name}.png)\n\n"
     return (
-        f"\n## {name}\n\n{what[:1].upper()}{what[1:]}. {contents['verdict']['summary']}\n\n"
+        f"\n## {name}\n\n"
+        f"{what[:1].upper()}{what[1:]}. {corpus.shows}\n\n"
+        f"{' '.join(_measured(contents))}\n\n"
         f"{picture if (folder / f'{name}.png').is_file() else ''}"
-        f"Made by `{command_of(contents)}`. [Its numbers](gallery/{name}.json)"
+        '<details markdown="1">\n<summary>Source, command and numbers</summary>\n\n'
+        f"{corpus.cited}\n\n"
+        f"Made by `{command_of(contents)}`. [Its numbers](gallery/{name}.json)\n\n</details>"
     )
+
+
+def _measured(contents: Survey) -> list[str]:
+    """Return the sentences that hold measured numbers, each only where it says something."""
+    geometry, squared = contents["geometry"], contents["geometry"]["mean_squared"]
+    ranks, found = geometry["rank"], geometry["debiased"]
+    published = f"{squared['plugin']:.3f} and the rank {ranks['numerical']}"
+    left = f"{squared['debiased']:.3f} and {ranks['effective']}"
+    return [
+        f"As published the mean squared distance is {published}; without the noise, {left}.",
+        *_where(found["pattern"]),
+        *_survivors(found["survivorship"]),
+    ]
+
+
+def _where(pattern: dict[str, Any] | None) -> list[str]:
+    """Say at which end it is, if it is at one."""
+    ends = {"start": "first", "end": "last"}
+    if pattern is None or pattern["kind"] not in ends:
+        return []
+    places, share = sorted(pattern["positions"]), _percent(pattern["share"])
+    which = f"the {ends[pattern['kind']]} positions, {places[0]} to {places[-1]}"
+    return [f"{share} of the signal is in pairs with one of {which}."]
+
+
+def _survivors(found: dict[str, Any] | None) -> list[str]:
+    """Say what part is left when tokens change places inside documents, where that is sure."""
+    if not found or found["shuffled"] is None or found["shuffled"]["interval"][0] <= 0.0:
+        return []
+    share = found["shuffled"]["value"] / found["original"]["value"]
+    return [f"{_percent(share)} of it is survivorship (which documents reach a position)."]

@@ -80,6 +80,10 @@ def reference_of(contents: Survey, name: str, what: str) -> dict[str, Any]:
         "what": what,
         "positions": sum(one["status"] != "masked" for one in contents["positions"]),
         "tokens": contents["corpus"]["tokens"],
+        "digest": contents["corpus"]["digest"],
+        "tokenizer": contents["corpus"]["tokenizer"],
+        "documents": contents["corpus"]["rows"],
+        "groups": contents["corpus"]["groups"],
         "informative": contents["verdict"]["informative"],
         "mean_squared": {
             key: squared[key] for key in ("plugin", "debiased", "interval", "noise_share")

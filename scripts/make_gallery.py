@@ -19,9 +19,9 @@ import re
 import shlex
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
+from gallery_corpora import CORPORA, Corpus
 from gallery_pictures import take_pictures
 from gallery_table import table
 from gallery_trim import reference_of, trimmed
@@ -30,59 +30,6 @@ from gnomon.files import dump_json, write_text
 
 ROOT = Path(__file__).resolve().parents[1]
 SLOT = re.compile(r"(<!-- gallery:begin -->\n).*?(<!-- gallery:end -->)", re.DOTALL)
-WORDPIECE = ("--tokenizer", "bert-base-uncased/tokenizer.json")
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """A corpus of the gallery: its name, what it is, and how it is surveyed."""
-
-    name: str
-    what: str
-    source: str
-    options: tuple[str, ...] = ()
-    built_in: bool = False
-
-
-CORPORA = (
-    Corpus(
-        "three-regimes",
-        "synthetic: an initial, a medial and a terminal law of 200 types",
-        "three-regimes",
-        built_in=True,
-    ),
-    Corpus(
-        "sst2",
-        "SST-2: 6,920 whole sentences of film reviews, in WordPiece",
-        "sst2/whole-sentences.tsv",
-        ("--column", "0", *WORDPIECE, "--length", "64"),
-    ),
-    Corpus(
-        "imdb",
-        "IMDB: 25,000 film reviews, in WordPiece",
-        "imdb/train.parquet",
-        ("--column", "text", *WORDPIECE, "--length", "512"),
-    ),
-    Corpus(
-        "promoters",
-        "human TATA promoters, aligned on the start of transcription",
-        "promoters/hs_pos_TATA.txt",
-        ("--tokenizer", "dna"),
-    ),
-    Corpus(
-        "splice",
-        "splice junctions of primate genes, aligned on the junction",
-        "splice/splice.data",
-        ("--format", "csv", "--column", "2", "--tokenizer", "dna"),
-    ),
-    Corpus(
-        "python-stdlib",
-        "functions and classes of Python's standard library, in words",
-        "python-stdlib",
-        built_in=True,
-    ),
-    Corpus("digits", "images of digits, 8 x 8 pixels of 17 greys", "digits", built_in=True),
-)
 
 
 def main(data: Path, work: Path) -> None:
@@ -110,7 +57,7 @@ def main(data: Path, work: Path) -> None:
             }
         ),
     )
-    shown = table([(c.name, c.what, contents[c.name]) for c in chosen], gallery)
+    shown = table([(one, contents[one.name]) for one in chosen], gallery)
     fill(ROOT / "docs" / "gallery.md", shown)
     print(f"{len(chosen)} of {len(CORPORA)} corpora are in the gallery")
 

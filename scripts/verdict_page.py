@@ -3,8 +3,9 @@
     python scripts/verdict_page.py docs/verdicts.md [benchmarks/records]
 
 A record that holds verdicts is a table or figure of a source document made again: its claims,
-whether each holds, our numbers, and the command. All of them stand on the page, first in one table,
-then one by one, between <!-- verdict_records:begin --> and <!-- verdict_records:end -->.
+whether each holds, our numbers, and the command. All of them stand on the page between
+<!-- verdict_records:begin --> and <!-- verdict_records:end -->: for each table or figure the claims
+against the corpora, and under it the numbers, folded in HTML that GitHub shows as well.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ CORPORA = {
     "imdb": "IMDB",
 }
 """What the files are named after, and what readers call it, in the order of the columns."""
+HOLDS = ("holds", "does not hold")
 ORDER = ("table", "figure", "remark")
 """Tables come first, then figures, then remarks; what has no such name comes last."""
 NAMES = {"remark8": "Remark 8", "stress-vs-dimension": "Stress against dimension"}
@@ -56,8 +58,7 @@ def overview(found: dict[str, Record]) -> str:
     A claim that two tables make is one line; where they differ on a corpus, both are named.
     """
     named = {corpus(stem, record) for stem, record in found.items()}
-    known = list(CORPORA.values())
-    corpora = sorted(named, key=lambda one: (known.index(one) if one in known else len(known), one))
+    corpora = sorted(named, key=lambda place: (_column(place), place))
     places: dict[str, dict[str, None]] = {}
     lines: dict[str, dict[str, dict[str, None]]] = {}
     for stem, record in found.items():
@@ -107,23 +108,60 @@ def title(name: str) -> str:
     return NAMES.get(name) or re.sub(r"(\D+)(\d+)", r"\1 \2", name).capitalize()
 
 
+def tally(found: dict[str, Record]) -> str:
+    """Say how many claims hold on every corpus they were tried on, on none, and the rest."""
+    said: dict[str, set[str]] = {}
+    for record in found.values():
+        for verdict in record["verdicts"]:
+            said.setdefault(verdict["claim"], set()).add(verdict["holds"])
+    true, false = (sum(all_ == {word} for all_ in said.values()) for word in HOLDS)
+    return (
+        f"Of {len(said)} claims {true} hold on every corpus they were tried on, {false} hold on "
+        f"none, and {len(said) - true - false} depend on the reading or on the corpus."
+    )
+
+
+def part(name: str, found: dict[str, Record]) -> str:
+    """Return one table or figure: its claims on each corpus, and the records, folded."""
+    first = next(iter(found.values()))
+    where = [corpus(stem, record) for stem, record in found.items()]
+    claims: dict[str, dict[str, str]] = {}
+    for place, record in zip(where, found.values(), strict=True):
+        for verdict in record["verdicts"]:
+            claims.setdefault(verdict["claim"], {})[place] = verdict["holds"]
+    known = sorted(where, key=_column)
+    rows = [["claim", *known], ["---"] * (1 + len(known))]
+    rows += [[claim, *(said.get(place, "") for place in known)] for claim, said in claims.items()]
+    table = "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows)
+    inner = sorted(found.items(), key=lambda item: _column(corpus(*item)))
+    head = f"## {title(name)}\n\n{_sentence(first['title'])}"
+    return "\n\n".join([head, table, *(one(*item) for item in inner)])
+
+
+def _column(place: str) -> int:
+    known = list(CORPORA.values())
+    return known.index(place) if place in known else len(known)
+
+
 def one(stem: str, record: Record) -> str:
-    """Return what one record says: setting, every claim with its numbers, and the command."""
-    lines = [f"## {title(record['name'])} on {corpus(stem, record)}", ""]
-    lines += [f"{_sentence(record['title'])} {_sentence(record['setting'])}", ""]
+    """Return what one record says, folded: setting, claims with their numbers, and the command."""
+    lines = ['<details markdown="1">']
+    lines += [f"<summary>{title(record['name'])} on {corpus(stem, record)}: the numbers</summary>"]
+    lines += ["", _sentence(record["setting"]), ""]
     for verdict in record["verdicts"]:
         lines.append(
             f"- **{verdict['claim']}**: {verdict['holds']}. {_sentence(verdict['reason'])}"
         )
     lines += ["", *(f"- {_sentence(note)}" for note in record.get("notes", ())), ""]
     command = record["provenance"]["command"]
-    lines.append(f"Made by `{command}` with Gnomon {record['provenance']['gnomon']}.")
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
+    lines += [f"Made by `{command}` with Gnomon {record['provenance']['gnomon']}.", ""]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join([*lines, "</details>"]))
 
 
 def _sentence(text: str) -> str:
     text = text.strip()
-    first = text[:1] if text[1:2] == " " else text[:1].upper()  # a formula keeps its letter
+    formula = re.match(r"\w(?:\(| [=<>])", text)  # keeps its letter: d = 128, r(n+d)
+    first = text[:1] if formula else text[:1].upper()
     return first + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
 
 
@@ -136,7 +174,12 @@ def page(folder: Path) -> str:
     found = records(folder)
     if not found:
         return "(There is no record yet; `gnomon reproduce NAME --json FILE` makes one.)"
-    return "\n\n".join([overview(found), *(one(*item) for item in found.items())])
+    names = list(dict.fromkeys(record["name"] for record in found.values()))
+    parts = [
+        part(name, {stem: record for stem, record in found.items() if record["name"] == name})
+        for name in names
+    ]
+    return "\n\n".join([tally(found), *parts])
 
 
 def main(path: Path, folder: Path) -> None:

@@ -91,6 +91,19 @@ def check_writable(folder: Path) -> None:
         raise _explained(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), folder)
 
 
+def check_place(path: Path) -> None:
+    """Refuse a file that could not be written because of its folder, which must be there.
+
+    A folder that was mistyped should not come to be; what makes folders uses `check_writable`.
+    """
+    if not path.absolute().parent.exists():
+        raise StorageError(
+            f"{path} can not be written: there is no folder {path.parent}; make it first, or "
+            "choose another place."
+        )
+    check_writable(path.parent)
+
+
 def remove_leftovers(folder: Path, names: Iterable[str]) -> None:
     """Remove the temporary files that killed processes left behind under these names."""
     for name in names:

@@ -130,7 +130,9 @@ def test_contained_rows_of_sst2_belong_to_their_sentence(data_root):
     assert found.groups.estimate() == 6_886
 
 
-def test_second_count_comes_from_the_cache_at_any_length_window_and_coarsening(tmp_path, rng):
+def test_second_count_comes_from_the_cache_at_any_length_window_and_coarsening(
+    tmp_path, rng, monkeypatch
+):
     path = tmp_path / "corpus.txt"
     path.write_text("\n".join(" ".join(rng.choice(list("abcdef"), 12)) for _ in range(500)))
     for options in (
@@ -146,8 +148,15 @@ def test_second_count_comes_from_the_cache_at_any_length_window_and_coarsening(t
         np.testing.assert_array_equal(plain.blocks.toarray(), cached.blocks.toarray())
         assert plain.vocabulary == cached.vocabulary
         assert plain.digest == cached.digest
-    assert "tokens taken from the token cache" in cached.notes
     assert len(cache.entries()) == 1
+
+    def encode(*_: object) -> None:
+        raise AssertionError("the corpus was tokenised again")
+
+    monkeypatch.setattr(Words, "encode", encode)
+    again = count(path, tokenizer="words", **options)
+    np.testing.assert_array_equal(again.blocks.toarray(), cached.blocks.toarray())
+    assert again.notes == cached.notes
 
 
 def test_a_changed_corpus_is_not_answered_from_the_cache(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +220,22 @@ def test_a_whole_table_takes_no_more_memory_than_its_numbers(tmp_path: Path) -> 
     wide.save(tmp_path / "wide.safetensors")
     back = Fitted.load(tmp_path / "wide.safetensors")
     np.testing.assert_array_equal(back.table(), wide.table())
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"gain": np.inf}, "The gain"),
+        ({"left": np.full((12, 2), np.nan)}, "Row 0"),
+        ({"right": np.full((2, 10), np.inf)}, "The right factor"),
+    ],
+)
+def test_what_training_drove_out_of_range_is_not_written(
+    tmp_path: Path, change: dict[str, Any], where: str
+) -> None:
+    with pytest.raises(EncodingError, match=rf"{where} of this encoding is not finite, so it is"):
+        replace(made(), **change).save(tmp_path / "e.safetensors")
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:

@@ -209,6 +209,7 @@ def test_it_clones_and_stands_in_a_pipeline(counts: np.ndarray) -> None:
         ({"method": "pca"}, None, r"method is 'pca'; pass one of: classical, smacof"),
         ({"estimator": "best"}, None, r"estimator is 'best'; pass one of: auto, debiased"),
         ({"rank": -1}, None, r"rank is -1; pass a whole number from 1 on"),
+        ({"rank": 3}, None, r"rank is 3 and dimension 2; pass a rank up to it"),
         ({"minimum_count": -2}, None, r"minimum_count is -2; pass a whole number from 0 on"),
         ({"estimator": "debiased"}, np.full((3, 2), 0.5), r"counts\[0, 0\] is not whole"),
         ({}, np.eye(3)[:, :1] * 7, r"1 of 3 rows hold tokens enough .* lower minimum_count"),

@@ -1,4 +1,4 @@
-"""What training code does to a layer: replicas, half precision, no storage, a late change of mind."""
+"""What training code does to a layer: replicas, half precision, no storage, a change of mind."""
 
 from __future__ import annotations
 

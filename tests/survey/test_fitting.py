@@ -206,6 +206,17 @@ def test_few_types_have_few_directions_at_full_rank() -> None:
     assert made.rank == 3
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_of_two_positions_at_the_same_distance_from_the_middle_the_first_is_positive(
+    laws, seed: int
+) -> None:
+    """Which of the two is larger in the last digit must not decide the sign."""
+    made = gnomon.fit(planted(laws[:2], 16_000, seed), dimension=3, rotation=None)
+    first, second = made.vectors(range(2))[:, 0]
+    assert first == pytest.approx(-second, rel=1e-12)
+    assert first > 0
+
+
 def test_equal_positions_given_as_distances_are_said_to_be_zeros() -> None:
     made = gnomon.fit(np.zeros((4, 4)), dimension=3)
     assert (made.rank, made.warnings) == (1, ("All distances are 0, so every vector is 0.",))

@@ -9,10 +9,10 @@ import typer
 
 from gnomon.cli import options as o
 from gnomon.cli.counting import count_options
-from gnomon.cli.output import emit
+from gnomon.cli.output import check_json, emit
 from gnomon.cli.progress import TerminalProgress
 from gnomon.errors import InputError
-from gnomon.files import check_writable
+from gnomon.files import check_place
 
 Place = Annotated[
     str,
@@ -172,9 +172,8 @@ def _checked_place(out: Path | None, json_file: str | None) -> Path:
         )
     if out.suffix != ".safetensors":
         raise InputError(f"--out {out} does not end in .safetensors; name such a file.")
-    check_writable(out.parent)
-    if json_file not in (None, "-"):
-        check_writable(Path(str(json_file)).parent)
+    check_place(out)
+    check_json(json_file)
     return out
 
 

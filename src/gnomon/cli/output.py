@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from gnomon.files import dump_json, write_text
+from gnomon.files import check_place, dump_json, write_text
 
 
 def emit(value: dict[str, Any], text: str, *, json_file: str | None, quiet: bool) -> None:
@@ -18,9 +18,16 @@ def emit(value: dict[str, Any], text: str, *, json_file: str | None, quiet: bool
         typer.echo(_portable(dump_json(value)), nl=False)
         return
     if json_file is not None:
+        check_json(json_file)
         write_text(Path(json_file), dump_json(value))
     if not quiet:
         typer.echo(text)
+
+
+def check_json(json_file: str | None) -> None:
+    """Refuse a place for the JSON that can not be written to, before the work is done for it."""
+    if json_file not in (None, "-"):
+        check_place(Path(str(json_file)))
 
 
 def _portable(text: str) -> str:

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from gnomon.cli import options as o
-from gnomon.cli.output import emit
+from gnomon.cli.output import check_json, emit
 from gnomon.errors import InputError
-from gnomon.files import check_writable, write_with
+from gnomon.files import check_place, write_with
 
 Surveys = Annotated[
     list[Path],
@@ -33,7 +33,8 @@ def report(
     from gnomon.report.page.reading import read_surveys
 
     place = _place(surveys, out)
-    check_writable(place.parent)
+    check_place(place)
+    check_json(json_file)
     found = read_surveys(surveys)
     page = page_bytes(found)
     write_with(place, lambda handle: handle.write(page))

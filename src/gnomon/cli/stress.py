@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from gnomon.cli import options as o
-from gnomon.cli.output import emit
+from gnomon.cli.output import check_json, emit
 from gnomon.cli.progress import TerminalProgress
 from gnomon.errors import InputError
 
@@ -22,8 +22,10 @@ Name = Annotated[
     typer.Argument(help="Name of an encoding, or a table (.npy, .npz, .safetensors, FILE:NAME)."),
 ]
 Target = Annotated[
-    Path,
-    typer.Argument(help="counts.npz, the folder of a survey, or square distances (.npy)."),
+    str,
+    typer.Argument(
+        help="counts.npz, the folder of a survey, square distances (.npy), or a built-in corpus."
+    ),
 ]
 Lift = Annotated[str, typer.Option("--lift", help="kernel, vectors, probe or slope.")]
 Parameter = Annotated[
@@ -58,14 +60,15 @@ def stress(
     from gnomon.cli.stress_values import Asked, against_counts, against_distances
 
     o.check_seed(seed)
+    check_json(json_file)
     given = dict(_pair(text) for text in parameter or [])
     asked = Asked(name=encoding, lift=lift, dimension=dimension, given=given, seed=seed)
     progress = TerminalProgress(quiet=quiet)
     try:
-        if target.suffix == ".npy":
-            value = against_distances(asked, _distances(target))
+        if Path(target).suffix == ".npy":
+            value = against_distances(asked, _distances(Path(target)))
         else:
-            counts = _counts(target).with_minimum_count(minimum_count)
+            counts = _counts(target, seed, progress).with_minimum_count(minimum_count)
             value = against_counts(
                 asked, counts, metric=metric, estimator=estimator, progress=progress
             )
@@ -74,9 +77,21 @@ def stress(
     emit(value, _text(value), json_file=json_file, quiet=quiet)
 
 
-def _counts(path: Path) -> Any:
+def _counts(target: str, seed: int, progress: TerminalProgress) -> Any:
+    """Count a built-in corpus as a survey does, or read what was counted before."""
+    from gnomon.corpus.counting import CountOptions, count_with
     from gnomon.corpus.counts_file import load_counts
+    from gnomon.corpus.reading.builtin import BUILTIN
 
+    path = Path(target)
+    if target in BUILTIN:  # as everywhere: write ./digits for a folder of that name
+        progress.stage("counting")
+        return count_with(target, CountOptions(seed=seed), progress=progress)
+    if not path.exists():
+        raise InputError(
+            f"there is no file {target}; pass counts.npz, the folder of a survey, square distances "
+            f"(.npy), or a built-in corpus ({', '.join(sorted(BUILTIN))})."
+        )
     return load_counts(path / "counts.npz" if path.is_dir() else path)
 
 

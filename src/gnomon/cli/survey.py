@@ -9,7 +9,7 @@ import typer
 
 from gnomon.cli import options as o
 from gnomon.cli.counting import count_options
-from gnomon.cli.output import emit
+from gnomon.cli.output import check_json, emit
 from gnomon.cli.progress import TerminalProgress
 from gnomon.files import check_writable, write_with
 
@@ -135,8 +135,7 @@ def _check_places(out: Path | None, json_file: str | None) -> None:
     """Refuse places that can not be written to before the work is done for them."""
     if out is not None:
         check_writable(out)
-    if json_file not in (None, "-"):
-        check_writable(Path(str(json_file)).parent)
+    check_json(json_file)
 
 
 def _surveyed(

@@ -169,6 +169,7 @@ class _Run:
             use_cache=options.cache,
         )
         self.axes = source.axes
+        self.read_as = tuple(getattr(source, "notes", ()))
         self.size = source.size  # once: asking may cost a walk through folders
         self.window = Window(options.window, self._length(), options.stride)
         self.rows = 0
@@ -276,7 +277,7 @@ class _Run:
         return counts.shortened(accumulator.longest) if short else counts
 
     def _notes(self, accumulator: Accumulator) -> tuple[str, ...]:
-        notes = list(self.stream.notes)
+        notes = [*self.read_as, *self.stream.notes]
         if self.window.kind == "packed":
             notes.append("packed window: position is not document position, and groups are packs")
         if accumulator.folds < self.options.folds:

@@ -13,13 +13,21 @@ import numpy as np
 if TYPE_CHECKING:
     from gnomon.corpus.counts import PositionCounts
 
+_ENOUGH = 100
+"""Fewer letters than this may lack most amino acids by chance."""
 _MOST = 0.5
 """A fold with more than this share of the tokens outweighs all others."""
 
 
 def remarks(counts: PositionCounts) -> tuple[str, ...]:
     """Return the sentences that apply, none for counts without oddities."""
-    found = (_empty_folds(counts), _giant(counts), _one_type(counts), _gaps(counts))
+    found = (
+        _empty_folds(counts),
+        _giant(counts),
+        _one_type(counts),
+        _gaps(counts),
+        _nucleotides(counts),
+    )
     return tuple(sentence for sentence in found if sentence is not None)
 
 
@@ -66,3 +74,17 @@ def _gaps(counts: PositionCounts) -> str | None:
     which = ", ".join(map(str, missing[:5])) + (", ..." if missing.size > 5 else "")
     first = f"{number} {which} holds" if missing.size == 1 else f"{number} ({which}) hold"
     return f"{first} no token although later ones do, and can not be measured"
+
+
+def _nucleotides(counts: PositionCounts) -> str | None:
+    """Say that a protein without any of the other amino acids is probably DNA."""
+    names = counts.vocabulary.tokens
+    if counts.tokenizer != "protein" or names is None:
+        return None
+    used = [names[token] for token in np.unique(counts.blocks.indices)]
+    if counts.tokens < _ENOUGH or not set(used) <= set("ACGTNX"):
+        return None
+    return (
+        f"of the amino acids only the letters {', '.join(used)} occur, which is how DNA looks; "
+        "pass --tokenizer dna if it is"
+    )

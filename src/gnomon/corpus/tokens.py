@@ -17,6 +17,8 @@ import numpy as np
 from gnomon.corpus import cache
 from gnomon.corpus.documents import IdBatch, Ids, Keys, Offsets, Source, TextBatch, text_keys
 from gnomon.corpus.grouping import contained
+from gnomon.corpus.reading.separated import table_advice
+from gnomon.corpus.tokenizing.alphabets import Alphabet, LetterError
 from gnomon.corpus.tokenizing.tokenizers import Tokenizer
 from gnomon.corpus.vocabulary import Vocabulary
 from gnomon.errors import CorpusError, InputError
@@ -134,10 +136,10 @@ def _outside(name: str, batch: IdBatch, rows: int, size: int) -> CorpusError:
 class FromCache:
     """Ids that were tokenised before."""
 
-    notes: tuple[str, ...] = ("tokens taken from the token cache",)
-
     def __init__(self, entry: cache.CacheEntry) -> None:
         self._entry = entry
+        # What was noted while the texts were here is as true of the ids that were kept of them.
+        self.notes: tuple[str, ...] = tuple(map(str, entry.extra.get("notes", ())))
         self.size: int | None = entry.vocabulary.size
 
     def batches(self) -> Iterator[IdBatch]:
@@ -170,6 +172,7 @@ class FromText:
     ) -> None:
         self._source = source
         self._tokenizer = tokenizer
+        self._alphabet = tokenizer if isinstance(tokenizer, Alphabet) else None
         self._contained = group == CONTAINED
         self._key = key
         self._keys: Keys = np.empty(0, np.uint64)
@@ -178,15 +181,18 @@ class FromText:
 
     def batches(self) -> Iterator[IdBatch]:
         """Read from the beginning, tokenise, and write the cache behind."""
+        if self._alphabet is not None:
+            self._alphabet.tally.clear()
         with ExitStack() as stack:
             writer = self._writer(stack)
             for batch in self._encoded():
                 if writer is not None:
                     writer.add(batch)
                 yield batch
+            self.notes = () if self._alphabet is None else self._alphabet.notes()
             if writer is not None:
-                writer.finish(self._tokenizer.vocabulary())
-                self.notes = tuple(writer.notes)
+                writer.finish(self._tokenizer.vocabulary(), notes=self.notes)
+                self.notes += tuple(writer.notes)
 
     def vocabulary(self) -> Vocabulary:
         """Return the tokenizer's vocabulary."""
@@ -227,7 +233,7 @@ class FromText:
         try:
             values, offsets = encoding.ids.result()
         except CorpusError as error:  # a tokenizer knows the document, not the file
-            placed = f"{self._source.name}: {error}"
+            placed = f"{self._source.name}: {self._advised(error, batch.texts)}"
             raise CorpusError(placed) from error
         return IdBatch(
             values=values,
@@ -236,6 +242,15 @@ class FromText:
             groups=groups,
             bytes_read=batch.bytes_read,
         )
+
+    def _advised(self, error: CorpusError, texts: list[str]) -> str:
+        """Return the sentence, with better advice where lines of plain text are rows of a table."""
+        plain = getattr(getattr(self._source, "options", None), "format", None) == "text"
+        if plain and self._alphabet is not None and isinstance(error, LetterError):
+            advice = table_advice(texts, self._alphabet.letters)
+            if advice is not None:
+                return f"{error.found}; {advice}."
+        return str(error)
 
     def _texts(self) -> Iterator[TextBatch]:
         batches = (b for b in self._source.batches() if isinstance(b, TextBatch))

@@ -33,6 +33,7 @@ def fitted_bytes(fitted: Fitted) -> bytes:
     """Return the contents of the file of a fitted encoding."""
     from safetensors.numpy import save
 
+    _check_whole(fitted)
     if fitted.factored:
         tensors: dict[str, Any] = {"left": fitted.left, "right": fitted.right}
     else:
@@ -42,6 +43,18 @@ def fitted_bytes(fitted: Fitted) -> bytes:
     card = json.dumps(fitted.to_dict(), allow_nan=False)
     about = {"format": FORMAT, "card": card, "digest": _digest(tensors)}
     return _ordered(save(tensors, metadata=about))
+
+
+def _check_whole(fitted: Fitted) -> None:
+    """Refuse to write what could not be read: numbers that training has driven out of range."""
+    bad = _not_finite(fitted.left, fitted.status, fitted.masked_rule).tolist()
+    right = fitted.right is None or np.isfinite(fitted.right).all()
+    if bad or not right or not math.isfinite(fitted.gain):
+        where = f"Row {bad[0]}" if bad else "The gain" if right else "The right factor"
+        raise EncodingError(
+            f"{where} of this encoding is not finite, so it is not written; go back to numbers "
+            "from before training diverged."
+        )
 
 
 def _digest(tensors: dict[str, Any]) -> str:
@@ -141,7 +154,9 @@ def _checked(file: Path, about: dict[str, str], tensors: dict[str, Any]) -> Fitt
         raise _damaged(file, f"its status does not fit its {rows} rows")
     if math.prod(known["shape"]) != rows:
         raise _damaged(file, f"its card says axes {known['shape']}, and it has {rows} rows")
-    _check_finite(file, left, status, known["masked_rule"])
+    bad = _not_finite(left, status, known["masked_rule"])
+    if bad.size:
+        raise _damaged(file, f"row {bad[0]} holds numbers that are not finite")
     if about.get("digest", (found := _digest(tensors))) != found:
         raise _damaged(file, "its numbers are not those that were written")
     return Fitted(
@@ -175,12 +190,10 @@ def _factors(file: Path, tensors: dict[str, Any]) -> tuple[NDArray[Any], NDArray
     return left, right
 
 
-def _check_finite(file: Path, left: NDArray[Any], status: NDArray[Any], rule: str) -> None:
-    """Refuse rows that are no numbers, but for masked ones that are refused when asked for."""
+def _not_finite(left: NDArray[Any], status: NDArray[Any], rule: str) -> NDArray[np.int64]:
+    """Return rows that are no numbers, but for masked ones that are refused when asked for."""
     empty = (status == FILLED) & (rule == "refuse")
-    bad = np.flatnonzero(~np.isfinite(left).all(axis=1) & ~empty)
-    if bad.size:
-        raise _damaged(file, f"row {bad[0]} holds numbers that are not finite")
+    return np.flatnonzero(~np.isfinite(left).all(axis=1) & ~empty)
 
 
 def _damaged(file: Path, found: str) -> EncodingError:

@@ -123,8 +123,8 @@ def _chosen(file: Path, member: str | None, names: Iterable[str]) -> str:
         return known[0]
     if member is None:
         raise EncodingError(
-            f"{file} holds {len(known)} arrays; name one with member=..., or as "
-            f"{file.name}:NAME. Known: {', '.join(sorted(known)[:20])}."
+            f"{file} holds {len(known)} arrays; name one as {file.name}:NAME. "
+            f"Known: {', '.join(sorted(known)[:20])}."
         )
     if member not in known:
         raise EncodingError(f"{file} holds no array {member!r}: {nearest(member, known)}.")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from gnomon.survey.words import order_in_words
+
 Cell = str | float | int | None
+ZERO = "0"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    """Return an aligned table; the first column is text, the others are numbers.
+    """Return an aligned table; a column of words is aligned to the left, of numbers to the right.
 
     >>> print(table(["name", "stress"], [["mds", 0.0123], ["zero", None]]))
     name  stress
@@ -57,22 +61,25 @@ def percent(share: float | None) -> str:
 
 
 def _is_text(k: int, rows: Sequence[Sequence[Cell]]) -> bool:
-    return all(isinstance(row[k], str) for row in rows)
+    return all(isinstance(row[k], str) and row[k] != ZERO for row in rows)
 
 
 def survey_text(survey: dict[str, Any], *, verbose: bool = False) -> str:
     """Return a survey (the contents of survey.json) as text."""
-    parts = [_corpus(survey), _geometry(survey), _encodings(survey)]
+    parts = [_corpus(survey), *_verdict(survey["verdict"]), _encodings(survey), _geometry(survey)]
     if verbose:
         parts += [_more(survey), _dimensions(survey), _details(survey)]
-    parts.append(_verdict(survey["verdict"]))
     return "\n\n".join(part for part in parts if part)
 
 
-def _verdict(verdict: dict[str, Any]) -> str:
+def _verdict(verdict: dict[str, Any]) -> list[str]:
+    """Return what to be careful with, where there is something, and the verdict."""
     word = {True: "informative", False: "not informative", None: "undecided"}
-    opening = f"Verdict: {word[verdict['informative']]}. {verdict['summary']}"
-    return textwrap.fill(opening, width=100, break_on_hyphens=False)
+    caution = verdict.get("caution") or ""
+    summary = verdict["summary"].removeprefix(caution).strip()
+    said = [f"Caution: {caution}"] if caution else []
+    said.append(f"Verdict: {word[verdict['informative']]}. {summary}")
+    return [textwrap.fill(part, width=100, break_on_hyphens=False) for part in said]
 
 
 def _corpus(survey: dict[str, Any]) -> str:
@@ -163,7 +170,8 @@ def _debiased(survey: dict[str, Any]) -> list[str]:
 
 
 def _order(survey: dict[str, Any]) -> str:
-    return "word order" if len(survey["corpus"]["axes"]) == 1 else "order of places"
+    corpus = survey["corpus"]
+    return order_in_words(len(corpus["axes"]), corpus["tokenizer"])
 
 
 def _with_interval(value: float, interval: Sequence[float]) -> str:
@@ -189,16 +197,33 @@ def _row(found: dict[str, Any]) -> list[Cell]:
         found["label"],
         found["lift"],
         found["dimension"],
-        plugin["raw"],
-        plugin["scale_free"],
-        debiased["scale_free"],
-        None if bounds is None else f"{bounds[0]:.3f}-{bounds[1]:.3f}",
-        debiased["skill"],
-        debiased["squared"],
-        found["monotonicity"]["violations"],
-        found["monotonicity"]["ties"],
-        found["pearson"],
+        _or_zero(plugin["raw"]),
+        _or_zero(plugin["scale_free"]),
+        _or_zero(debiased["scale_free"]),
+        None if bounds is None else bounded(*bounds),
+        _or_zero(debiased["skill"]),
+        _or_zero(debiased["squared"]),
+        _or_zero(found["monotonicity"]["violations"]),
+        _or_zero(found["monotonicity"]["ties"]),
+        _or_zero(found["pearson"]),
     ]
+
+
+def _or_zero(value: float | None) -> Cell:
+    """Return a number, or the one way to print what is 0 but for rounding."""
+    return ZERO if value is not None and abs(value) < 1e-12 else value
+
+
+def bounded(low: float, high: float) -> str:
+    """Return an interval with as many digits as tell its ends apart.
+
+    >>> bounded(0.2051, 0.2079), bounded(0.00063, 0.00078), bounded(0.0, 3e-16)
+    ('[0.205, 0.208]', '[0.0006, 0.0008]', '[0, 0]')
+    """
+    width = max(high - low, 1e-9)
+    digits = min(max(3, math.ceil(-math.log10(width))), 9)
+    ends = (ZERO if abs(end) < 1e-12 else f"{end:.{digits}f}" for end in (low, high))
+    return f"[{', '.join(ends)}]"
 
 
 def _more(survey: dict[str, Any]) -> str:

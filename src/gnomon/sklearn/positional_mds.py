@@ -25,6 +25,7 @@ from gnomon.encodings import checks
 from gnomon.encodings.euclidean import distances_between
 from gnomon.encodings.filling import FILLED, filled
 from gnomon.encodings.fitted import Fitted
+from gnomon.encodings.points import check_rank
 from gnomon.geometry.estimators import ESTIMATORS
 from gnomon.geometry.gram import double_centred
 from gnomon.geometry.mds import METHODS, scale
@@ -144,6 +145,7 @@ class PositionalMDS(BaseEstimator):  # type: ignore[misc]  # sklearn is not foll
         checks.whole("minimum_count", self.minimum_count, least=0)
         if self.rank is not None:
             checks.whole("rank", self.rank, least=1)
+            check_rank(self.rank, dimension=self.n_components, most=self.rank, what="")
 
     def _target(self, X: Any) -> Fitted:
         """Return points at the distances to be fitted, in as many dimensions as it takes."""

@@ -62,8 +62,10 @@ def coordinates_of(found: Debiased) -> Floats:
     centred = left - left[found.core].mean(axis=0)
     axes = np.linalg.svd(centred[found.core], full_matrices=False)[2]
     turned: Floats = centred @ axes.T
-    largest = np.abs(turned).argmax(axis=0)  # fixes the sign, which the decomposition leaves open
-    signs = np.where(turned[largest, np.arange(found.rank)] < 0.0, -1.0, 1.0)
+    # The largest entry is positive; of entries equal to rounding, the first decides.
+    size = np.abs(turned)
+    first = np.argmax(size >= size.max(axis=0) * (1.0 - 1e-8), axis=0)
+    signs = np.where(turned[first, np.arange(found.rank)] < 0.0, -1.0, 1.0)
     return turned * signs
 
 

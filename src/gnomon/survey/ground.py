@@ -16,6 +16,7 @@ from gnomon.corpus.counting import CountOptions, count_with
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.counts_file import load_counts
 from gnomon.corpus.progress import Progress
+from gnomon.corpus.single_words import check_words
 from gnomon.encodings.points import Places
 from gnomon.errors import InputError
 from gnomon.geometry.measure import Geometry, check_metric, measure
@@ -136,6 +137,7 @@ def ground_of_corpus(
         raise InputError(f"--shuffles is {shuffles}; it must be 0 or more.")
     progress.stage("counting")
     counts = count_with(corpus, counting, progress=progress)
+    check_words(counts)
     shuffled, reason = shuffles_of(corpus, counts, counting, shuffles, progress)
     ungrouped = ungrouped_of(corpus, counts, counting, progress)
     again = Again(shuffled=shuffled, unshuffled=reason, ungrouped=ungrouped)

@@ -16,6 +16,7 @@ import numpy as np
 from gnomon.corpus.counting import CountOptions, count_with
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.progress import Progress, Silence
+from gnomon.corpus.single_words import check_words
 from gnomon.diagnostics.dimension import StressByDimension, stress_by_dimension
 from gnomon.diagnostics.monotonicity import GRAIN, Monotonicity, violations
 from gnomon.diagnostics.shift import ShiftEquivariance, shift_equivariance
@@ -33,6 +34,7 @@ from gnomon.survey.trust import Tests, Trust, in_folds, trusted
 from gnomon.survey.verdict import Verdict, verdict, without_geometry
 from gnomon.survey.verdict import flat as flat_verdict
 
+_RANK = "--rank"
 _FLAT = "all distances are zero"
 _SHOWN = ("scale_free", "interval", "skill", "squared")
 RANKS = (1, 2, 3, 5, 7, 10, 16, 31, 63, 127, 255, 511)
@@ -148,6 +150,7 @@ def survey_with(
         return survey_counts(corpus, options, progress=listener)
     listener.stage("counting")
     counts = count_with(corpus, counting, progress=listener)
+    check_words(counts)
     shuffled, reason = shuffles_of(corpus, counts, counting, options.shuffles, listener)
     ungrouped = ungrouped_of(corpus, counts, counting, listener)
     again = Again(shuffled=shuffled, unshuffled=reason, ungrouped=ungrouped)
@@ -174,6 +177,7 @@ def survey_counts(
     listener = progress or Silence()
     listener.stage("geometry")
     geometry = measure(counts, metric=options.metric)
+    counts = _with_rank_noted(counts, len(geometry.positions), options)
     flat = not geometry.distances.any()
     more = again or Again(unshuffled=why_not(counts, counts, options.shuffles))
     known: Trust | None = None
@@ -219,6 +223,21 @@ def survey_counts(
         options=replace(options),
         provenance=provenance(options.seed),
     )
+
+
+def _with_rank_noted(
+    counts: PositionCounts, positions: int, options: SurveyOptions
+) -> PositionCounts:
+    """Say where a rank was asked for that there is not; the default is shortened without words."""
+    notes = tuple(note for note in counts.notes if not note.startswith(_RANK))
+    most = min(positions - 1, options.dimension)
+    if most < options.rank != SurveyOptions.rank:
+        note = (
+            f"{_RANK} {options.rank} is more than {positions} positions in {options.dimension} "
+            f"dimensions can have, so the low-rank encodings have rank {most}"
+        )
+        notes += (note,)
+    return counts if notes == counts.notes else replace(counts, notes=notes)
 
 
 def _entries(

@@ -33,6 +33,7 @@ from gnomon.geometry.debiased.survivorship import Survivorship, survivorship
 from gnomon.geometry.gram import double_centred
 from gnomon.geometry.measure import Geometry
 from gnomon.results import Result, to_dataframe
+from gnomon.survey.words import order_in_words
 
 HEAD = 500
 """Types of the head; all others are one cell, OTHER."""
@@ -54,6 +55,7 @@ class Tests(Result):
     extents: tuple[tuple[int, int], ...]
     """First and last position of each of them: more than one where positions were merged."""
     axes: int
+    tokenizer: str
     signal: Signal
     order: Signal | None
     """Word order alone; None without shuffled windows."""
@@ -71,8 +73,8 @@ class Tests(Result):
 
     @property
     def order_in_words(self) -> str:
-        """The order of tokens: of words along a sequence, of places on a grid."""
-        return "word order" if self.axes == 1 else "order of places"
+        """The order of tokens: of words or letters along a sequence, of places on a grid."""
+        return order_in_words(self.axes, self.tokenizer)
 
     @property
     def distinct(self) -> list[tuple[int, int]]:
@@ -110,6 +112,8 @@ class Trust(Result):
     participation: Figure | None
     violations: Figure | None
     warnings: tuple[str, ...]
+    caution: str | None
+    """What to do before anything here is believed, where folds do not look independent."""
 
     @property
     def core(self) -> NDArray[np.int64]:
@@ -205,6 +209,7 @@ def signal_of(
         positions=data.positions,
         extents=extents,
         axes=geometry.coordinates.shape[1],
+        tokenizer=counts.tokenizer,
         signal=tested,
         order=ordered,
     )
@@ -251,6 +256,7 @@ def trust(
         participation=_participation(found, replicates),
         violations=_violations(found, replicates, coordinates),
         warnings=_warnings(counts, found, mean, ungrouped, seed),
+        caution=_caution(found, grouped=ungrouped is not None),
     )
 
 
@@ -348,6 +354,28 @@ def _violations(
     return jackknifed(own, replicates, lambda squares: share(squares) or 0.0)
 
 
+def _rare_drift(found: Debiased) -> float:
+    """Return how much more the rarest types drift than the rest."""
+    return float(found.profile[-3:].max()) if len(found.profile) else 0.0
+
+
+def _caution(found: Debiased, *, grouped: bool) -> str | None:
+    """Say what to do where the folds do not look independent, and the verdict may be wrong."""
+    if _rare_drift(found) <= RARE_DRIFT:
+        return None
+    if grouped:
+        return (
+            "Rows of different groups look like parts or copies of one another, so what is counted "
+            "twice looks like a finding: survey again with a --group that holds all that belongs "
+            "together (contained finds copies by itself) before you believe these numbers."
+        )
+    return (
+        "Rows look like parts or copies of one another, so what is counted twice looks like a "
+        "finding: survey again with --group (a column that says what belongs together, or "
+        "contained) before you believe these numbers."
+    )
+
+
 def _warnings(
     counts: PositionCounts,
     found: Debiased,
@@ -357,10 +385,11 @@ def _warnings(
 ) -> tuple[str, ...]:
     """Say what speaks against the independence of folds."""
     warnings = []
-    if len(found.profile) and found.profile[-3:].max() > RARE_DRIFT:
+    if _rare_drift(found) > RARE_DRIFT:
         warnings.append(
-            f"The rarest types drift {found.profile[-3:].max():.1f} times as much as the rest, "
-            "which is how copies of rows in several folds look; name the groups with --group."
+            f"The rarest tokens seem to differ between positions {_rare_drift(found):.1f} times as "
+            "much as the others, which is how copies look that were counted as independent; name "
+            "the groups with --group."
         )
     tokens = np.asarray(counts.blocks.sum(axis=1)).reshape(-1, counts.folds).sum(axis=0)
     if tokens.max() > 0.5 * tokens.sum():

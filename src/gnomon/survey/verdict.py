@@ -1,10 +1,12 @@
 """The verdict: is position in this corpus's marginals, where, in how many dimensions, and so what.
 
 `recommended` follows one rule. Where there is nothing to tell from noise: none. Where there is a
-geometry: the fixed encoding (no numbers fitted to this corpus) with the least debiased stress, if
-it leaves at most a tenth of the squared distances unexplained and at most three tenths of what
-equal distances leave; otherwise the encoding fitted to the debiased geometry. The stress is that of
-squared distances where most pairs of positions are not significantly apart.
+geometry: the nearest known encoding (`gnomon.survey.nearest`), if its stress is at most a tenth and
+at most three tenths of what equal distances leave; otherwise the encoding fitted to the debiased
+geometry.
+
+`caution` is one sentence where rows seem to depend on each other: it stands before everything else,
+since every other number rests on their independence.
 
 Stress says how well an encoding's geometry is that of the corpus. It does not say which encoding
 trains to a better model, and no sentence here claims it.
@@ -19,12 +21,11 @@ from gnomon.geometry.debiased.signal import LEAST_TESTED
 from gnomon.results import Result
 from gnomon.survey.debiased_stress import DebiasedTarget
 from gnomon.survey.entries import Entry
+from gnomon.survey.nearest import WHY_SQUARED, Nearest, nearest_known, stress_of
 from gnomon.survey.trust import Tests, Trust
-from gnomon.survey.words import ranges, signed_figure
+from gnomon.survey.words import blocks_in_words, percent, ranges, signed_figure, skipped
 
 NONE = "none"
-FIXED = ("sinusoidal", "rope", "alibi", "table")
-LIFTS = ("kernel", "slope")
 MOST_STRESS = 0.1
 MOST_OF_SIMPLEX = 0.3
 
@@ -37,6 +38,10 @@ class Verdict(Result):
     summary: str
     recommended: str
     reason: str
+    caution: str | None = None
+    """What to do before any of this is believed; None where nothing speaks against it."""
+    nearest: Nearest | None = None
+    """The nearest known encoding; None where there is no geometry to compare with."""
 
 
 def verdict(
@@ -51,19 +56,23 @@ def verdict(
 
     `window` says from where positions are counted: under "end", position 0 is the last token.
     """
-    recommended, reason = _recommended(trust, target, entries)
+    known = nearest_known(target, entries)
+    recommended, label, reason = _recommended(trust, known, entries)
     parts = [
-        _noise(trust),
+        trust.caution,
         _signal(trust, window),
+        _noise(trust),
         _survivorship(trust, unshuffled),
         *trust.warnings,
+        _choice(trust, label, reason),
     ]
-    parts.append(_choice(trust, recommended, reason))
     return Verdict(
         informative=trust.informative,
         summary=" ".join(part for part in parts if part),
         recommended=recommended,
         reason=reason,
+        caution=trust.caution,
+        nearest=known,
     )
 
 
@@ -79,7 +88,7 @@ def without_geometry(reason: str, tests: Tests | None) -> Verdict:
     found = tests.deciding
     distinct = ranges(tests.distinct)
     there = (
-        f"There is {tests.what} (p = {found.p_value:.2g})"
+        f"There is {_article(tests.what)} (p = {found.p_value:.2g})"
         + (f" at positions {distinct}" if distinct else "")
         if found.found
         else _nothing_seen(tests)
@@ -99,9 +108,9 @@ def _nothing_seen(tests: Tests) -> str:
     if test.able:
         return f"No {tests.what} can be told from noise (p = {test.p_value:.2g})"
     return (
-        f"Whether there is {tests.what} can not be told: only {test.folds} folds hold tokens, and "
-        f"fewer than {LEAST_TESTED} show nothing; use more documents, or name smaller groups with "
-        "--group"
+        f"Whether there is {_article(tests.what)} can not be told: only {test.folds} folds hold "
+        f"tokens, and fewer than {LEAST_TESTED} show nothing; use more documents, or name smaller "
+        "groups with --group"
     )
 
 
@@ -146,14 +155,18 @@ def _signal(trust: Trust, window: str) -> str:
         return f"{_nothing_seen(trust.tests)}."
     if trust.no_geometry is not None:
         return (
-            f"There is {what} (p = {test.p_value:.2g}), too weak for a geometry: "
+            f"There is {_article(what)} (p = {test.p_value:.2g}), too weak for a geometry: "
             f"{trust.no_geometry}.{_where_weak(trust)}"
         )
     matter = "" if trust.participation is None else f", of which {_matter(trust)} matter"
     return (
-        f"There is {what} (p = {test.p_value:.2g}) {where(trust, window)}; it has "
+        f"There is {_article(what)} (p = {test.p_value:.2g}) {where(trust, window)}; it has "
         f"{_plural(trust.debiased.rank, 'direction')} above the noise edge{matter}."
     )
+
+
+def _article(what: str) -> str:
+    return f"an {what}" if what.startswith("order") else what
 
 
 def _matter(trust: Trust) -> str:
@@ -176,7 +189,9 @@ def where(trust: Trust, window: str = "start") -> str:
     last = dict(trust.tests.extents)
     begins = found.positions.tolist()
     listed = ranges((first, last.get(first, first)) for first in begins)
-    touch = f"({100 * found.share:.0f} % of it in pairs that touch them)"
+    core = _core_extents(trust)
+    gap = skipped(begins, core) if trust.tests.axes == 1 else ""
+    touch = f"({100 * found.share:.0f} % of it in pairs that touch them{gap})"
     one = "position" if listed.isdecimal() else "positions"
     near, far = ("end", "start") if window == "end" else ("start", "end")
     counted = ", counted from the last token" if window == "end" else ""
@@ -185,10 +200,16 @@ def where(trust: Trust, window: str = "start") -> str:
         "end": f"at the {far} of the window, {one} {listed}{counted} {touch}",
         "some": f"at {one} {listed} {touch}",
         "periodic": f"with a period of {found.period} positions",
-        "blocks": f"in {len(begins)} blocks that begin at positions {', '.join(map(str, begins))}",
+        "blocks": blocks_in_words(begins, core[-1][1]) if found.kind == "blocks" else "",
         "drift": "as a drift over all positions: the further apart, the more they differ",
         "throughout": "throughout, in no simple pattern",
     }[found.kind]
+
+
+def _core_extents(trust: Trust) -> list[tuple[int, int]]:
+    """Return first and last position of everything in the core."""
+    known = dict(zip(trust.tests.positions.tolist(), trust.tests.extents, strict=True))
+    return [known.get(index, (index, index)) for index in trust.core.tolist()]
 
 
 def _survivorship(trust: Trust, unshuffled: str | None) -> str:
@@ -216,55 +237,45 @@ def _survivorship(trust: Trust, unshuffled: str | None) -> str:
 
 
 def _recommended(
-    trust: Trust, target: DebiasedTarget | None, entries: Sequence[Entry]
-) -> tuple[str, str]:
+    trust: Trust, known: Nearest | None, entries: Sequence[Entry]
+) -> tuple[str, str, str]:
+    """Return the name, the label in words and the reason."""
     if not trust.informative:
-        return NONE, _nothing_to_choose(trust.tests)
-    if target is None:
-        return NONE, f"the signal is too weak to tell encodings apart: {trust.no_geometry}"
-    squared = trust.significant_share < 0.5
-    equal = target.simplex_squared if squared else target.simplex
-    fixed = [e for e in entries if e.name in FIXED and e.lift in LIFTS and e.debiased is not None]
-    # Rounded: encodings with the same distances (sinusoid and rotary phases) tie, the first wins.
-    best = min(fixed, key=lambda e: round(_stress(e, squared=squared), 9), default=None)
+        return NONE, NONE, _nothing_to_choose(trust.tests)
+    if trust.no_geometry is not None:
+        reason = f"the signal is too weak to tell encodings apart: {trust.no_geometry}"
+        return NONE, NONE, reason
+    if known is not None and known.value <= min(MOST_STRESS, MOST_OF_SIMPLEX * known.equal):
+        reason = f"it {known.leaves}; nothing needs to be fitted to this corpus"
+        return known.name, known.called, reason
     fitted = next(e for e in entries if e.label.startswith("mds, debiased"))
-    kind = "squared scale-free stress" if squared else "scale-free stress"
-    left = "" if best is None else _leaves(best, equal, kind, squared=squared)
-    if best is not None and _stress(best, squared=squared) <= min(
-        MOST_STRESS, MOST_OF_SIMPLEX * equal
-    ):
-        return best.name, f"{left}; nothing needs to be fitted to this corpus"
-    return fitted.name, (
-        f"no fixed encoding has this geometry ({left}); {fitted.label} is fitted to it and leaves "
-        f"{_stress(fitted, squared=squared):.3f}"
-    )
-
-
-def _leaves(entry: Entry, equal: float, kind: str, *, squared: bool) -> str:
-    low, high = _interval(entry, squared=squared)
+    squared = known is not None and known.measure == "squared"
     return (
-        f"{entry.label} under the {entry.lift} lift leaves a {kind} of "
-        f"{_stress(entry, squared=squared):.3f} [{low:.3f}, {high:.3f}], equal distances leave "
-        f"{equal:.3f}"
+        fitted.name,
+        f"{fitted.label} (fitted to this corpus)",
+        f"{_none_near(known)}; the fitted one leaves {percent(stress_of(fitted, squared=squared))}",
     )
 
 
-def _stress(entry: Entry, *, squared: bool) -> float:
-    found = entry.debiased
-    return 1.0 if found is None else found.squared if squared else found.scale_free
-
-
-def _interval(entry: Entry, *, squared: bool) -> tuple[float, float]:
-    found = entry.debiased
-    if found is None:
-        return 0.0, 1.0
-    return found.squared_interval if squared else found.interval
-
-
-def _choice(trust: Trust, recommended: str, reason: str) -> str:
-    if recommended != NONE:
+def _none_near(known: Nearest | None) -> str:
+    """Say how far the nearest known encoding is."""
+    if known is None:
+        return "no known encoding could be compared"
+    if not known.closer:
+        why = f" ({WHY_SQUARED})" if known.measure == "squared" else ""
         return (
-            f"Closest to the corpus: {recommended}, since {reason}. Stress compares geometries; it "
+            "none of the known encodings comes closer than keeping all positions equally far "
+            f"apart, which leaves {percent(known.equal)} of the {known.what} unexplained{why}"
+        )
+    return (
+        f"no known encoding has this geometry: the nearest of them, {known.called}, {known.leaves}"
+    )
+
+
+def _choice(trust: Trust, label: str, reason: str) -> str:
+    if label != NONE:
+        return (
+            f"Closest to the corpus: {label}, since {reason}. Stress compares geometries; it "
             "does not say which encoding trains to a better model."
         )
     if trust.informative is not False:

@@ -46,10 +46,16 @@ def _first_fault(values: Sequence[bytes], place: Place) -> CorpusError:
         try:
             value.decode("utf-8")
         except UnicodeDecodeError as error:
+            binary = any(b"\0" in other for other in values)
+            advice = (
+                "zero bytes show that this is no plain text, or UTF-16: convert it to UTF-8, or "
+                "name its format with --format"
+                if binary
+                else "pass --errors replace to read such bytes as U+FFFD"
+            )
             return CorpusError(
                 f"{place(index)}: byte {error.start} (counted from 0) is "
-                f"0x{value[error.start]:02x} and not UTF-8; "
-                "pass --errors replace to read such bytes as U+FFFD."
+                f"0x{value[error.start]:02x} and not UTF-8; {advice}."
             )
     return CorpusError("a value is not UTF-8; pass --errors replace.")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from gnomon.corpus.reading.batching import rebatch_ids, rebatch_texts
 from gnomon.corpus.reading.opening import StoredFile, unreadable
@@ -38,6 +38,14 @@ class Reader(Protocol):
         """Yield the documents of one file as TextBatch or IdBatch."""
 
 
+@runtime_checkable
+class Noting(Protocol):
+    """A reader that decides something which a user may want to know."""
+
+    def note(self, file: StoredFile) -> str | None:
+        """Say what was decided for this file, if anything was."""
+
+
 @dataclass(frozen=True)
 class FileSource:
     """Documents in stored files."""
@@ -63,6 +71,18 @@ class FileSource:
         """Bytes as stored, where all of them are known."""
         sizes = [file.size for file in self.files]
         return None if None in sizes else sum(size for size in sizes if size is not None)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know of how the files are read: which column, which header.
+
+        Asked before reading, since what comes through a pipe can be looked at only then.
+        """
+        if not isinstance(self.reader, Noting):
+            return ()
+        note = self.reader.note(self.files[0])
+        many = f" (the first of {len(self.files)} files)" if len(self.files) > 1 else ""
+        return () if note is None else (f"{note}{many}",)
 
     def fingerprint(self) -> str | None:
         """Return the digest of stored bytes and options; None for standard input."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from gnomon.corpus.reading.arrowcolumns import id_piece, text_piece
 from gnomon.corpus.reading.batching import rebatch_ids, rebatch_texts
+from gnomon.corpus.reading.columns import column_note
 from gnomon.corpus.reading.decoding import numbered
 from gnomon.corpus.reading.filesource import nonempty
 from gnomon.corpus.reading.parquet import documents_column
@@ -48,6 +49,13 @@ class DatasetSource:
     size: int | None
     axes: ClassVar[None] = None
     vocabulary_size: ClassVar[None] = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say which column is read, where that was not the user's choice."""
+        names = list(self.data.features)
+        chosen = self.options.column is None and len(names) > 1
+        return (column_note(self.column, names),) if chosen else ()
 
     def fingerprint(self) -> str | None:
         """Return the library's own fingerprint joined with the options; None for a stream."""

@@ -15,7 +15,7 @@ import numpy as np
 from gnomon.corpus.documents import IdBatch, TextBatch
 from gnomon.corpus.reading.arrowcolumns import checked_ids
 from gnomon.corpus.reading.batching import id_batch
-from gnomon.corpus.reading.columns import choose_column
+from gnomon.corpus.reading.columns import choose_column, column_note
 from gnomon.corpus.reading.decoding import BYTE_ORDER_MARK, Place, decode, encodable, numbered
 from gnomon.corpus.reading.lines import LineBlock, line_blocks
 from gnomon.errors import CorpusError, nearest
@@ -36,6 +36,8 @@ class JsonLinesReader:
     options: ReadingOptions
     column: str
     kind: Literal["text", "ids"]
+    names: tuple[str, ...] = ()
+    """Fields of the first record."""
     axes: ClassVar[None] = None
 
     @classmethod
@@ -51,7 +53,13 @@ class JsonLinesReader:
             return cls(options, options.column or "text", "text")
         textual = [name for name, value in record.items() if _kind(value)]
         column = options.column or choose_column(None, list(record), textual, file.path)
-        return cls(options, column, _kind(_look_up(record, column)) or "text")
+        kind = _kind(_look_up(record, column)) or "text"
+        return cls(options, column, kind, tuple(record))
+
+    def note(self, _: StoredFile) -> str | None:
+        """Say which field is read, where that was not the user's choice."""
+        chosen = self.options.column is None and len(self.names) > 1
+        return column_note(self.column, self.names) if chosen else None
 
     def read(self, file: StoredFile) -> Iterator[TextBatch] | Iterator[IdBatch]:
         """Yield the documents of one file."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from gnomon.corpus.reading.arrowcolumns import bounded_slices, column_kind, id_piece, text_piece
 from gnomon.corpus.reading.batching import TEXT_CHARACTERS, TEXT_DOCUMENTS
-from gnomon.corpus.reading.columns import choose_column, named_column
+from gnomon.corpus.reading.columns import choose_column, column_note, named_column
 from gnomon.corpus.reading.decoding import numbered
 from gnomon.corpus.reading.opening import SLACK, StoredFile, unreadable
 from gnomon.errors import CorpusError
@@ -32,6 +32,8 @@ class ParquetReader:
     options: ReadingOptions
     column: str
     kind: Literal["text", "ids"]
+    names: tuple[str, ...] = ()
+    """Columns of the first file."""
     axes: ClassVar[None] = None
 
     @classmethod
@@ -39,7 +41,13 @@ class ParquetReader:
         """Look at the schema to learn the column and whether it holds text or ids."""
         with _opened(file) as table:
             column, kind = documents_column(table.schema_arrow, options, file.path)
-        return cls(options, column, kind)
+            names = tuple(table.schema_arrow.names)
+        return cls(options, column, kind, names)
+
+    def note(self, _: StoredFile) -> str | None:
+        """Say which column is read, where that was not the user's choice."""
+        chosen = self.options.column is None and len(self.names) > 1
+        return column_note(self.column, self.names) if chosen else None
 
     def read(self, file: StoredFile) -> Iterator[TextBatch] | Iterator[IdBatch]:
         """Yield the documents of one file."""

@@ -61,6 +61,17 @@ SUFFIXES = {
     ".u16": "memmap",
     ".u32": "memmap",
 }
+_OTHERS = {
+    ".safetensors": "is a file of weights and no corpus; to compare a table of it with a corpus, "
+    "survey the corpus with --table {name}:NAME, or run `gnomon stress {name}:NAME COUNTS`",
+    ".npz": "is an archive of arrays and no corpus; counts of a survey are read by `gnomon fit` "
+    "and `gnomon stress`, and a table by --table {name}",
+} | dict.fromkeys(
+    (".pt", ".pth", ".ckpt", ".gguf", ".onnx", ".h5"),
+    "is a file of weights and no corpus; to compare a table of it with a corpus, save that as "
+    ".safetensors or .npy and pass --table",
+)
+"""Files that are met beside corpora, and what they are for."""
 _WITH_COLUMNS = {"csv", "tsv", "jsonl", "parquet", "datasets"}
 CONTAINED = "contained"
 _DEFAULT_LIMITS = Limits()
@@ -119,6 +130,8 @@ def _from_files(name: str, options: ReadingOptions, declared: str | None) -> Sou
     files = locate(name)
     if not files:
         raise _missing(name)
+    if declared is None:
+        _refuse_others(files)
     options = replace(options, format=declared or _common_format(files, name))
     if options.format == "memmap" and options.dtype is None:
         options = replace(options, dtype=SUFFIX_DTYPES.get(_suffix(files[0].path)))
@@ -166,6 +179,14 @@ def _common_format(files: tuple[StoredFile, ...], name: str) -> str:
         f"{name} holds files of several formats ({listing}); choose some with a glob, or name one "
         "format for all with --format."
     )
+
+
+def _refuse_others(files: tuple[StoredFile, ...]) -> None:
+    """Refuse files of weights, whose bytes would be taken for text."""
+    for file in files:
+        what = _OTHERS.get(_suffix(file.path))
+        if what is not None:
+            raise CorpusError(f"{file.path} {what.format(name=file.path)}.")
 
 
 def _check_fitting(options: ReadingOptions, name: str) -> None:

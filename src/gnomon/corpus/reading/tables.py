@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from gnomon.corpus.documents import TextBatch
 from gnomon.corpus.reading.arrowcolumns import text_piece
-from gnomon.corpus.reading.columns import choose_column, named_column
+from gnomon.corpus.reading.columns import choose_column, header_note, is_number, named_column
 from gnomon.corpus.reading.decoding import numbered
 from gnomon.corpus.reading.lines import too_long
 from gnomon.corpus.reading.opening import BLOCK, ByteStream, StoredFile
@@ -38,7 +38,7 @@ _PASSING_BLOCK = 2 << 20
 class Layout:
     """Where the documents stand in one file."""
 
-    width: int
+    names: tuple[str, ...]
     column: int
     group: int | None
     header_lines: int
@@ -88,6 +88,13 @@ class TableReader:
             "a file, or convert it to Parquet."
         )
 
+    def note(self, file: StoredFile) -> str | None:
+        """Say which column is read, and whether the first row is a header."""
+        layout = self.layout(file)
+        if layout is None:
+            return None
+        return header_note(layout.column, layout.names, header=layout.header_lines > 0)
+
     def layout(self, file: StoredFile) -> Layout | None:
         """Find the columns from the head of the file; None for an empty file."""
         options = self.options
@@ -109,7 +116,7 @@ class TableReader:
         column = choose_column(options.column, names, textual, file.path)
         group = options.group and named_column(options.group, names, file.path, "--group")
         return Layout(
-            width=len(names),
+            names=tuple(names),
             column=names.index(column),
             group=names.index(group) if group else None,
             header_lines=header_lines,
@@ -178,7 +185,7 @@ class TableReader:
             use_threads=False,  # so that an uneven row has its number
             block_size=block,
             skip_rows=layout.header_lines,
-            column_names=[str(number) for number in range(layout.width)],
+            column_names=[str(number) for number in range(len(layout.names))],
         )
         parsing = arrow.ParseOptions(
             delimiter=self._dialect()["delimiter"],
@@ -218,16 +225,8 @@ def _textual(names: list[str], records: list[list[str]]) -> list[str]:
     return [
         name
         for index, name in enumerate(names)
-        if any(index < len(record) and not _is_number(record[index]) for record in records)
+        if any(index < len(record) and not is_number(record[index]) for record in records)
     ]
-
-
-def _is_number(value: str) -> bool:
-    try:
-        float(value or "0")
-    except ValueError:
-        return False
-    return True
 
 
 def _uneven(path: str, row: Any, layout: Layout) -> CorpusError:

@@ -25,6 +25,28 @@ if TYPE_CHECKING:
 _UNICODE_SIZE = 0x110000
 _BAD = 255
 _BLANK = 254
+_MANY = 0.05
+"""A greater share of unknown letters is not bad luck but another kind of text."""
+
+
+class LetterError(CorpusError):
+    """A letter that an alphabet does not have: what was found, and what to do."""
+
+    def __init__(self, found: str, advice: str) -> None:
+        self.found = found
+        super().__init__(f"{found}; {advice}.")
+
+
+@dataclass
+class Tally:
+    """How many letters were encoded, and how many of them as the unknown one."""
+
+    letters: int = 0
+    replaced: int = 0
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.letters = self.replaced = 0
 
 
 def offsets_of(lengths: list[int] | NDArray[np.int64] | NDArray[np.bool_]) -> Offsets:
@@ -93,7 +115,10 @@ class Bytes:
 
 @dataclass(frozen=True)
 class Alphabet:
-    """A fixed alphabet: `symbols`, and letters that are read as one of them."""
+    """A fixed alphabet: `symbols`, and letters that are read as one of them.
+
+    `tally` counts what was encoded, so that letters replaced under `errors="replace"` are known.
+    """
 
     name: str
     symbols: str
@@ -102,6 +127,7 @@ class Alphabet:
     errors: Errors = "strict"
     grows: bool = False
     table: NDArray[np.uint8] = field(init=False, repr=False, compare=False)
+    tally: Tally = field(init=False, repr=False, compare=False, default_factory=Tally)
 
     def __post_init__(self) -> None:
         """Write the look-up table of 256 codes."""
@@ -117,36 +143,59 @@ class Alphabet:
     @property
     def digest(self) -> str:
         """What decides the ids."""
-        return f"{self.name}-1-{self.errors}"
+        return f"{self.name}-2-{self.errors}"
 
     def encode(self, texts: list[str], first: int = 0) -> tuple[Ids, Offsets]:
         """Return symbols by their place in the alphabet; white space is left out."""
-        # latin-1 gives one byte a character; what it lacks becomes "?", in no alphabet of ours
-        raw = np.frombuffer("".join(texts).encode("latin-1", "replace"), dtype=np.uint8)
-        codes = self.table[raw]
+        codes = self._codes("".join(texts))
         offsets = offsets_of([len(t) for t in texts])
         bad = codes == _BAD
         if bad.any():
             if self.errors == "strict":
                 raise self._refusal(texts, offsets, int(bad.argmax()), first)
             codes[bad] = self.symbols.index(self.unknown)
+            self.tally.replaced += int(np.count_nonzero(bad))
         kept = codes != _BLANK
         if not kept.all():
             offsets = offsets_of(kept)[offsets]
             codes = codes[kept]
+        self.tally.letters += len(codes)
         return codes.astype(np.int32), offsets
 
     def vocabulary(self) -> Vocabulary:
         """The symbols."""
         return Vocabulary.of(tuple(self.symbols))
 
-    def _refusal(self, texts: list[str], offsets: Offsets, at: int, first: int) -> CorpusError:
+    def letters(self, text: str) -> int | None:
+        """Return how many letters a text has beside white space; None where one is unknown."""
+        codes = self._codes(text)
+        return None if (codes == _BAD).any() else int(np.count_nonzero(codes != _BLANK))
+
+    def notes(self) -> tuple[str, ...]:
+        """Say how many letters were replaced since the tally was cleared, if any were."""
+        letters, replaced = self.tally.letters, self.tally.replaced
+        if not replaced:
+            return ()
+        share = replaced / letters
+        shown = f"{100 * share:.1f} %" if share >= 0.001 else "under 0.1 %"
+        note = (
+            f"{replaced:,} of {letters:,} letters ({shown}) are not in the alphabet {self.name!r} "
+            f"and were replaced by {self.unknown}"
+        )
+        doubt = ", so this is probably the wrong --tokenizer, --format or --column"
+        return (f"{note}{doubt if share > _MANY else ''}",)
+
+    def _codes(self, text: str) -> NDArray[np.uint8]:
+        # latin-1 gives one byte a character; what it lacks becomes "?", in no alphabet of ours
+        return self.table[np.frombuffer(text.encode("latin-1", "replace"), dtype=np.uint8)]
+
+    def _refusal(self, texts: list[str], offsets: Offsets, at: int, first: int) -> LetterError:
         row = int(np.searchsorted(offsets, at, side="right")) - 1
         column = at - int(offsets[row])
-        return CorpusError(
+        return LetterError(
             f"document {first + row + 1} holds {texts[row][column]!r} as its character "
-            f"{column + 1}, which is not in the alphabet {self.name!r} ({self.symbols}); "
-            f"choose another --tokenizer, or pass --errors replace to read it as {self.unknown}."
+            f"{column + 1}, which is not in the alphabet {self.name!r} ({self.symbols})",
+            f"choose another --tokenizer, or pass --errors replace to read it as {self.unknown}",
         )
 
 

@@ -1,7 +1,8 @@
 """Horizontal bars of encodings: those fixed beforehand, those fitted, and the published lifts.
 
 The kernel lift, which treats all encodings alike, comes first; a line under another lift is hatched
-and says which. Names are shared by all panels.
+and says which. Names are shared by all panels. The numbers stand in a column at the right end of a
+panel, where no bar, whisker or line of reference runs through them.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def kind_of(found: dict[str, Any]) -> str:
 def bars(
     encodings: list[dict[str, Any]], value: Value, *, panel: int = 0, least: float | None = None
 ) -> list[dict[str, Any]]:
-    """Return a trace for each kind of line; a bar below `least` has no length but keeps its text.
+    """Return a trace for each kind of line; a bar below `least` has no length.
 
     The exact number stands in `customdata`.
     """
@@ -77,9 +78,6 @@ def bars(
                 "y": [called(e) for e in lines],
                 "x": exact if least is None else [max(x, least) for x in exact],
                 "customdata": exact,
-                "text": [number(x) for x in exact],
-                "textposition": "outside",
-                "cliponaxis": False,
                 "marker": {"color": colour, "pattern": {"shape": hatch}},
                 "hovertemplate": "%{y}: %{customdata:.5g}<extra></extra>",
                 **axes_of(panel),
@@ -88,8 +86,33 @@ def bars(
     return traces
 
 
+def numbers(
+    encodings: list[dict[str, Any]],
+    value: Value,
+    *,
+    end: float,
+    panel: int = 0,
+    text: Callable[[float], str] | None = None,
+) -> dict[str, Any]:
+    """Return the numbers of the bars as a column that ends at `end` of the axis."""
+    written = text or number
+    lines = [(called(e), x) for e in encodings if (x := value(e)) is not None]
+    return {
+        "type": "scatter",
+        "mode": "text",
+        "x": [end] * len(lines),
+        "y": [name for name, _ in lines],
+        "text": [written(x) for _, x in lines],
+        "textposition": "middle left",
+        "showlegend": False,
+        "hoverinfo": "skip",
+        "cliponaxis": False,
+        **axes_of(panel),
+    }
+
+
 def number(value: float) -> str:
-    """Return the text beside a bar; the exact number is in the table.
+    """Return the number of a bar as text; the exact one is in the table.
 
     >>> number(0.0), number(4.2e-7), number(0.1234), number(13_271.0)
     ('0', '<0.001', '0.123', '13,300')
@@ -112,6 +135,17 @@ def names_axis(encodings: list[dict[str, Any]], *, shown: bool = True) -> dict[s
 def height_of(encodings: list[dict[str, Any]]) -> int:
     """Return the height at which names do not touch."""
     return 26 * len(encodings) + 150
+
+
+def nearest(contents: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the nearest known encoding that the verdict names, with its `measure` of stress."""
+    found: dict[str, Any] | None = contents["verdict"].get("nearest")
+    return found
+
+
+def interval_key(measure: str) -> str:
+    """Return what the interval of a measure of debiased stress is called."""
+    return "squared_interval" if measure == "squared" else "interval"
 
 
 LEGEND = {"orientation": "h", "y": -0.12, "yanchor": "top", "x": 0}

@@ -15,8 +15,8 @@ from gnomon.report.figure import (
     Figure,
     missing,
 )  # fmt: skip
-from gnomon.report.figures.bars import LEGEND, called, kind_of, named
-from gnomon.report.figures.places import as_text, figure_of
+from gnomon.report.figures.bars import LEGEND, called, interval_key, named, nearest
+from gnomon.report.figures.places import as_text, figure_of, rate
 
 Surveys = Sequence[tuple[str, dict[str, Any]]]
 
@@ -98,23 +98,28 @@ def stresses(surveys: Surveys) -> Figure:
     rows = list(dict.fromkeys(name for found in lines.values() for name in found))
     if not rows:
         return missing(key, title, "none of these corpora has a geometry that can be trusted")
-    data = [_marks(label, found, k) for k, (label, found) in enumerate(lines.items()) if found]
+    squared = {label for label, contents in surveys if _measure(contents) == "squared"}
+    data = [
+        _marks(f"{label} (squared distances)" if label in squared else label, found, k)
+        for k, (label, found) in enumerate(lines.items())
+        if found
+    ]
     columns: dict[str, list[Any]] = {
-        label: [found.get(name, {}).get("scale_free") for name in rows]
-        for label, found in lines.items()
+        label: [found.get(name, (None,))[0] for name in rows] for label, found in lines.items()
     }
+    top = max(span[1] for found in lines.values() for _, span in found.values())
     without = [label for label, found in lines.items() if not found]
     rest = f"; no trusted geometry: {', '.join(without)}" if without else ""
     axis = {"type": "category", "categoryorder": "array", "categoryarray": rows}
     return Figure(
         key=key,
         title=title,
-        summary=f"Nearest of the encodings not fitted to its corpus: {_nearest(surveys)}{rest}.",
+        summary=f"{_nearest(surveys)}{rest}.",
         data=data,
         layout={
             "xaxis": {
-                "title": {"text": "scale-free stress, noise taken out"},
-                "rangemode": "tozero",
+                "title": {"text": "share left unexplained, noise taken out"},
+                "range": [-0.04 * top, 1.04 * top],  # a mark at 0 stands clear of the names
             },
             "yaxis": axis | {"range": [len(rows) - 0.4, -0.6], "automargin": True},
             "legend": LEGEND | {"y": -0.18},
@@ -125,35 +130,50 @@ def stresses(surveys: Surveys) -> Figure:
     )
 
 
-def _lines(contents: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the debiased stress by encoding; the rank of a debiased fit differs by corpus."""
+def _lines(contents: dict[str, Any]) -> dict[str, tuple[float, list[float]]]:
+    """Return the debiased stress and its interval by encoding, in the measure of the verdict.
+
+    The rank of a debiased fit differs by corpus, so its name goes without.
+    """
+    measure = _measure(contents)
     return {
-        _unranked(called(e)): e["stress"]["debiased"]
+        _unranked(called(e)): (e["stress"]["debiased"][measure], span)
         for e in named(contents["encodings"])
-        if e["lift"] == "kernel" and e["stress"]["debiased"]["scale_free"] is not None
+        if (span := e["stress"]["debiased"].get(interval_key(measure))) is not None
+        and e["lift"] == "kernel"
     }
 
 
+def _measure(contents: dict[str, Any]) -> str:
+    best = nearest(contents)
+    return "scale_free" if best is None else str(best["measure"])
+
+
 def _nearest(surveys: Surveys) -> str:
-    """Return for each corpus the encoding of least debiased stress that was not fitted to it."""
+    """Say for each corpus which known encoding its verdict calls the nearest."""
     parts = []
     for label, contents in surveys:
-        lines = [e for e in named(contents["encodings"]) if kind_of(e) == "fixed"]
-        known = [e for e in lines if e["stress"]["debiased"]["scale_free"] is not None]
-        if known:
-            best = min(known, key=lambda e: float(e["stress"]["debiased"]["scale_free"]))
-            stress = figure_of(best["stress"]["debiased"]["scale_free"])
-            parts.append(f"{best['shown']} for {label} (stress {stress})")
-    return ", ".join(parts)
+        best = nearest(contents)
+        if best is None:
+            continue
+        lift = "" if best["lift"] == "kernel" else f" under the {best['lift']} lift"
+        what = "squared distances" if best["measure"] == "squared" else "distances"
+        left = f"{rate(best['value'])} of the {what} left"
+        closer = best["value"] < best["equal"]
+        name = f"{best['label']}{lift}" if closer else "none better than equal distances"
+        parts.append(f"{name} for {label} ({left})")
+    return (
+        f"Nearest known encoding: {', '.join(parts)}" if parts else "No nearest encoding is named"
+    )
 
 
 def _unranked(label: str) -> str:
     return "mds, debiased" if label.startswith("mds, debiased") else label
 
 
-def _marks(label: str, found: dict[str, dict[str, Any]], k: int) -> dict[str, Any]:
-    values = [stress["scale_free"] for stress in found.values()]
-    bounds = [stress["interval"] for stress in found.values()]
+def _marks(label: str, found: dict[str, tuple[float, list[float]]], k: int) -> dict[str, Any]:
+    values = [value for value, _ in found.values()]
+    bounds = [span for _, span in found.values()]
     return {
         "type": "scatter",
         "mode": "markers",
@@ -166,7 +186,6 @@ def _marks(label: str, found: dict[str, dict[str, Any]], k: int) -> dict[str, An
             "symbol": MARKERS[k % len(MARKERS)],
             "size": 9,
         },
-        "cliponaxis": False,
         "hovertemplate": "%{y}: %{x:.4f}<extra></extra>",
     }
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from gnomon.report.figure import BLUE, GREY, HATCHES, SKY, VERMILION, Figure, evenly
 from gnomon.report.figures.places import counted, names, unit
+from gnomon.report.figures.ticks import log_axis
 
 KEY, TITLE = "counts", "Tokens by position"
 LOG_FROM = 50.0
@@ -41,7 +42,7 @@ def counts_figure(contents: dict[str, Any]) -> Figure:
         if any(line["status"] == status for line in chosen)
     ]
     what = unit(contents)
-    kind = {"type": "log"} if log else {"rangemode": "tozero"}
+    kind = log_axis(seen.tolist()) if log else {"rangemode": "tozero"}
     return Figure(
         key=KEY,
         title=TITLE if what != "bin" else "Tokens by bin of positions",
@@ -91,7 +92,7 @@ def _summary(contents: dict[str, Any], tokens: Any, *, thinned: bool) -> str:
         which = "all are" if core == total > 1 else f"{core:,} {_be(core)}"
         parts.append(f"{which} counted well enough to take the noise out")
     if status.count("projected"):
-        parts.append(f"{status.count('projected'):,} only well enough to be placed among those")
+        parts.append(_projected(contents, tokens, status))
     if status.count("masked"):
         least = contents["corpus"]["minimum_count"]
         out = status.count("masked")
@@ -100,6 +101,17 @@ def _summary(contents: dict[str, Any], tokens: Any, *, thinned: bool) -> str:
     if thinned:
         parts.append("evenly spaced ones are drawn")
     return "; ".join(parts) + "."
+
+
+def _projected(contents: dict[str, Any], tokens: Any, status: list[Any]) -> str:
+    """Say why a position is not counted well enough: too few tokens, or too scattered ones."""
+    rows = [k for k, found in enumerate(status) if found == "projected"]
+    which = f"{unit(contents)} {names(contents, rows)[0]}" if len(rows) == 1 else f"{len(rows):,}"
+    least = min((int(tokens[k]) for k, found in enumerate(status) if found == "core"), default=0)
+    if int(tokens[rows].min()) < max(least, 1):
+        return f"{which} only well enough to be placed among those"
+    why = "many rare types, or tokens that come in clumps, leave more noise than their number tells"
+    return f"{which} only well enough to be placed among those ({why})"
 
 
 def _be(number: int) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 from gnomon.report.figure import BLUE, DASHES, GREY, MARKERS, ORANGE, VERMILION, Figure, missing
 from gnomon.report.figures.distances import FLAT
 from gnomon.report.figures.panels import axes_of, axis, panels, stacked
-from gnomon.report.figures.places import counted, some
+from gnomon.report.figures.places import counted, figure_of
+from gnomon.report.figures.ticks import apart, log_axis
 
 KEY, TITLE = "dimensions", "Stress against dimension"
 ENOUGH = 0.05
@@ -29,14 +30,14 @@ def dimensions_figure(contents: dict[str, Any]) -> Figure:
             (("factored", "of rank r: r (n + d)"), ("free", "free table: n d"))
         )
     ]
-    layout = panels(["stress of the best map of each rank (plug-in)", "numbers to store"], gap=0.1)
+    layout = panels(["stress left by classical MDS (plug-in)", "numbers to store"], gap=0.1)
     layout |= {"legend": {"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0}}
-    ticks = {"type": "log", "title": {"text": "rank"}, "tickvals": ranks, "tickangle": 0}
+    ticks = {"type": "log", "title": {"text": "rank"}, "tickvals": apart(ranks), "tickangle": 0}
     layout["xaxis"] |= ticks
     layout["xaxis2"] |= ticks
     layout["yaxis"] |= {"rangemode": "tozero", "title": {"text": "stress"}}
     stored = [row["parameters"][key] for row in rows for key in ("factored", "free")]
-    layout[axis("y", 1)] |= {"title": {"text": "numbers"}, **_log_axis(stored)}
+    layout[axis("y", 1)] |= {"title": {"text": "numbers"}, **log_axis(stored)}
     effective = contents["geometry"]["rank"]["effective"]
     if effective:
         data.append(_mark(effective, max(row["stress"]["raw"] for row in rows)))
@@ -71,14 +72,6 @@ def _curve(ranks: list[int], values: list[float], name: str, k: int) -> dict[str
     }
 
 
-def _log_axis(values: list[int]) -> dict[str, Any]:
-    """Return a logarithmic axis with few, whole labels."""
-    exponents = range(len(str(min(values))) - 1, len(str(max(values))) + 1)
-    steps = (1, 2, 5) if len(exponents) <= 3 else (1, 3) if len(exponents) <= 5 else (1,)
-    ticks = [step * 10**exponent for exponent in exponents for step in steps]
-    return {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:,}" for tick in ticks]}
-
-
 def _mark(rank: int, top: float) -> dict[str, Any]:
     return {
         "type": "scatter",
@@ -93,13 +86,23 @@ def _mark(rank: int, top: float) -> dict[str, Any]:
 
 
 def _summary(rows: list[dict[str, Any]], effective: int | None) -> str:
-    enough = next((row for row in rows if row["stress"]["raw"] <= ENOUGH), rows[-1])
-    text = (
-        f"As published a map of {counted(enough['rank'], 'dimension')} leaves a raw stress of "
-        f"{enough['stress']['raw']:.3f} and stores {enough['parameters']['factored']:,} numbers "
-        f"where a free table takes {enough['parameters']['free']:,}"
+    chosen, why = _enough(rows, effective)
+    stored, free = chosen["parameters"]["factored"], chosen["parameters"]["free"]
+    cost = f"{stored:,} numbers where a free table takes {free:,}"
+    return (
+        f"Classical MDS of {counted(chosen['rank'], 'dimension')}{why}, leaves a raw stress of "
+        f"{figure_of(chosen['stress']['raw'])} as published and stores {cost}."
     )
-    if effective is None:
-        return f"{text}."
-    stand = "stand" if effective > 1 else "stands"
-    return f"{text}; {some(effective, 'direction')} {stand} above the noise."
+
+
+def _enough(rows: list[dict[str, Any]], effective: int | None) -> tuple[dict[str, Any], str]:
+    """Return the rank to speak of: the effective one, or the first drawn one above it."""
+    if effective:
+        row = next((row for row in rows if row["rank"] >= effective), rows[-1])
+        if row["rank"] == effective:
+            return row, ", as many as there are directions above the noise"
+        held = counted(effective, "direction")
+        return row, f", the first rank drawn that holds the {held} above the noise"
+    row = next((row for row in rows if row["stress"]["raw"] <= ENOUGH), rows[-1])
+    what = "no direction stands" if effective == 0 else "no direction is known to stand"
+    return row, f", noise and all since {what} above the noise"

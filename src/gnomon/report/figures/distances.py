@@ -1,4 +1,8 @@
-"""Distances between positions as published, of the null, and debiased, on one colour scale."""
+"""Distances between positions as published, of the null, and debiased, on one colour scale.
+
+The last that is there, debiased as a rule, is what one came for: it has the large panel. The others
+stand beside it to be compared with it.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +20,13 @@ from gnomon.survey.pictures import Pictures
 KEY, TITLE = "distances", "Distances between positions"
 NO_PICTURES = "the survey was saved without geometry.npz; run it again"
 FLAT = "all positions have exactly the same law, so every distance is 0"
-HEIGHTS = {1: 520, 2: 480, 3: 350}
+LARGE = 0.62
+"""Share of the width that the large panel has where there are three."""
+HEIGHTS = {1: 560, 2: 500, 3: 640}
 """Pixels by number of panels: squares that fill the width of a page leave little above or below."""
+SMOOTH_FROM = 100
+"""Rows from which a cell may be smaller than a pixel: the browser then scales a picture, and a
+diagonal stays a line instead of the dashes that rounding to pixels makes of it."""
 NULLS = {"dealt": "tokens dealt at random", "shuffled": "windows shuffled"}
 
 
@@ -40,8 +49,8 @@ def distances_figure(contents: dict[str, Any], pictures: Pictures | None) -> Fig
         title=TITLE,
         summary=_summary(contents, pictures, thinned=len(rows) < len(where)),
         data=data,
-        layout=heatmap_layout(titles, largest(matrices.values()), pictures.metric),
-        narrow=stacked(len(data), each=300, right=0.86),
+        layout=_layout(titles, largest(matrices.values()), pictures.metric, unit(contents)),
+        narrow=_narrow(len(data)),
         table=Triangles(names(contents, pictures.positions), matrices),
         height=HEIGHTS[len(data)],
     )
@@ -63,7 +72,8 @@ def heatmap(
     matrix: NDArray[Any], where: NDArray[np.int64], k: int, one: str = "position"
 ) -> dict[str, Any]:
     """Return the heat-map of a symmetric matrix in panel k."""
-    return {
+    smooth = {"zsmooth": "fast", "connectgaps": False} if len(where) > SMOOTH_FROM else {}
+    return smooth | {
         "type": "heatmap",
         "z": Symmetric(matrix),
         "x": where.tolist(),
@@ -83,6 +93,36 @@ def heatmap_layout(titles: list[str], top: float, metric: str) -> dict[str, Any]
     bar = {"title": {"text": metric}, "thickness": 12, "len": 0.8}
     layout["coloraxis"] = {"cmin": 0.0, "cmax": top, "colorscale": colours(), "colorbar": bar}
     return layout
+
+
+def _layout(titles: list[str], top: float, metric: str, one: str) -> dict[str, Any]:
+    """Return the panels, the last one large on the left where there are three."""
+    layout = heatmap_layout(titles, top, metric)
+    for k in range(len(titles)):
+        layout[axis("x", k)] |= {"title": {"text": one}}
+        layout[axis("y", k)] |= {"title": {"text": one}}
+    if len(titles) == 3:
+        small = [LARGE + 0.09, 0.97]
+        spans = (([0.56, 1.0], small), ([0.0, 0.44], small), ([0.0, 1.0], [0.0, LARGE]))
+        for k, (down, across) in enumerate(spans):
+            layout[axis("x", k)] |= {"domain": across}
+            layout[axis("y", k)] |= {"domain": down}
+            if k < 2:
+                layout[axis("x", k)].pop("title")
+                layout[axis("y", k)].pop("title")
+    return layout
+
+
+def _narrow(count: int) -> dict[str, Any]:
+    """Stack the panels, the last one first, under a scale that all of them share."""
+    layout = stacked(count, each=300)
+    for letter in ("x", "y"):
+        spans = [layout[axis(letter, k)]["domain"] for k in range(count)]
+        for k, span in enumerate(spans[1:] + spans[:1] if count == 3 else spans):
+            layout[axis(letter, k)] = {"domain": span, "title": {"text": ""}}
+    bar = {"orientation": "h", "x": 0.5, "xanchor": "center", "len": 1.0, "thickness": 10}
+    bar |= {"y": 0.0, "yanchor": "top", "ypad": 34}
+    return layout | {"coloraxis": {"colorbar": bar}}
 
 
 def square(layout: dict[str, Any], k: int) -> None:

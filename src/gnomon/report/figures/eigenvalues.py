@@ -2,7 +2,9 @@
 
 Left, the Gram matrix as published: an eigenvalue says something of position where it leaves the
 band in which the null's eigenvalue of the same order lies. Right, the debiased matrix, whitened so
-that noise has unit variance: a direction counts where it exceeds the noise edge.
+that noise has unit variance: a direction counts where it exceeds the noise edge. The edge falls
+once directions are found and taken out of the noise, so it is a staircase on which each eigenvalue
+stands above or below its own step; it ends with the first that was not told from noise.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from gnomon.report.figure import BLUE, GREY, ORANGE, VERMILION, Figure, missing,
 from gnomon.report.figures.distances import FLAT, NULLS
 from gnomon.report.figures.panels import axes_of, axis, panels, stacked
 from gnomon.report.figures.places import some
+from gnomon.report.figures.ticks import log_axis
 from gnomon.survey.pictures import Pictures
 
 KEY, TITLE = "eigenvalues", "Eigenvalues against chance"
@@ -36,31 +39,34 @@ def eigenvalues_figure(contents: dict[str, Any], pictures: Pictures | None) -> F
     data = [*_band(bands, len(values)), _published(values)]
     titles = ["as published (plug-in)"]
     if debiased:
-        data += _above_edge(debiased, geometry)
-        titles.append("noise taken out (debiased, in units of the noise)")
+        edges = _edges(geometry, pictures)
+        data += _above_edge(debiased, geometry["rank"]["effective"], edges)
+        titles.append("noise taken out (in units of the noise)")
     layout = panels(titles, gap=0.1)
     layout["yaxis"] |= {"title": {"text": "eigenvalue"}}
     for k in range(len(titles)):
         layout[axis("x", k)] |= {"title": {"text": "order of the eigenvalue"}, "tickformat": "d"}
-        layout[axis("y", k)] |= _log_axis(debiased if k else values)
+        layout[axis("y", k)] |= log_axis(_drawn(debiased if k else [*values, *_seen(bands)]))
     legend = {"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0}
     return Figure(
         key=KEY,
         title=TITLE,
-        summary=_summary(geometry, values, bands, kind),
+        summary=_summary(geometry, values, bands, kind) + _limit(debiased, pictures),
         data=data,
         layout=layout | {"legend": legend},
         narrow=stacked(len(titles), each=260) | {"legend": {"y": -0.12}},
-        table=_table(values, bands, debiased),
+        table=_table(values, bands, debiased, _edges(geometry, pictures) if debiased else []),
         height=420,
     )
 
 
-def _log_axis(values: list[float]) -> dict[str, Any]:
-    """Return a logarithmic axis that names powers of ten, where it spans one."""
-    drawn = [value for value in values if value > ROUNDING * values[0]]
-    wide = drawn and max(drawn) >= 10.0 * min(drawn)
-    return {"type": "log", "exponentformat": "power"} | ({"dtick": 1} if wide else {})
+def _seen(bands: dict[str, list[float]]) -> list[float]:
+    return [*bands.get("low", ()), *bands.get("high", ())][: 2 * FIRST]
+
+
+def _drawn(values: list[float]) -> list[float]:
+    """Return the values that a logarithmic axis shows."""
+    return [value for value in values if value > ROUNDING * values[0]]
 
 
 def _debiased(geometry: dict[str, Any], pictures: Pictures | None) -> list[float]:
@@ -109,12 +115,17 @@ def _published(values: list[float]) -> dict[str, Any]:
     }
 
 
-def _above_edge(values: list[float], geometry: dict[str, Any]) -> list[dict[str, Any]]:
-    rank, edge = geometry["rank"]["effective"], geometry["debiased"]["edge"]
+def _edges(geometry: dict[str, Any], pictures: Pictures | None) -> list[float | None]:
+    """Return what each eigenvalue had to exceed in turn; survey.json keeps the first alone."""
+    if pictures is None or not len(pictures.edges):
+        return [geometry["debiased"]["edge"]]
+    return short(pictures.edges)
+
+
+def _above_edge(values: list[float], rank: int, edges: list[float | None]) -> list[dict[str, Any]]:
     shared = {"type": "scatter", "hovertemplate": "direction %{x}: %{y:.4g}<extra></extra>"}
     shared |= axes_of(1)
-    positive = sum(value > ROUNDING * values[0] for value in values)  # the axis is logarithmic
-    kept, rest = list(range(rank)), list(range(rank, positive))
+    rest = "not told from noise" if edges[-1] is not None else "beyond what so few types can show"
     found = [
         shared
         | {
@@ -125,20 +136,27 @@ def _above_edge(values: list[float], geometry: dict[str, Any]) -> list[dict[str,
             "marker": {"color": colour, "symbol": symbol, "size": 7},
         }
         for name, rows, colour, symbol in (
-            ("above the noise edge", kept, VERMILION, "diamond"),
-            ("not told from noise", rest, GREY, "circle-open"),
+            ("above the noise edge", list(range(rank)), VERMILION, "diamond"),
+            (rest, list(range(rank, len(_drawn(values)))), GREY, "circle-open"),
         )
         if rows
     ]
-    if edge is not None:
-        line = {"color": ORANGE, "dash": "dash", "width": 1.5}
-        ends: dict[str, Any] = {"x": [0.5, positive + 0.5], "y": [edge, edge], "hoverinfo": "skip"}
-        found.append(
-            {"type": "scatter", "mode": "lines", "name": "noise edge", "line": line}
-            | ends
-            | axes_of(1)
-        )
-    return found
+    return found + ([_staircase(edges)] if edges[0] is not None else [])
+
+
+def _staircase(edges: list[float | None]) -> dict[str, Any]:
+    """Return the edges as steps, each as wide as the eigenvalue that was judged by it."""
+    steps = [(k + 1, edge) for k, edge in enumerate(edges) if edge is not None]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "noise edge",
+        "x": [k + side for k, _ in steps for side in (-0.5, 0.5)],
+        "y": [edge for _, edge in steps for _ in range(2)],
+        "line": {"color": ORANGE, "dash": "dash", "width": 1.5},
+        "hoverinfo": "skip",
+        **axes_of(1),
+    }
 
 
 def _summary(
@@ -159,15 +177,28 @@ def _summary(
     else:
         verb = "stand" if rank > 1 else "stands"
         parts.append(f"with the noise taken out {some(rank, 'direction')} {verb} above its edge")
-    text = "; ".join(parts) + "."
+    text = "; ".join(parts)
     return text[0].upper() + text[1:]
 
 
+def _limit(debiased: list[float], pictures: Pictures | None) -> str:
+    """End the sentence; say where types of token, and not noise, end the count of directions."""
+    if not debiased or pictures is None or len(pictures.edges) < 2:
+        return "."
+    return (
+        "." if np.isfinite(pictures.edges[-1]) else ", as many as so few types of token can show."
+    )
+
+
 def _table(
-    values: list[float], bands: dict[str, list[float]], debiased: list[float]
+    values: list[float],
+    bands: dict[str, list[float]],
+    debiased: list[float],
+    edges: list[float | None],
 ) -> dict[str, list[Any]]:
     rows = max(len(values), len(debiased))
-    columns = {"published": values} | {f"null_{key}": bands[key] for key in bands}
-    columns |= {"debiased_whitened": debiased} if debiased else {}
+    columns: dict[str, list[Any]] = {"published": values}
+    columns |= {f"null_{key}": bands[key] for key in bands}
+    columns |= {"debiased_whitened": debiased, "edge": edges} if debiased else {}
     padded = {key: [*column, *[None] * rows][:rows] for key, column in columns.items()}
     return {"order": np.arange(1, rows + 1).tolist()} | padded

@@ -3,6 +3,7 @@
 Debiased where a direction stands above the noise; positions outside the core are projected and
 grey. Otherwise the plug-in coordinates, called what they are: a cloud that noise has drawn too.
 Where there is one direction less than the map has axes, the position itself takes the free axis.
+The first position, the last and those farthest from the middle carry their names.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ from gnomon.report.figures.distances import FLAT, NO_PICTURES, colours
 from gnomon.report.figures.places import counted, names, rate, unit
 from gnomon.survey.pictures import Pictures
 
+NAMED = 6
+"""Points that carry their names for being far from others, at most."""
+CROWDED = 0.06
+"""Part of the map's width at which two names touch."""
 TITLES = {2: "Map of positions in two dimensions", 3: "Map of positions in three dimensions"}
 
 
@@ -41,7 +46,8 @@ def map_figure(contents: dict[str, Any], pictures: Pictures | None, dimension: i
         title=title,
         summary=_summary(contents, pictures, dimension, along=along),
         data=_traces(contents, pictures, shown, trusted=bool(rank)),
-        layout=_layout(labels, equal=not along),
+        layout=_layout(labels, unit(contents), equal=not along),
+        narrow=_narrow(dimension),
         table=_table(contents, pictures, points),
         height=520,
     )
@@ -78,7 +84,44 @@ def _traces(
     if rest.size:
         data.append(_markers(contents, pictures, points, rest[evenly(rest.size)], grey=True))
     inner = np.flatnonzero(core)
+    data.append(_names(contents, pictures, points, inner))
     return [*data, _markers(contents, pictures, points, inner[evenly(inner.size)], grey=False)]
+
+
+def notable(points: NDArray[Any], most: int = NAMED) -> list[int]:
+    """Return the rows to name: again and again the farthest from the middle and those named.
+
+    The last and the first row follow. A row whose name would touch another goes without.
+
+    >>> notable(np.array([[0.0, 0.0], [0.1, 0.0], [9.0, 0.0], [0.2, 0.0], [0.1, 0.1]]))
+    [2, 4]
+    """
+    size = float(np.ptp(points, axis=0).max()) or 1.0
+    apart = np.linalg.norm(points - np.median(points, axis=0), axis=1)
+    kept: list[int] = []
+    for wanted in (*[None] * most, len(points) - 1, 0):
+        row = int(apart.argmax()) if wanted is None else wanted
+        gaps = np.linalg.norm(points[kept] - points[row], axis=1)
+        if (gaps > CROWDED * size).all() and (wanted is not None or apart[row] > CROWDED * size):
+            kept.append(row)
+            apart = np.minimum(apart, np.linalg.norm(points - points[row], axis=1))
+    return kept
+
+
+def _names(
+    contents: dict[str, Any], pictures: Pictures, points: NDArray[Any], rows: NDArray[np.int64]
+) -> dict[str, Any]:
+    """Return the names of a few points, beside them."""
+    chosen = rows[notable(points[rows])]
+    flat = {"cliponaxis": False} if points.shape[1] == 2 else {}
+    return _at(points[chosen]) | flat | {
+        "mode": "markers+text",  # the text keeps clear of a point by the size of its own
+        "marker": {"size": 11, "opacity": 0.0, "color": GREY},
+        "text": names(contents, pictures.positions[chosen]),
+        "textposition": "top center",
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
 
 
 def _path(points: NDArray[Any]) -> dict[str, Any]:
@@ -108,8 +151,7 @@ def _markers(
             "size": 6 if flat else 4,
         }
     else:
-        bar = {"title": {"text": unit(contents)}, "thickness": 12, "len": 0.8}
-        marker |= {"color": where.tolist(), "colorscale": colours(), "colorbar": bar}
+        marker |= {"color": where.tolist(), "coloraxis": "coloraxis"}
     return _at(points[rows]) | {
         "mode": "markers",
         "name": "projected: too uncertain" if grey else "counted well enough",
@@ -130,19 +172,35 @@ def _at(points: NDArray[Any]) -> dict[str, Any]:
     return kind | {letter: short(column) for letter, column in axes}
 
 
-def _layout(labels: list[str], *, equal: bool) -> dict[str, Any]:
+def _layout(labels: list[str], one: str, *, equal: bool) -> dict[str, Any]:
+    bar = {"title": {"text": one}, "thickness": 12, "len": 0.8}
+    scale = {"coloraxis": {"colorscale": colours(), "colorbar": bar}}
     legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
     named: dict[str, Any] = {
         f"{letter}axis": {"title": {"text": label}}
         for letter, label in zip(("x", "y", "z"), labels, strict=False)
     }
     if len(labels) == 3:
-        view = {"eye": {"x": 1.7, "y": 1.7, "z": 1.0}}
+        view = {"eye": {"x": 1.35, "y": 1.35, "z": 0.8}}
         aspect = {"aspectmode": "data" if equal else "cube"}  # a position is no distance
-        return {"scene": named | aspect | {"camera": view}, "legend": legend}
+        return {"scene": named | aspect | {"camera": view}, "legend": legend} | scale
     if equal:
         named["yaxis"] |= {"scaleanchor": "x"}
-    return named | {"legend": legend}
+    return named | {"legend": legend} | scale
+
+
+def _narrow(dimension: int) -> dict[str, Any]:
+    """Put the scale below, and step back so that a box in space is seen whole."""
+    bar = {"orientation": "h", "x": 0.5, "xanchor": "center", "len": 0.9, "thickness": 10}
+    if dimension == 2:
+        return {"coloraxis": {"colorbar": bar | {"y": -0.25, "yanchor": "top"}}, "height": 480}
+    view = {"eye": {"x": 2.1, "y": 2.1, "z": 1.2}}
+    return {
+        "coloraxis": {"colorbar": bar | {"y": 0.0, "yanchor": "top"}},
+        "scene": {"camera": view},
+        "margin": {"l": 0, "r": 0, "t": 10, "b": 60},
+        "height": 440,
+    }
 
 
 def _summary(contents: dict[str, Any], pictures: Pictures, dimension: int, *, along: bool) -> str:

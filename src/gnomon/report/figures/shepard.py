@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gnomon.report.figure import CATEGORIES, GREY, MARKERS, Figure, missing, short
-from gnomon.report.figures.bars import called, named
+from gnomon.report.figures.bars import called, named, nearest
 from gnomon.report.figures.distances import FLAT, NO_PICTURES
 from gnomon.report.figures.places import figure_of, name
 from gnomon.survey.pictures import Pictures
@@ -31,7 +31,7 @@ def shepard_figure(contents: dict[str, Any], pictures: Pictures | None) -> Figur
     wanted = (pictures.shepard_debiased if trusted else pictures.shepard_plugin)[:DRAWN]
     made = pictures.shepard_made[:, :DRAWN]
     lines = named(contents["encodings"])
-    shown = _shown(lines)
+    shown = _shown(lines, nearest(contents))
     rest = [k for k in range(len(lines)) if k not in shown]
     look = {k: order for order, k in enumerate([*sorted(shown), *rest])}  # the shown ones differ
     data = [
@@ -61,17 +61,11 @@ def shepard_figure(contents: dict[str, Any], pictures: Pictures | None) -> Figur
     )
 
 
-def _shown(lines: list[dict[str, Any]]) -> set[int]:
-    """Return the fixed encoding that fits best, and the last fitted one."""
-
-    def stress(k: int) -> float:
-        found = lines[k]["stress"]
-        value = found["debiased"]["scale_free"]
-        return float(found["plugin"]["scale_free"] if value is None else value)
-
-    kernel = [k for k, line in enumerate(lines) if line["lift"] == "kernel"]
-    fixed = [k for k in kernel if lines[k]["name"] in ("sinusoidal", "rope", "alibi", "table")]
-    return {min(fixed, key=stress), kernel[-1]} if fixed else {kernel[-1]}
+def _shown(lines: list[dict[str, Any]], best: dict[str, Any] | None) -> set[int]:
+    """Return the known encoding that the verdict calls nearest, and the last fitted one."""
+    fitted = [k for k, line in enumerate(lines) if line["lift"] == "kernel"][-1]
+    known = 0 if best is None else int(best["index"])
+    return {known, fitted}
 
 
 def _cloud(line: dict[str, Any], wanted: Any, made: Any, k: int, *, shown: bool) -> dict[str, Any]:
@@ -104,17 +98,20 @@ def _diagonal(top: float) -> dict[str, Any]:
 def _summary(
     contents: dict[str, Any], pictures: Pictures, shown: set[int], *, trusted: bool
 ) -> str:
-    lines = contents["encodings"]
+    lines, best = contents["encodings"], nearest(contents)
     kind = "debiased" if trusted else "plugin"
+    squared = best is not None and best["measure"] == "squared"
+    measure = "squared" if squared else "scale_free"
     stresses = [
-        f"{figure_of(lines[k]['stress'][kind]['scale_free'])} for {lines[k]['label']}"
+        f"{figure_of(lines[k]['stress'][kind][measure])} for {lines[k]['label']}"
         for k in sorted(shown)
     ]
+    what = "scale-free stress of squared distances" if squared else "scale-free stress"
     pairs, all_pairs = min(DRAWN, len(pictures.shepard_pairs)), _pairs(pictures, trusted=trusted)
     drawn = "all" if pairs == all_pairs else f"{pairs:,} of"
     return (
-        f"The nearer to the diagonal, the better the fit: scale-free stress is "
-        f"{' and '.join(stresses)} (pairs drawn: {drawn} {all_pairs:,})."
+        f"The nearer to the diagonal, the better the fit: {what} is "
+        f"{' and '.join(stresses)} (pairs drawn, and in the file: {drawn} {all_pairs:,})."
     )
 
 

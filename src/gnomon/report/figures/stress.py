@@ -1,8 +1,9 @@
 """Stress of every encoding three times: raw as published, scale-free, and debiased.
 
 Raw stress measures scale before anything else: an encoding of zeros has exactly 1, which is the
-dashed line. The other two take the best scale out and share one axis; debiased comes with its
-sampling interval.
+dashed line. The other two take the best scale out and share one axis. Debiased is the measure that
+the verdict uses, of distances or of squared ones, with its sampling interval and with what equal
+distances between all positions leave.
 """
 
 from __future__ import annotations
@@ -11,42 +12,67 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.report.figure import GREY, Figure, missing
-from gnomon.report.figures.bars import LEGEND, bars, called, height_of, names_axis, number, ordered
+from gnomon.report.figure import GREY, VERMILION, Figure, missing
+from gnomon.report.figures.bars import (
+    LEGEND,
+    Value,
+    bars,
+    called,
+    height_of,
+    interval_key,
+    names_axis,
+    nearest,
+    numbers,
+    ordered,
+)
 from gnomon.report.figures.distances import FLAT
 from gnomon.report.figures.panels import axes_of, axis, panels, stacked
 from gnomon.report.figures.places import figure_of, rate
+from gnomon.report.figures.ticks import log_axis
 
 KEY, TITLE = "stress", "How far each encoding is from the corpus (stress)"
 LEAST_RAW = 1e-3
+ROOM = 1.35
+"""A panel's length, of which bars have 1 and the column of numbers the rest."""
 
 
 def stress_figure(contents: dict[str, Any]) -> Figure:
     """Return the bars of all encodings."""
-    lines = ordered(contents["encodings"])
+    lines, best = ordered(contents["encodings"]), nearest(contents)
     if not lines:
         return missing(KEY, TITLE, FLAT)
-    trusted = any(_debiased(e) is not None for e in lines)
-    titles = ["raw, as published", "scale-free", "noise taken out (debiased)"][: 2 + trusted]
+    measure = "scale_free" if best is None else str(best["measure"])
+    trusted = any(_debiased(measure)(e) is not None for e in lines)
+    top, (low, high) = _top(lines, measure), _raw_range(lines)
     data = bars(lines, _raw, panel=0, least=LEAST_RAW) + bars(lines, _scale_free, panel=1)
-    data += _with_intervals(lines) if trusted else []
+    data += [numbers(lines, _raw, end=10.0**high), numbers(lines, _scale_free, end=top, panel=1)]
+    if trusted:
+        data += _with_intervals(lines, measure)
+        data.append(numbers(lines, _debiased(measure), end=top, panel=2))
+        data += [] if best is None else [_equal(best["equal"], lines)]
+    titles = _titles(measure)[: 2 + trusted]
     layout = panels(titles, gap=0.05)
     layout |= {"legend": LEGEND, "barmode": "overlay", "shapes": [_zero_line()]}
-    top = 1.35 * max(_ends(lines))
-    ranges = [_raw_range(lines), *[{"range": [0.0, top]}] * 2]
+    ranges = [log_axis([LEAST_RAW, *(_raw(e) or 0.0 for e in lines), 1.0], 4) | {"range": [low, high]}]
+    ranges += [{"range": [0.0, top], "tickvals": _ticks(top)}] * 2
     for k in range(len(titles)):
         layout[axis("y", k)] |= names_axis(lines, shown=k == 0)
-        layout[axis("x", k)] |= ranges[k]
+        layout[axis("x", k)] |= ranges[k] | {"tickangle": 0}
     return Figure(
         key=KEY,
         title=TITLE,
-        summary=_summary(lines, contents, trusted=trusted),
+        summary=_summary(lines, contents, best),
         data=data,
         layout=layout,
         narrow=_narrow(lines, len(titles)),
         table=_table(lines),
         height=height_of(lines),
     )
+
+
+def _titles(measure: str) -> list[str]:
+    squared = "squared distances, " if measure == "squared" else ""
+    return ["raw, as published", "scale-free", f"{squared}noise taken out"]
 
 
 def _raw(found: dict[str, Any]) -> float | None:
@@ -59,17 +85,19 @@ def _scale_free(found: dict[str, Any]) -> float | None:
     return value
 
 
-def _debiased(found: dict[str, Any]) -> float | None:
-    value: float | None = found["stress"]["debiased"]["scale_free"]
+def _debiased(measure: str) -> Value:
+    def value(found: dict[str, Any]) -> float | None:
+        known: float | None = found["stress"]["debiased"][measure]
+        return known
+
     return value
 
 
-def _with_intervals(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the debiased bars with their sampling intervals, the numbers behind them."""
-    spans = {called(e): e["stress"]["debiased"]["interval"] for e in lines}
-    traces = bars(lines, _debiased, panel=2)
+def _with_intervals(lines: list[dict[str, Any]], measure: str) -> list[dict[str, Any]]:
+    """Return the debiased bars with their sampling intervals."""
+    spans = {called(e): e["stress"]["debiased"][interval_key(measure)] for e in lines}
+    traces = bars(lines, _debiased(measure), panel=2)
     for trace in traces:
-        trace["textposition"] = "none"
         low, high = np.array([spans[label] for label in trace["y"]]).T
         exact = np.array(trace["customdata"])
         trace["error_x"] = {
@@ -79,34 +107,39 @@ def _with_intervals(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "color": GREY,
             "thickness": 1.5,
         }
-    return [*traces, _numbers([e for e in lines if _debiased(e) is not None])]
+    return traces
 
 
-def _numbers(lines: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the numbers as text behind the ends of their intervals."""
+def _equal(value: float, lines: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the line of what equal distances leave: a bar that reaches it explains nothing."""
     return {
         "type": "scatter",
-        "mode": "text",
-        "x": [e["stress"]["debiased"]["interval"][1] for e in lines],
-        "y": [called(e) for e in lines],
-        "text": [f" {number(_debiased(e) or 0.0)}" for e in lines],
-        "textposition": "middle right",
-        "showlegend": False,
+        "mode": "lines",
+        "name": "equal distances",
+        "x": [value, value],
+        "y": [called(lines[0]), called(lines[-1])],
+        "line": {"color": VERMILION, "dash": "dot", "width": 2},
         "hoverinfo": "skip",
         **axes_of(2),
     }
 
 
-def _ends(lines: list[dict[str, Any]]) -> list[float]:
-    ends = [_scale_free(e) or 0.0 for e in lines]
-    intervals = (e["stress"]["debiased"]["interval"] for e in lines)
-    return [*ends, *(interval[1] for interval in intervals if interval), 0.05]
+def _top(lines: list[dict[str, Any]], measure: str) -> float:
+    """Return where the axis of the scale-free panels ends."""
+    known = [e["stress"]["debiased"].get(interval_key(measure)) for e in lines]
+    ends = [*(_scale_free(e) or 0.0 for e in lines), *(span[1] for span in known if span)]
+    return ROOM * max([*ends, 0.05])
 
 
-def _raw_range(lines: list[dict[str, Any]]) -> dict[str, Any]:
+def _ticks(top: float) -> list[float]:
+    """Return a few round numbers of the part that has bars."""
+    step = next(s for s in (0.5, 0.2, 0.1, 0.05, 0.02, 0.01) if 2.0 * s <= top / ROOM)
+    return [round(k * step, 2) for k in range(int(top / ROOM / step + 1e-9) + 1)]
+
+
+def _raw_range(lines: list[dict[str, Any]]) -> tuple[float, float]:
     low, top = np.log10(LEAST_RAW), np.log10(max(1.0, *(_raw(e) or 0.0 for e in lines)))
-    ticks = [10.0**k for k in range(int(low), int(top) + 1)]
-    return {"type": "log", "range": [low, top + 0.3 * (top - low)], "tickvals": ticks}
+    return float(low), float(top + 0.45 * (top - low))
 
 
 def _zero_line() -> dict[str, Any]:
@@ -122,21 +155,29 @@ def _narrow(lines: list[dict[str, Any]], count: int) -> dict[str, Any]:
     return layout | {"legend": {"y": -0.03}}
 
 
-def _summary(lines: list[dict[str, Any]], contents: dict[str, Any], *, trusted: bool) -> str:
-    value = _debiased if trusted else _scale_free
-    kernel = [e for e in lines if e["lift"] == "kernel" and value(e) is not None]
-    fixed = [e for e in kernel if e["name"] in ("sinusoidal", "rope", "alibi", "random", "table")]
-    best = min(fixed or kernel, key=lambda e: value(e) or 0.0)
+def _summary(
+    lines: list[dict[str, Any]], contents: dict[str, Any], best: dict[str, Any] | None
+) -> str:
     raw = [(_raw(e) or 0.0, e["shown"]) for e in lines]
     (low, least), (high, most) = min(raw), max(raw)
-    what = "with the noise taken out" if trusted else "as published"
-    where = "" if trusted else f" (not debiased: {_why(contents)})"
-    nearest = "a random table" if best["name"] == "random" else best["shown"]
+    runs = (
+        f"raw stress, which scale decides, runs from {figure_of(low)} ({least}) to "
+        f"{figure_of(high)} ({most})"
+    )
+    if best is None:
+        why = _why(contents)
+        return f"As published {runs}" + (
+            f"; the noise is not taken out since {why}." if why else "."
+        )
+    what = "squared distances" if best["measure"] == "squared" else "distances"
+    lift = "" if best["lift"] == "kernel" else f" under the {best['lift']} lift"
+    left = f"leaves {rate(best['value'])} of the {what} unexplained with the noise taken out"
+    against = f"where equal distances leave {rate(best['equal'])}"
+    if best["value"] < best["equal"]:
+        return f"The nearest known encoding, {best['label']}{lift}, {left}, {against}; {runs}."
     return (
-        f"Of the encodings not fitted to the distances {nearest} is nearest to them {what}: "
-        f"at its best scale it leaves {rate(value(best) or 0.0)} of their squares "
-        f"unexplained{where}; raw stress, which scale decides, runs from {figure_of(low)} "
-        f"({least}) to {figure_of(high)} ({most})."
+        "None of the known encodings comes closer than keeping all positions equally far apart: "
+        f"{best['label']}{lift} {left}, {against}; {runs}."
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gnomon.report.figure import GREY, ORANGE, VERMILION, Figure, missing
-from gnomon.report.figures.bars import LEGEND, bars, called, height_of, names_axis, ordered
+from gnomon.report.figures.bars import LEGEND, bars, called, height_of, names_axis, numbers, ordered
 from gnomon.report.figures.distances import FLAT
 from gnomon.report.figures.places import rate
 from gnomon.report.text import percent
@@ -33,7 +33,8 @@ def violations_figure(contents: dict[str, Any]) -> Figure:
         data.append(_line(debiased["value"], lines, "corpus, noise taken out", ORANGE, "solid"))
         shapes.append(_interval(*debiased["interval"]))
     data.append(_line(0.5, lines, "random distances", GREY, "dot"))
-    top = max([0.55, *(_share(e) or 0.0 for e in lines)])
+    top = 1.2 * max([0.55, *(_share(e) or 0.0 for e in lines)])
+    data.append(numbers(lines, _share, end=top, text=rate))
     return Figure(
         key=KEY,
         title=TITLE,
@@ -41,9 +42,10 @@ def violations_figure(contents: dict[str, Any]) -> Figure:
         data=data,
         layout={
             "xaxis": {
-                "title": {"text": "share of triples in which the farther position is nearer"},
-                "range": [0.0, 1.12 * top],
+                "title": {"text": "share of triples that are violated"},
+                "range": [0.0, top],
                 "tickformat": ".0%",
+                "tickvals": [0.1 * k for k in range(int(10 * top / 1.2 + 1e-9) + 1)],
             },
             "yaxis": names_axis(lines) | {"automargin": True},
             "legend": LEGEND | {"y": -0.24},

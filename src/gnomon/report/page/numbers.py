@@ -12,6 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from gnomon.report.text import cell
+from gnomon.survey.words import percent
 
 _NONE = "–"
 
@@ -42,20 +43,6 @@ def shown(value: Any, style: str = "decimal") -> str:
     if not isinstance(value, (int, float)):
         return str(value)
     return _STYLES[style](value)
-
-
-def percent(share: float) -> str:
-    """Return a share in whole per cent, with one digit where there is little, as in a sentence.
-
-    >>> percent(0.0282), percent(0.4505), percent(0.00002), percent(0.0)
-    ('2.8 %', '45 %', '<0.1 %', '0 %')
-    """
-    if 0 < share < 0.0005:
-        return "<0.1 %" if share > 1e-12 else "0 %"
-    if share == 0:
-        return "0 %"
-    near_all = 0.9949 < share < 0.99995
-    return f"{100 * share:.1f} %" if abs(share) < 0.0995 or near_all else f"{100 * share:.0f} %"
 
 
 def stress(value: float) -> str:

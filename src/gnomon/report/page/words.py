@@ -8,14 +8,24 @@ from __future__ import annotations
 from typing import Any
 
 from gnomon.report.page.numbers import lookup
-from gnomon.survey.words import ranges
+from gnomon.survey.words import blocks_in_words, order_in_words, ranges, skipped
 
 MOST_RANGES = 8
-KNOWN = ("sinusoidal", "rope", "alibi", "table")
-LIFTS = ("kernel", "slope")
-"""The encodings and lifts among which `gnomon.survey.verdict` chooses, if it fits none."""
 _DEBIASED = "mds, debiased"
 _FITTED = ("mds", "mds-low-rank", "smacof")
+PLAIN = (
+    "column ",
+    "counts given as an array",
+    "no positions were merged",
+    "packed window",
+    "positions merged",
+    "the number of groups is estimated",
+    "the tokens were not kept",
+    "tokens permuted",
+    "tokens taken from",
+)
+"""How notes begin that say what was done and warn of nothing."""
+_DOUBTFUL = "looks like a document"
 
 
 def headline(contents: dict[str, Any]) -> str:
@@ -25,14 +35,44 @@ def headline(contents: dict[str, Any]) -> str:
         return "Whether position matters in this corpus can not be told."
     if not informative:
         return "No sign of position: what the distances show can not be told from noise."
+    if caution(contents):
+        return "Position seems to matter, but these rows are not independent of each other."
     if contents["verdict"]["recommended"] == "none":
         return "Position matters in this corpus, but too weakly to prefer an encoding."
     return "Position matters in this corpus, and its geometry can be measured."
 
 
+def caution(contents: dict[str, Any]) -> str | None:
+    """Return what to do before the verdict is believed; files of older surveys say nothing."""
+    found: str | None = contents["verdict"].get("caution")
+    return found
+
+
+def state(contents: dict[str, Any]) -> str:
+    """Return how sure the verdict is: yes, no or unsure."""
+    informative = contents["verdict"]["informative"]
+    if informative and not caution(contents):
+        return "yes"
+    return "no" if informative is False else "unsure"
+
+
+def in_short(contents: dict[str, Any]) -> str:
+    """Return the verdict for a cell of a table."""
+    if caution(contents):
+        return "not to be trusted yet: rows not independent"
+    return {True: "yes", False: "not seen", None: "not known"}[contents["verdict"]["informative"]]
+
+
 def kind_of_order(contents: dict[str, Any]) -> str:
     """Return what the test of the verdict was about."""
-    return "the order of places" if is_grid(contents) else "word order"
+    corpus = contents["corpus"]
+    found = order_in_words(len(corpus["axes"]), corpus["tokenizer"])
+    return f"the {found}" if found.startswith("order") else found
+
+
+def ordered(contents: dict[str, Any]) -> str:
+    """Return what a shuffle puts in another order: words, letters, tokens or places."""
+    return kind_of_order(contents).removeprefix("the order of ").replace("word order", "words")
 
 
 def is_grid(contents: dict[str, Any]) -> bool:
@@ -70,11 +110,12 @@ def where(contents: dict[str, Any]) -> str | None:
     listed = _listed(contents, pattern["positions"])
     one = len(pattern["positions"]) == 1 and contents["corpus"]["bins"] is None
     unlike = f"position {listed} is" if one else f"positions {listed} are"
+    core = _core(contents)
+    gap = "" if is_grid(contents) else skipped(pattern["positions"], core).replace("-", "–")
     touching = (
         f"{100 * pattern['share']:.0f} % of the difference is in pairs that touch "
-        f"{'it' if one else 'them'}"
+        f"{'it' if one else 'them'}{gap}"
     )
-    blocks = ", ".join(str(first) for first in pattern["positions"])
     from_end = str(contents["corpus"]["window"]).startswith("end")
     ends = ("start", "end") if not from_end else ("end", "start")
     return {
@@ -82,14 +123,30 @@ def where(contents: dict[str, Any]) -> str | None:
         "end": f"At the {ends[1]}: {unlike} unlike the rest ({touching}).",
         "some": f"Here and there: {unlike} unlike the rest ({touching}).",
         "periodic": f"It repeats every {pattern['period']} positions.",
-        "blocks": f"In {len(pattern['positions'])} blocks, which begin at positions {blocks}; "
-        "inside a block positions are alike.",
+        "blocks": _blocks(pattern["positions"], core),
         "drift": "Everywhere, as a slow drift: the further apart two positions are, the more "
         "they differ.",
     }.get(
         pattern["kind"],
         f"All over the {'grid' if is_grid(contents) else unit(contents)}, in no simple pattern.",
     )
+
+
+def _blocks(begins: list[int], core: list[tuple[int, int]]) -> str:
+    if not begins or not core:
+        return "In blocks."
+    found = blocks_in_words(begins, core[-1][1]).replace("-", "–")
+    alike = "blocks" if found.startswith("in ") else "stretches"
+    return f"{found[0].upper()}{found[1:]}; inside the {alike} positions are alike."
+
+
+def _core(contents: dict[str, Any]) -> list[tuple[int, int]]:
+    """Return first and last position of everything in the core."""
+    return [
+        (p.get("first", p["index"]), p.get("last", p["index"]))
+        for p in contents["positions"]
+        if p.get("status") == "core"
+    ]
 
 
 def distinct(contents: dict[str, Any]) -> str | None:
@@ -115,27 +172,39 @@ def recommends_fit(contents: dict[str, Any]) -> bool:
     return contents["verdict"]["recommended"] in _FITTED
 
 
+def nearest(contents: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the nearest known encoding as the verdict found it; None where it names none."""
+    found: dict[str, Any] | None = contents["verdict"].get("nearest")
+    return found
+
+
 def stress_used(contents: dict[str, Any]) -> str:
-    """Return where the stress stands that the verdict compares (as `gnomon.survey.verdict`)."""
-    debiased = contents["geometry"]["debiased"] or {"significant_share": 1.0}
-    return "stress.debiased." + ("squared" if debiased["significant_share"] < 0.5 else "scale_free")
+    """Return where the stress stands that the verdict compares."""
+    return "stress.debiased." + (nearest(contents) or {"measure": "scale_free"})["measure"]
 
 
-def stress_name(contents: dict[str, Any]) -> str:
-    """Return the name of that stress."""
+def unexplained(contents: dict[str, Any]) -> str:
+    """Return what an encoding leaves unexplained."""
     squared = stress_used(contents).endswith("squared")
-    return "squared scale-free stress" if squared else "scale-free stress"
+    return "the squared distances" if squared else "the distances"
 
 
-def nearest_known(contents: dict[str, Any]) -> int | None:
-    """Return the place of the encoding with the least stress of those that were not fitted."""
-    where = stress_used(contents)
-    known = {
-        index: lookup(entry, where)
-        for index, entry in enumerate(contents["encodings"])
-        if entry["name"] in KNOWN and entry["lift"] in LIFTS and lookup(entry, where) is not None
-    }
-    return min(known, key=lambda index: (round(known[index], 9), index), default=None)
+def called(found: dict[str, Any]) -> str:
+    """Return an encoding as a sentence names it, with the lift where that is not the kernel."""
+    lift = found["lift"]
+    return str(found["label"]) + ("" if lift == "kernel" else f" under the {lift} lift")
+
+
+def p_value(found: dict[str, Any]) -> str:
+    """Say how small a p-value is, where it is the smallest that its draws can show.
+
+    >>> p_value({"p_value": 0.02, "draws": 99}), p_value({"p_value": 0.04, "draws": 99})
+    (', the smallest value that 99 random draws can show', '')
+    """
+    least = 2 / (found["draws"] + 1)
+    if found["p_value"] > least + 1e-12:
+        return ""
+    return f", the smallest value that {found['draws']} random draws can show"
 
 
 def fitted(contents: dict[str, Any]) -> int | None:
@@ -148,7 +217,28 @@ def closest(contents: dict[str, Any]) -> int | None:
     """Return the place of the encoding that the verdict names; None where it names none."""
     if contents["verdict"]["recommended"] == "none":
         return None
-    return fitted(contents) if recommends_fit(contents) else nearest_known(contents)
+    if recommends_fit(contents):
+        return fitted(contents)
+    known = nearest(contents)
+    place = None if known is None else int(known["index"])
+    return place if place is not None and place < len(contents["encodings"]) else None
+
+
+def closest_called(contents: dict[str, Any]) -> str:
+    """Return the encoding that the verdict names, as its row in the table is called."""
+    place = closest(contents)
+    if place is None:
+        return str(contents["verdict"]["recommended"])
+    fit = " (fitted)" if recommends_fit(contents) else ""
+    return called(contents["encodings"][place]) + fit
+
+
+def nearest_in_short(contents: dict[str, Any]) -> str:
+    """Return the nearest known encoding for a cell of a table."""
+    found = nearest(contents)
+    if found is None:
+        return "–"
+    return called(found) if found["closer"] else "none: equal distances are as near"
 
 
 def reasons(contents: dict[str, Any]) -> list[str]:
@@ -161,10 +251,48 @@ def reasons(contents: dict[str, Any]) -> list[str]:
     return list(found)
 
 
-def notes(contents: dict[str, Any]) -> list[str]:
-    """Return what a reader should know: warnings of the debiasing, notes of the counting."""
+def warnings(contents: dict[str, Any]) -> list[str]:
+    """Return what speaks against the numbers: of the debiasing, and of the counting."""
     debiased = contents["geometry"].get("debiased") or {}
-    return [*debiased.get("warnings", []), *contents["corpus"]["notes"]]
+    found = [note for note in contents["corpus"]["notes"] if not _is_plain(note)]
+    return [*debiased.get("warnings", []), *found]
+
+
+def notes(contents: dict[str, Any]) -> list[str]:
+    """Return what was done and needs no care."""
+    return [note for note in contents["corpus"]["notes"] if _is_plain(note)]
+
+
+def _is_plain(note: str) -> bool:
+    return note.startswith(PLAIN) and _DOUBTFUL not in note
+
+
+def sentence(note: str) -> str:
+    """Return a note as a sentence.
+
+    >>> sentence("column 1 of 2")
+    'Column 1 of 2.'
+    """
+    return note[:1].upper() + note[1:] + ("" if note.endswith((".", "!", "?")) else ".")
+
+
+def command(contents: dict[str, Any]) -> str | None:
+    """Return the command of a survey with the names of files, without the folders they are in.
+
+    >>> command({"provenance": {"command": "gnomon survey /home/me/a.csv --out=/b/c hf:x/y"}})
+    'gnomon survey a.csv --out=c hf:x/y'
+    """
+    given = contents["provenance"]["command"]
+    return None if given is None else " ".join(_without_folder(word) for word in given.split(" "))
+
+
+def _without_folder(word: str) -> str:
+    option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
+    if "://" in value or value.startswith("hf:"):
+        return word
+    quote = "'" if value.startswith("'") else ""
+    parts = value.replace("\\", "/").rstrip("/").split("/")
+    return option + equals + (quote if len(parts) > 1 else "") + parts[-1]
 
 
 def visible(token: str) -> str:

@@ -1,0 +1,112 @@
+"""The known encoding that is nearest to a corpus, by one rule that every output reads.
+
+Known are the encodings without numbers fitted to the corpus: the sinusoid, rotary phases, ALiBi and
+tables of the user, under every lift that the survey lists. Random tables are none: what is near
+them is near to nothing. The nearest has the least debiased scale-free stress, of squared distances
+where most pairs of positions are not significantly apart, since a root turns noise around zero into
+distances. Beside it stands what equal distances leave: an encoding that leaves as much or more has
+nothing of the corpus in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gnomon.results import Result
+from gnomon.survey.debiased_stress import DebiasedTarget
+from gnomon.survey.entries import Entry
+
+FIXED = ("sinusoidal", "rope", "alibi", "table")
+WHY_SQUARED = "squared, since most pairs of positions are not significantly apart"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Nearest(Result):
+    """The nearest known encoding and what it leaves unexplained."""
+
+    name: str
+    label: str
+    lift: str
+    index: int
+    """Its place in the list of encodings."""
+    measure: str
+    """The stress that was compared: scale_free or squared."""
+    value: float
+    interval: tuple[float, float]
+    equal: float
+    """What equal distances between all positions leave."""
+    closer: bool
+    """Whether it leaves less than they do."""
+
+    @property
+    def called(self) -> str:
+        """Its name in a sentence, with the lift where that is not the kernel."""
+        return called(self.label, self.lift)
+
+    @property
+    def what(self) -> str:
+        """What is left unexplained."""
+        return "squared distances" if self.measure == "squared" else "distances"
+
+    @property
+    def leaves(self) -> str:
+        """Say what it leaves, and what equal distances leave."""
+        low, high = (100 * end for end in self.interval)
+        why = f" ({WHY_SQUARED})" if self.measure == "squared" else ""
+        return (
+            f"leaves {100 * self.value:.1f} % [{low:.1f}, {high:.1f}] of the {self.what} "
+            f"unexplained{why}, "
+            f"equal distances leave {100 * self.equal:.1f} %"
+        )
+
+
+def called(label: str, lift: str) -> str:
+    """Return an encoding as a sentence names it.
+
+    >>> called("rope", "kernel"), called("rope", "probe")
+    ('rope', 'rope under the probe lift')
+    """
+    return label if lift == "kernel" else f"{label} under the {lift} lift"
+
+
+def nearest_known(target: DebiasedTarget | None, entries: Sequence[Entry]) -> Nearest | None:
+    """Return the nearest known encoding; None where there is no geometry to compare with."""
+    if target is None:
+        return None
+    squared = target.trust.significant_share < 0.5
+    equal = target.simplex_squared if squared else target.simplex
+    known = [
+        (round(stress_of(entry, squared=squared), 9), place)
+        for place, entry in enumerate(entries)
+        if entry.name in FIXED and entry.debiased is not None
+    ]
+    if not known:
+        return None
+    # Rounded: encodings with the same distances (sinusoid and rotary phases) tie, the first wins.
+    least, place = min(known)
+    best = entries[place]
+    return Nearest(
+        name=best.name,
+        label=best.label,
+        lift=best.lift,
+        index=place,
+        measure="squared" if squared else "scale_free",
+        value=stress_of(best, squared=squared),
+        interval=_interval(best, squared=squared),
+        equal=equal,
+        closer=least < round(equal, 9),
+    )
+
+
+def stress_of(entry: Entry, *, squared: bool) -> float:
+    """Return the debiased stress of an entry, 1 where it has none."""
+    found = entry.debiased
+    return 1.0 if found is None else found.squared if squared else found.scale_free
+
+
+def _interval(entry: Entry, *, squared: bool) -> tuple[float, float]:
+    found = entry.debiased
+    if found is None:
+        return 0.0, 1.0
+    return found.squared_interval if squared else found.interval
