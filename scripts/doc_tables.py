@@ -164,8 +164,9 @@ def reading(*starts: str) -> Callable[[Facts], str]:
         from gnomon.report.text import survey_text
 
         printed = survey_text(facts.survey(SHOWN)).splitlines()
-        last = next(k for k, line in enumerate(printed) if line.startswith("Verdict"))
-        whole = [*printed[:last], " ".join(printed[last:])]
+        first = next(k for k, line in enumerate(printed) if line.startswith("Verdict"))
+        last = next((k for k in range(first, len(printed)) if not printed[k]), len(printed))
+        whole = [*printed[:first], " ".join(printed[first:last]), *printed[last:]]
         return _block(line for line in whole if line.startswith(starts))
 
     return lines

@@ -52,7 +52,7 @@ def _take(browser: Any, page_file: Path, picture: Path) -> None:
     page = browser.new_page(viewport={"width": WIDTH, "height": 900}, color_scheme="light")
     page.goto(page_file.absolute().as_uri())
     page.wait_for_function(DRAWN, timeout=60_000)
-    page.add_style_tag(content="body > *:not(main) { display: none }")
+    page.add_style_tag(content="body > *:not(main), .up { display: none }")
     shots = [
         one.screenshot(animations="disabled")
         for name in FIGURES
@@ -78,7 +78,9 @@ def stacked(shots: list[bytes], picture: Path) -> None:
         top += one.height
     for colours in (256, 128, 64, 32, 16):
         held = BytesIO()
-        sheet.quantize(colours, dither=Image.Dither.NONE).save(held, "PNG", optimize=True)
+        # By coverage: the few bright cells of a dark map must not lose their colour to the many.
+        drawn = sheet.quantize(colours, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        drawn.save(held, "PNG", optimize=True)
         if held.tell() <= LARGEST:
             break
     picture.parent.mkdir(parents=True, exist_ok=True)

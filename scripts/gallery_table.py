@@ -94,10 +94,10 @@ def _measured(contents: Survey) -> list[str]:
     """Return the sentences that hold measured numbers, each only where it says something."""
     geometry, squared = contents["geometry"], contents["geometry"]["mean_squared"]
     ranks, found = geometry["rank"], geometry["debiased"]
-    published = f"{squared['plugin']:.3f} and the rank {ranks['numerical']}"
+    published = f"{squared['plugin_core']:.3f} and the rank {ranks['numerical']}"
     left = f"{squared['debiased']:.3f} and {ranks['effective']}"
     return [
-        f"As published the mean squared distance is {published}; without the noise, {left}.",
+        f"As published the mean squared distance is {published}; without noise, {left}.",
         *_where(found["pattern"]),
         *_survivors(found["survivorship"]),
     ]
@@ -118,4 +118,5 @@ def _survivors(found: dict[str, Any] | None) -> list[str]:
     if not found or found["shuffled"] is None or found["shuffled"]["interval"][0] <= 0.0:
         return []
     share = found["shuffled"]["value"] / found["original"]["value"]
-    return [f"{_percent(share)} of it is survivorship (which documents reach a position)."]
+    what = "survivorship (which documents reach a position), not order"
+    return [f"{_percent(share)} of the distance is {what}."]

@@ -29,6 +29,7 @@ def main(page_file: Path, picture: Path) -> None:
         page = opened.new_page(viewport={"width": WIDTH, "height": 900}, color_scheme="light")
         page.goto(page_file.absolute().as_uri())
         page.wait_for_function(DRAWN, timeout=60_000)
+        page.add_style_tag(content=".up { display: none }")  # it floats over what is below it
         stacked([page.locator(part).first.screenshot() for part in PARTS], picture)
         opened.close()
 

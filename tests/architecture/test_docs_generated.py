@@ -47,6 +47,12 @@ def test_every_verdict_of_every_record_is_on_the_page_with_its_command() -> None
             assert f"**{verdict['claim']}**: {verdict['holds']}." in text
 
 
+def test_the_page_of_verdicts_names_its_document_and_folds_every_record() -> None:
+    text = (DOCS / "verdicts.md").read_text("utf-8")
+    assert SOURCES["cirrincione2026"].partition("arXiv:")[2][:10] in text.partition("##")[0]
+    assert text.count("<details") == text.count("</details>") == len(judged())
+
+
 def test_a_folder_without_records_says_how_one_is_made(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("<!-- verdict_records:begin -->\n<!-- verdict_records:end -->\n", "utf-8")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import dataclasses
 import importlib.util
 import os
 import re
@@ -13,6 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from gnomon.corpus.counting import CountOptions
+from gnomon.survey.fitting import FitOptions
+from gnomon.survey.run import SurveyOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -82,19 +88,50 @@ def test_every_page_of_the_documents_is_in_the_site(site: Path) -> None:
     assert [str(page) for page in pages if not (site / page).is_file()] == []
 
 
-def test_every_public_name_is_in_the_api_pages(site: Path) -> None:
-    import gnomon
+def public(package: str) -> list[str]:
+    """Return the public names of a package as its file lists them; it need not be importable."""
+    path = ROOT / "src" / Path(*package.split(".")) / "__init__.py"
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+            return [name for name in ast.literal_eval(node.value) if not name.startswith("__")]
+    return []
 
-    text = "\n".join(path.read_text("utf-8") for path in (DOCS / "api").glob("*.md"))
-    public = [name for name in gnomon.__all__ if not name.startswith("__")]
-    assert [name for name in public if f"gnomon.{name}" not in text] == []
-    rendered = (site / "api" / "corpus.html").read_text("utf-8")
-    assert 'id="gnomon.corpus.counting.count"' in rendered
+
+@pytest.mark.parametrize("package", ["gnomon", "gnomon.torch", "gnomon.jax", "gnomon.sklearn"])
+def test_every_public_name_is_rendered_in_the_api_pages(site: Path, package: str) -> None:
+    pages = "\n".join(path.read_text("utf-8") for path in (site / "api").glob("*.html"))
+    names = public(package)
+    assert names
+    callable_rooms = {"geometry": "geometry.measure.measure", "survey": "survey.run.survey"}
+    homes = callable_rooms | {"GnomonError": "errors.GnomonError"} if package == "gnomon" else {}
+    places = {name: f'id="{package}.{homes.get(name, name)}"' for name in names}
+    assert [name for name, place in places.items() if place not in pages] == []
+
+
+@pytest.mark.parametrize(
+    ("page", "options"),
+    [("corpus", CountOptions), ("survey", SurveyOptions), ("encodings", FitOptions)],
+)
+def test_every_option_is_in_the_api_pages_with_its_default(page: str, options: Any) -> None:
+    text = (DOCS / "api" / f"{page}.md").read_text("utf-8")
+    for one in dataclasses.fields(options):
+        made = one.default is dataclasses.MISSING
+        default = f"{one.default_factory.__name__}()" if made else repr(one.default)
+        assert f"| `{one.name}` | `{default}` |" in text
+
+
+def test_sentences_of_output_are_wrapped_and_its_tables_are_not(site: Path) -> None:
+    """An error message runs over the width of the page; the columns of a table stay in line."""
+    page = (site / "howto" / "past-the-end.html").read_text("utf-8")
+    assert re.search(r'class="sentence">Position 40 is past the end', page)
+    survey = (site / "noise.html").read_text("utf-8")
+    assert "sinusoidal   " in survey
+    assert not re.search(r'class="sentence">sinusoidal   ', survey)
 
 
 def test_tables_and_marks_of_the_generated_pages_are_rendered(site: Path) -> None:
     """A mark is a comment of HTML; next to a table it must not turn the table into text."""
-    for name in ("guide.html", "noise.html", "verdicts.html"):
+    for name in ("guide.html", "noise.html", "verdicts.html", "gallery.html"):
         page = (site / name).read_text("utf-8")
         body = page[page.index("<article") : page.index("</article")]
         assert body.count("<table") >= 1
@@ -138,7 +175,15 @@ def test_search_finds_a_page_when_the_site_is_opened_from_the_disk(
 def test_no_page_is_wider_than_the_window(site: Path, browser: Any, width: int) -> None:
     """Wide tables and long lines of code scroll in boxes of their own."""
     page = browser.new_page(viewport={"width": width, "height": 800})
-    for name in ("index", "guide", "noise", "verdicts", "tutorials/modeller", "api/geometry"):
+    for name in (
+        "index",
+        "guide",
+        "noise",
+        "verdicts",
+        "gallery",
+        "tutorials/modeller",
+        "api/corpus",
+    ):
         page.goto((site / f"{name}.html").as_uri())
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= width, f"{name} is {wide} wide"

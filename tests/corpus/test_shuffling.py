@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from gnomon.corpus import cache
 from gnomon.corpus.counting import CountOptions, count_with
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.documents import mix

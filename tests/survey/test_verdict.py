@@ -14,6 +14,7 @@ import gnomon
 from gnomon.corpus.counts import PositionCounts
 from gnomon.survey.schema import survey_schema
 from gnomon.survey.verdict import where
+from gnomon.survey.words import blocks_in_words
 
 LENGTH, TYPES, DOCUMENTS = 20, 300, 1_500
 VALIDATOR = jsonschema.Draft202012Validator(survey_schema())
@@ -145,6 +146,66 @@ def test_shuffles_that_were_not_asked_for_are_said_to_be_missing(rng):
     found = surveyed(planted("first", rng), shuffles=0)
     assert "no shuffles were asked for" in found.summary
     assert found.verdict.informative is True
+
+
+def nearest_by_hand(found: Any) -> tuple[str, str, float]:
+    """The least debiased stress of the encodings that were neither fitted nor random."""
+    key = "squared" if found.trust.significant_share < 0.5 else "scale_free"
+    lines = found.to_dict()["encodings"]
+    known = [e for e in lines if e["name"] in ("sinusoidal", "rope", "alibi", "table")]
+    best = min(known, key=lambda e: round(e["stress"]["debiased"][key], 9))
+    return best["label"], best["lift"], best["stress"]["debiased"][key]
+
+
+@pytest.mark.parametrize("kind", ["first", "drift", "regimes", "periodic"])
+def test_the_nearest_has_the_least_stress_of_all_known_encodings_and_lifts(kind, rng):
+    found = surveyed(planted(kind, rng))
+    near = found.to_dict()["verdict"]["nearest"]
+    assert (near["label"], near["lift"], near["value"]) == nearest_by_hand(found)
+    assert near["measure"] == ("squared" if kind == "first" else "scale_free")
+    squares = found.trust.debiased.low_rank.squares[np.triu_indices(len(found.trust.core), 1)]
+    wanted = squares if near["measure"] == "squared" else np.sqrt(squares)
+    equal = 1.0 - wanted.sum() ** 2 / (len(wanted) * (wanted**2).sum())
+    assert near["equal"] == pytest.approx(equal, rel=1e-9)
+    assert near["closer"] is bool(near["value"] < equal)
+
+
+def test_a_recommended_known_encoding_is_the_nearest_one(rng):
+    found = surveyed(planted("drift", rng))
+    assert found.verdict.recommended == found.verdict.nearest.name
+    assert (
+        f"Closest to the corpus: {found.verdict.nearest.called}, since it leaves" in found.summary
+    )
+
+
+def test_where_equal_distances_are_nearer_no_encoding_is_named(rng):
+    """In a cycle of four laws the distance does not grow with the lag, as encodings' do."""
+    found = surveyed(planted("periodic", rng))
+    near = found.verdict.nearest
+    assert near.value > near.equal
+    assert not near.closer
+    assert "none of the known encodings comes closer than keeping all" in found.verdict.reason
+    assert "equally far apart" in found.verdict.reason
+    assert near.label not in found.verdict.reason
+
+
+def test_the_summary_names_the_row_of_the_fitted_encoding_and_not_its_family(rng):
+    found = surveyed(planted("regimes", rng))
+    fitted = next(e.label for e in found.entries if e.label.startswith("mds, debiased"))
+    assert f"Closest to the corpus: {fitted} (fitted to this corpus), since" in found.summary
+    assert "mds-low-rank" not in found.summary
+
+
+@pytest.mark.parametrize(
+    ("begins", "words"),
+    [
+        ([0, 10], "in 2 blocks that begin at positions 0, 10"),
+        ([0, 10, 11], "at position 10, which stands out of the stretches 0-9, 11-39"),
+        ([0, 3, 6], "in 3 blocks that begin at positions 0, 3, 6"),
+    ],
+)
+def test_blocks_of_single_positions_are_called_positions(begins, words):
+    assert blocks_in_words(begins, 39 if 10 in begins else 8) == words
 
 
 @pytest.mark.parametrize("law", ["equal laws", "one type"])

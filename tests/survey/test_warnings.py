@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gnomon
+from gnomon.report.text import survey_text
 
 GROUPS, COPIES, WORDS = 500, 3, 2500
 
@@ -49,4 +50,26 @@ def test_a_tail_that_drifts_far_more_than_the_head_is_warned_of(copies):
     options = {"column": "text", "tokenizer": "words", "dimension": 8, "minimum_count": 1}
     alone = gnomon.survey(str(copies), **options)
     assert alone.trust is not None
-    assert any("name the groups with --group" in warning for warning in alone.trust.warnings)
+    [warning] = [w for w in alone.trust.warnings if "The rarest tokens" in w]
+    assert "which is how copies look" in warning
+    assert warning in alone.verdict.summary
+
+
+def test_undeclared_copies_put_a_caution_before_the_verdict_with_its_remedy(copies):
+    """In plain words, first in the summary, first on the terminal, and once only there."""
+    options = {"column": "text", "tokenizer": "words", "dimension": 8, "minimum_count": 1}
+    alone = gnomon.survey(str(copies), **options)
+    caution = alone.verdict.caution
+    assert caution is not None
+    assert "survey again with --group (a column that says what belongs together, or" in caution
+    assert alone.verdict.summary.startswith(caution)
+    printed = " ".join(survey_text(alone.to_dict()).split())
+    assert f"Caution: {caution} Verdict: " in printed
+    assert printed.count(caution) == 1
+
+
+def test_declared_groups_leave_nothing_to_be_cautious_of(copies):
+    options = {"column": "text", "tokenizer": "words", "dimension": 8, "minimum_count": 1}
+    grouped = gnomon.survey(str(copies), group="group", **options)
+    assert grouped.verdict.caution is None
+    assert "Caution" not in survey_text(grouped.to_dict())

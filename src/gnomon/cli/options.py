@@ -129,7 +129,7 @@ Shuffles = Annotated[
     int,
     typer.Option(
         "--shuffles",
-        help="Passes over the corpus with every window shuffled, to tell word order from which "
+        help="Passes over the corpus with every window shuffled, to tell the order of tokens from which "
         "documents reach a position; 0 for none.",
     ),
 ]

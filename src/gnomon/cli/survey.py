@@ -163,7 +163,7 @@ def _surveyed(
             pages.append(_saved(found, results[name], out if corpus is not None else out / name))
     text = "\n\n".join(survey_text(r, verbose=verbose) for r in results.values())
     if out is not None:
-        text += f"\n\nwritten to {out}\npage: {_page_of_all(pages, out)}"
+        text += f"\n\nwritten to {out}\npage: {_page_of_all(pages, list(results), out)}"
     return (results[corpus] if corpus is not None else {"surveys": results}), text
 
 
@@ -180,12 +180,12 @@ def _saved(found: Any, contents: dict[str, Any], folder: Path) -> Any:
     return shown
 
 
-def _page_of_all(pages: list[Any], out: Path) -> Path:
+def _page_of_all(pages: list[Any], folders: list[str], out: Path) -> Path:
     """Return the page of a survey, or make one of several that compares them."""
     from gnomon.report.page.build import page_bytes
 
     if len(pages) > 1:
-        whole = page_bytes(pages)
+        whole = page_bytes(pages, folders=folders)
         write_with(out / PAGE, lambda handle: handle.write(whole))
     return out / PAGE
 

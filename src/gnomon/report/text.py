@@ -220,8 +220,8 @@ def bounded(low: float, high: float) -> str:
     >>> bounded(0.2051, 0.2079), bounded(0.00063, 0.00078), bounded(0.0, 3e-16)
     ('[0.205, 0.208]', '[0.0006, 0.0008]', '[0, 0]')
     """
-    width = max(high - low, 1e-9)
-    digits = min(max(3, math.ceil(-math.log10(width))), 9)
+    width = high - low if high > low else 1e-3
+    digits = min(max(3, math.ceil(-math.log10(width))), 7)
     ends = (ZERO if abs(end) < 1e-12 else f"{end:.{digits}f}" for end in (low, high))
     return f"[{', '.join(ends)}]"
 

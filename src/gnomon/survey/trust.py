@@ -33,6 +33,7 @@ from gnomon.geometry.debiased.survivorship import Survivorship, survivorship
 from gnomon.geometry.gram import double_centred
 from gnomon.geometry.measure import Geometry
 from gnomon.results import Result, to_dataframe
+from gnomon.survey.independence import caution, doubts
 from gnomon.survey.words import order_in_words
 
 HEAD = 500
@@ -43,6 +44,7 @@ ERRORS_NEEDED = 4.0
 """Stress is printed where the mean squared distance exceeds this many sampling errors."""
 DEALT_FOLDS = 16
 RARE_DRIFT = 5.0
+"""How much more than the rest the rarest types may drift before rows are taken for copies."""
 Floats = NDArray[np.float64]
 
 
@@ -255,8 +257,8 @@ def trust(
         replicates=replicates,
         participation=_participation(found, replicates),
         violations=_violations(found, replicates, coordinates),
-        warnings=_warnings(counts, found, mean, ungrouped, seed),
-        caution=_caution(found, grouped=ungrouped is not None),
+        warnings=doubts(counts, found, mean, ungrouped, most=RARE_DRIFT, seed=seed),
+        caution=caution(found, most=RARE_DRIFT, grouped=ungrouped is not None),
     )
 
 
@@ -352,58 +354,3 @@ def _violations(
     if own is None:
         return None
     return jackknifed(own, replicates, lambda squares: share(squares) or 0.0)
-
-
-def _rare_drift(found: Debiased) -> float:
-    """Return how much more the rarest types drift than the rest."""
-    return float(found.profile[-3:].max()) if len(found.profile) else 0.0
-
-
-def _caution(found: Debiased, *, grouped: bool) -> str | None:
-    """Say what to do where the folds do not look independent, and the verdict may be wrong."""
-    if _rare_drift(found) <= RARE_DRIFT:
-        return None
-    if grouped:
-        return (
-            "Rows of different groups look like parts or copies of one another, so what is counted "
-            "twice looks like a finding: survey again with a --group that holds all that belongs "
-            "together (contained finds copies by itself) before you believe these numbers."
-        )
-    return (
-        "Rows look like parts or copies of one another, so what is counted twice looks like a "
-        "finding: survey again with --group (a column that says what belongs together, or "
-        "contained) before you believe these numbers."
-    )
-
-
-def _warnings(
-    counts: PositionCounts,
-    found: Debiased,
-    mean: Figure,
-    ungrouped: PositionCounts | None,
-    seed: int,
-) -> tuple[str, ...]:
-    """Say what speaks against the independence of folds."""
-    warnings = []
-    if _rare_drift(found) > RARE_DRIFT:
-        warnings.append(
-            f"The rarest tokens seem to differ between positions {_rare_drift(found):.1f} times as "
-            "much as the others, which is how copies look that were counted as independent; name "
-            "the groups with --group."
-        )
-    tokens = np.asarray(counts.blocks.sum(axis=1)).reshape(-1, counts.folds).sum(axis=0)
-    if tokens.max() > 0.5 * tokens.sum():
-        warnings.append(
-            f"One fold holds {100 * tokens.max() / tokens.sum():.0f} % of the tokens, so one group "
-            "outweighs all others: intervals rest on the few others and may be too narrow."
-        )
-    if ungrouped is not None:
-        rng = np.random.default_rng([seed, 9])
-        other = mean_squared(debias(ungrouped, rng=rng, draws=8))
-        if abs(other.value - mean.value) > 2.0 * max(mean.error, other.error):
-            warnings.append(
-                f"With the declared groups the mean squared distance is {mean.value:.4f}, with "
-                f"every row on its own {other.value:.4f}: rows of a group depend on each other, "
-                "and only the former can be trusted."
-            )
-    return tuple(warnings)

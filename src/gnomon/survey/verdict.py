@@ -150,7 +150,7 @@ def _signal(trust: Trust, window: str) -> str:
             return (
                 f"Positions differ (p = {trust.tests.signal.p_value:.2g}), but no more than the "
                 f"same windows shuffled (p = {test.p_value:.2g}): long documents differ from "
-                f"short ones, and {what} adds nothing that can be told from noise."
+                f"short ones, and {_the(what)} adds nothing that can be told from noise."
             )
         return f"{_nothing_seen(trust.tests)}."
     if trust.no_geometry is not None:
@@ -167,6 +167,10 @@ def _signal(trust: Trust, window: str) -> str:
 
 def _article(what: str) -> str:
     return f"an {what}" if what.startswith("order") else what
+
+
+def _the(what: str) -> str:
+    return f"the {what}" if what.startswith("order") else what
 
 
 def _matter(trust: Trust) -> str:
@@ -218,7 +222,7 @@ def _survivorship(trust: Trust, unshuffled: str | None) -> str:
         why = f" ({unshuffled.rstrip('.')})" if unshuffled else ""
         return (
             "Survivorship (which documents reach a position) was not told from "
-            f"{trust.tests.order_in_words}{why}: the null is the tokens dealt at random."
+            f"{_the(trust.tests.order_in_words)}{why}: the null is the tokens dealt at random."
         )
     if not trust.tests.signal.found:
         return ""
@@ -232,7 +236,7 @@ def _survivorship(trust: Trust, unshuffled: str | None) -> str:
     share = min(max(found.shuffled.value / found.original.value, 0.0), 1.0)
     return (
         f"Shuffled inside documents {rest} is left: about {100 * share:.0f} % is survivorship "
-        f"(which documents reach a position), not {trust.tests.order_in_words}."
+        f"(which documents reach a position), not {_the(trust.tests.order_in_words)}."
     )
 
 

@@ -32,6 +32,11 @@ HARMLESS = ("GPU stall", "willReadFrequently")
 """Warnings about speed that Chromium gives about Plotly's 3-D on a machine without a GPU."""
 
 
+MEASURES = Path(__file__).with_name("measures.js")
+FOLDED = """() => [...document.querySelectorAll('details:not([open]) [data-figure]')]
+  .map((e) => e.dataset.figure)"""
+
+
 def saved(folder: Path, corpus: Any, **options: Any) -> Path:
     """Survey a corpus and write it with its page, as `gnomon survey --out` does."""
     found = gnomon.survey(corpus, cache=False, **options)
@@ -88,12 +93,13 @@ class Opened:
             ".map(e => [e.dataset.figure, e.dataset.state]))"
         )
 
-    def drawn(self) -> dict[str, str]:
-        """Wait until every figure is drawn or has failed."""
+    def drawn(self, *, shown: bool = False) -> dict[str, str]:
+        """Wait until every figure (that is not folded away) is drawn or has failed."""
         states = {}
         for _ in range(1200):
             states = self.states()
-            if not {"waiting", "drawing"} & set(states.values()):
+            folded = self.page.evaluate(FOLDED) if shown else []
+            if not {"waiting", "drawing"} & {states[key] for key in states if key not in folded}:
                 return states
             self.page.wait_for_timeout(50)
         raise TimeoutError(str(states))
@@ -124,6 +130,7 @@ def opened(browser: Any) -> Iterator[Open]:
         size = {"width": width, "height": 900}
         still = {"reduced_motion": "reduce", "accept_downloads": True}
         context = browser.new_context(viewport=size, **still, **options)
+        context.add_init_script(path=MEASURES)
         contexts.append(context)
         found = Opened(context.new_page())
         found.page.on("pageerror", lambda error: found.faults.append(str(error)))

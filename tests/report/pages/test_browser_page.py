@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -17,66 +18,14 @@ from gnomon.survey.pictures import load_pictures
 
 EIGHT_MEGABYTES = 8 * 10**6
 OPENS_WITHIN = 3.0
-
-# How many colours a picture has, and what share of it is not its commonest one.
-INK = """async (data) => {
-  const image = new Image();
-  image.src = "data:image/png;base64," + data;
-  await image.decode();
-  const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [image.width, image.height];
-  const pen = canvas.getContext("2d", { willReadFrequently: true });
-  pen.drawImage(image, 0, 0);
-  const pixels = new Uint32Array(pen.getImageData(0, 0, image.width, image.height).data.buffer);
-  const counts = new Map();
-  for (const pixel of pixels) counts.set(pixel, (counts.get(pixel) || 0) + 1);
-  return [counts.size, 1 - Math.max(...counts.values()) / pixels.length];
-}"""
-
-# Every text that is seen, with its contrast to what is behind it (WCAG 2, relative luminance).
-CONTRASTS = """() => {
-  const parse = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
-  const linear = (c) => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
-  const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
-  const over = (top, below, alpha) => [0, 1, 2].map((i) => alpha * top[i] + (1 - alpha) * below[i]);
-  const behind = (element) => {
-    for (let one = element; one; one = one.parentElement) {
-      const colour = parse(getComputedStyle(one).backgroundColor);
-      if (colour.length === 3 || colour[3] > 0.99) return colour.slice(0, 3);
-    }
-    return [255, 255, 255];
-  };
-  const opacity = (element) => {
-    let found = 1;
-    for (let one = element; one; one = one.parentElement) {
-      found *= Number(getComputedStyle(one).opacity);
-    }
-    return found;
-  };
-  const found = [];
-  for (const element of document.querySelectorAll("body *")) {
-    const own = [...element.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
-    const box = element.getBoundingClientRect();
-    if (!own || /SCRIPT|STYLE/.test(element.tagName) || box.width < 2 || box.height < 2) continue;
-    const style = getComputedStyle(element);
-    if (style.visibility === "hidden") continue;
-    const svg = element instanceof SVGElement;
-    const colour = parse(svg ? style.fill : style.color);
-    const alpha = (colour[3] ?? 1) * opacity(element) * (svg ? Number(style.fillOpacity) : 1);
-    if (alpha < 0.05) continue;
-    const paper = behind(element);
-    const [a, b] = [light(over(colour, paper, alpha)), light(paper)];
-    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    found.push([ratio, element.textContent.trim().slice(0, 40)]);
-  }
-  return found;
-}"""
+PAPER = 1017
+"""Pixels of an A4 page between its margins of 14 mm."""
 
 
 def ink(opened: Any, place: Any) -> tuple[float, float]:
     """Return the number of colours of an element on the screen, and how much of it is inked."""
     data = base64.b64encode(place.screenshot()).decode()
-    return tuple(opened.page.evaluate(INK, data))
+    return tuple(opened.page.evaluate("(data) => measures.ink(data)", data))
 
 
 @pytest.mark.parametrize("name", ["regimes_page", "digits_page"])
@@ -95,13 +44,6 @@ def test_every_figure_is_drawn_without_a_complaint_or_a_request(
     foreign = [url for url in found.requests if not url.startswith(("file://", "data:", "blob:"))]
     assert foreign == []
     assert sum(url.startswith("file://") for url in found.requests) == 1
-
-
-def test_figures_out_of_sight_are_drawn_when_the_browser_is_idle_or_asked(
-    regimes: Path, opened: Any
-) -> None:
-    at_once = opened(regimes / "report.html", query="?all")
-    assert "waiting" not in at_once.states().values()
 
 
 def text_colours(opened: Any) -> tuple[Any, Any, Any]:
@@ -140,9 +82,10 @@ def test_every_text_has_a_contrast_of_at_least_4_5(
     found = request.getfixturevalue(name)
     found.page.emulate_media(color_scheme=scheme)
     found.page.wait_for_timeout(500)
-    found.page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
-    seen = found.page.evaluate(CONTRASTS)
-    found.page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = false; })")
+    found.page.evaluate("folded = [...document.querySelectorAll('details:not([open])')]")
+    found.page.evaluate("folded.forEach((d) => { d.open = true; })")
+    seen = found.page.evaluate("measures.contrasts()")
+    found.page.evaluate("folded.forEach((d) => { d.open = false; })")
     found.page.emulate_media(color_scheme="light")
     assert len(seen) > 300
     assert [one for one in seen if one[0] < 4.5] == []
@@ -150,7 +93,7 @@ def test_every_text_has_a_contrast_of_at_least_4_5(
 
 def test_the_measure_of_contrast_can_fail(regimes_page: Any) -> None:
     regimes_page.page.evaluate("document.querySelector('h1').style.color = '#999999'")
-    seen = min(regimes_page.page.evaluate(CONTRASTS))
+    seen = min(regimes_page.page.evaluate("measures.contrasts()"))
     regimes_page.page.evaluate("document.querySelector('h1').style.color = ''")
     assert seen[0] == pytest.approx(2.85, abs=0.01)
 
@@ -161,7 +104,8 @@ FOCUSABLE = "a[href], button, summary, [tabindex='0']"
 def test_everything_is_reached_by_the_tab_key_and_shows_it(digits_page: Any) -> None:
     found = digits_page
     wanted = found.page.evaluate(
-        "(all) => [...document.querySelectorAll(all)].map((e, i) => (e.dataset.tab = i)).length",
+        "(all) => [...document.querySelectorAll(all)].filter((e) => e.checkVisibility())"
+        ".map((e, i) => (e.dataset.tab = i)).length",
         FOCUSABLE,
     )
     found.page.evaluate("document.activeElement.blur()")
@@ -215,10 +159,12 @@ def test_a_telephone_shows_all_of_it_without_scrolling_sideways(digits: Path, op
     )
     assert inside
     assert found.faults == []
+    cut = found.page.evaluate("measures.outside()")
+    assert cut == []
 
 
 def test_paper_gets_light_figures_that_fit_and_no_buttons(regimes: Path, opened: Any) -> None:
-    """Figures that were never in sight among them; afterwards the screen is as it was."""
+    """Figures that were never in sight among them, and what is folded; then all is as it was."""
     found = opened(regimes / "report.html", color_scheme="dark")
     page = found.page
     assert page.pdf(format="A4").startswith(b"%PDF")
@@ -230,8 +176,44 @@ def test_paper_gets_light_figures_that_fit_and_no_buttons(regimes: Path, opened:
     assert page.locator("button:visible").count() == 0
     widths = page.evaluate("[...document.querySelectorAll('.main-svg')].map((e) => e.clientWidth)")
     assert max(widths) <= 680  # 180 mm: A4 without its margins
+    heights = page.evaluate("[...document.querySelectorAll('.figure')].map((e) => e.offsetHeight)")
+    two = [a + b for a, b in itertools.pairwise(heights)]
+    assert sum(height <= PAPER for height in two) >= len(two) - 1
+    assert page.evaluate("document.querySelectorAll('details:not([open])').length") == 0
+    assert page.evaluate("measures.overlaps()") == []
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate("document.querySelectorAll('.figure details[open]').length") == 0
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_several_surveys_are_folded_under_their_verdicts_and_drawn_when_opened(
+    regimes: Path, digits: Path, tmp_path: Path, opened: Any
+) -> None:
+    """By the keyboard, or by a link that leads into what is folded."""
+    path = tmp_path / "page.html"
+    path.write_text(page_of_folders([regimes, digits]), encoding="utf-8")
+    found = opened(path)
+    page = found.page
+    assert page.locator(".verdict:visible").count() == 2
+    assert page.locator(".figure:visible").count() == 3  # the comparison
+    found.drawn(shown=True)
+    assert found.states()["s0-stress"] == "waiting"
+    page.locator("details.more > summary").first.focus()
+    page.keyboard.press("Enter")
+    states = found.drawn(shown=True)
+    assert {state for key, state in states.items() if key.startswith("s0-")} == {"drawn"}
+    assert {state for key, state in states.items() if key.startswith("s1-")} == {"waiting"}
+    page.evaluate("window.location.hash = '#s1-stress'")
+    found.drawn(shown=True)
+    assert found.states()["s1-stress"] == "drawn"
+    page.wait_for_timeout(300)
+    assert (
+        abs(page.evaluate("document.getElementById('s1-stress').getBoundingClientRect().top")) < 99
+    )
+    page.get_by_role("link", name="Back to the top").click()
+    page.wait_for_timeout(300)
+    assert page.evaluate("scrollY") < 100
+    assert found.faults == []
 
 
 def rows_of(opened: Any, figure: str) -> tuple[str, list[dict[str, str]]]:
@@ -392,7 +374,8 @@ def test_a_hostile_survey_json_stays_text_in_the_browser(
     (tmp_path / "survey.json").write_text(json.dumps(contents), encoding="utf-8")
     page = tmp_path / "page.html"
     page.write_text(page_of_folders([tmp_path, regimes]), encoding="utf-8")
-    found = opened(page)
+    found = opened(page, query="?all")  # which draws at once what is folded or out of sight
+    assert "waiting" not in found.states().values()
     assert set(found.drawn().values()) == {"drawn"}
     assert found.page.evaluate("window.hacked") is None
     assert found.page.locator("img").count() == 0

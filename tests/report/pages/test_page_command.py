@@ -66,6 +66,7 @@ def test_the_built_in_corpora_end_with_one_page_of_all(tmp_path: Path, capfd) ->
     text = whole.read_text("utf-8")
     for name in ("three-regimes", "digits", "python-stdlib"):
         assert (tmp_path / name / "report.html").is_file()
+        assert f"{name}/encoding.safetensors" in text
         assert f'">{name}' in text
     assert text.count("plotly.js v") == 1
 
@@ -82,7 +83,7 @@ def test_a_page_made_again_from_its_folder_is_the_page_of_the_survey(copied: Pat
 def test_several_surveys_make_one_page_where_asked(
     regimes: Path, digits: Path, tmp_path: Path, capfd
 ) -> None:
-    page = tmp_path / "new" / "both.html"
+    page = tmp_path / "both.html"
     files = [str(regimes), str(digits / "survey.json")]
     assert run(["report", *files, "--out", str(page), "--json", "-"]) == 0
     said = json.loads(capfd.readouterr().out)

@@ -21,7 +21,6 @@ from gnomon.report.figure import Figure, Symmetric, Triangles
 from gnomon.report.page import words
 from gnomon.report.page.numbers import lookup, number, shown
 from gnomon.report.page.packing import ABSENT, Packer, pack_symmetric, pack_vector, script_json
-from gnomon.survey import verdict
 
 FINITE = st.floats(-1e6, 1e6)
 
@@ -172,13 +171,22 @@ def patterned(kind: str, positions: list[int], **more: Any) -> dict[str, Any]:
     pattern = {"kind": kind, "positions": positions, "share": 0.91, "period": None} | more
     return {
         "corpus": {"axes": [8], "bins": None, "window": more.get("window", "start")},
-        "positions": [{"index": i, "distinct": i < 2} for i in range(8)],
+        "positions": [
+            {
+                "index": i,
+                "distinct": i < 2,
+                "status": "projected" if i in more.get("projected", []) else "core",
+            }
+            for i in range(more.get("length", 8))
+        ],
         "geometry": {"debiased": {"pattern": pattern, "geometry_reason": None}},
         "verdict": {"informative": True, "recommended": "mds"},
     }
 
 
 TOUCH = "of the difference is in pairs that touch"
+LACKING = "position 1 is too uncertain to tell"
+INSIDE = "inside the stretches positions are alike."
 
 
 @pytest.mark.parametrize(
@@ -195,7 +203,15 @@ TOUCH = "of the difference is in pairs that touch"
         (patterned("periodic", [], period=3), "It repeats every 3 positions."),
         (
             patterned("blocks", [0, 3]),
-            "In 2 blocks, which begin at positions 0, 3; inside a block positions are alike.",
+            "In 2 blocks that begin at positions 0, 3; inside the blocks positions are alike.",
+        ),
+        (
+            patterned("blocks", [0, 20, 22, 25], length=60),
+            f"At positions 20–24, which stand out of the stretches 0–19, 25–59; {INSIDE}",
+        ),
+        (
+            patterned("start", [0, 2, 3], projected=[1, 6]),
+            f"At the start: positions 0, 2–3 are unlike the rest (91 % {TOUCH} them; {LACKING}).",
         ),
         (patterned("throughout", []), "All over the positions, in no simple pattern."),
     ],
@@ -223,10 +239,16 @@ def test_without_a_geometry_the_distinct_positions_are_named() -> None:
         ),
         (True, "none", "Position matters in this corpus, but too weakly to prefer an encoding."),
         (True, "rope", "Position matters in this corpus, and its geometry can be measured."),
+        (
+            True,
+            "copied",
+            "Position seems to matter, but these rows are not independent of each other.",
+        ),
     ],
 )
 def test_the_headline_is_the_verdict(informative: Any, recommended: str, headline: str) -> None:
     contents = {"verdict": {"informative": informative, "recommended": recommended}}
+    contents["verdict"]["caution"] = "Survey again." if recommended == "copied" else None
     assert words.headline(contents) == headline
 
 
@@ -234,20 +256,65 @@ def test_blanks_and_controls_of_a_token_are_visible() -> None:
     assert words.visible(" <b>\x00\u202e") == "␣<b>\\x00\\u202e"
 
 
-def test_the_page_names_the_same_encodings_known_as_the_verdict() -> None:
-    """The report knows nothing of the survey's insides, so the two lists are kept equal here."""
-    assert (words.KNOWN, words.LIFTS) == (verdict.FIXED, verdict.LIFTS)
+def verdicted(**verdict: Any) -> dict[str, Any]:
+    """A survey as far as words about encodings look at it."""
+    lines = [("alibi", "slope", 0.2, 0.3), ("mds, debiased, rank 2", "kernel", 0.01, 0.02)]
+    return {
+        "verdict": {"recommended": "mds-low-rank", "nearest": None} | verdict,
+        "encodings": [
+            {
+                "label": label,
+                "lift": lift,
+                "stress": {"debiased": {"scale_free": plain, "squared": squared}},
+            }
+            for label, lift, plain, squared in lines
+        ],
+    }
+
+
+NEAREST = {"label": "alibi", "lift": "slope", "index": 0, "measure": "squared", "closer": True}
+
+
+def test_encodings_are_named_as_their_rows_and_with_their_lift() -> None:
+    fitted = verdicted(nearest=NEAREST)
+    assert words.closest_called(fitted) == "mds, debiased, rank 2"
+    assert words.nearest_in_short(fitted) == "alibi (slope)"
+    assert words.closest_called(verdicted(recommended="alibi", nearest=NEAREST)) == (
+        "alibi under the slope lift"
+    )
+    assert words.closest_called(verdicted(recommended="none")) == "none"
+    assert words.nearest_in_short(verdicted(nearest=NEAREST | {"closer": False})) == "none"
+    assert words.nearest_in_short(verdicted()) == "–"
+    assert words.unexplained(fitted) == "the squared distances"
+    assert words.unexplained(verdicted()) == "the distances"
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "axes", "order", "shuffled"),
+    [
+        ("words", [8], "word order", "words"),
+        ("dna", [8], "the order of letters", "letters"),
+        ("tokenizer.json", [8], "the order of tokens", "tokens"),
+        ("ids", [8, 8], "the order of places", "places"),
+    ],
+)
+def test_what_is_in_order_is_called_by_its_name(
+    tokenizer: str, axes: list[int], order: str, shuffled: str
+) -> None:
+    contents = {"corpus": {"axes": axes, "tokenizer": tokenizer}}
+    assert (words.kind_of_order(contents), words.ordered(contents)) == (order, shuffled)
 
 
 @pytest.mark.parametrize("name", ["regimes", "digits"])
-def test_the_page_names_the_numbers_that_the_verdict_names(
+def test_the_verdict_of_the_page_names_the_nearest_of_the_file(
     name: str, request: pytest.FixtureRequest
 ) -> None:
-    """The verdict's own sentence holds the stress of the nearest known and of the fitted one."""
     folder: Path = request.getfixturevalue(name)
     contents = json.loads((folder / "survey.json").read_text("utf-8"))
-    reason = contents["verdict"]["reason"]
-    for place in (words.nearest_known(contents), words.fitted(contents)):
-        entry = contents["encodings"][place]
-        assert entry["label"] in reason
-        assert f"{lookup(entry, words.stress_used(contents)):.3f}" in reason
+    found = contents["verdict"]["nearest"]
+    entry = contents["encodings"][found["index"]]
+    assert (entry["label"], entry["lift"]) == (found["label"], found["lift"])
+    assert lookup(entry, words.stress_used(contents)) == found["value"]
+    text = " ".join((folder / "report.html").read_text("utf-8").split())
+    assert f"The nearest of the known ones, {words.called(found)}, leaves" in text
+    assert words.called(found) in contents["verdict"]["reason"]

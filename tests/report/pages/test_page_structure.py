@@ -16,7 +16,8 @@ import pytest
 
 from gnomon.report.page.build import page, page_of_folders
 from gnomon.report.page.explanations import EXPLANATIONS
-from gnomon.report.page.reading import label_of
+from gnomon.report.page.glossary import WORDS, anchor
+from gnomon.report.page.reading import folders_from, label_of
 from gnomon.survey.pictures import pictures
 from gnomon.survey.validation import fault
 
@@ -142,13 +143,110 @@ def test_every_kind_of_survey_has_a_page(surveyed: Callable[[str], Any], case: s
     assert outline.unbalanced == []
     assert len(outline.named("script")) == 3
     shown = re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
-    assert not re.search(r"\bNone\b|\bnan\b|Undefined", shown)
+    assert not re.search(r"\bNone\b(?! of the known)|\bnan\b|Undefined", shown)
+
+
+def test_every_word_that_leads_to_its_explanation_is_explained_once(outline: Outline) -> None:
+    places = [a["id"] for a in outline.named("dt") if "id" in a]
+    assert places == [anchor(word) for word in WORDS]
+    linked = {a["href"] for a in outline.named("a") if a.get("class") == "word"}
+    wanted = ("plug-in", "debiased", "lift", "mds", "smacof", "sigma", "noise edge", "fold")
+    more = ("chord", "core", "null", "participation ratio", "filled by frequency class")
+    assert {f"#{anchor(word)}" for word in (*wanted, *more)} <= linked
+
+
+def test_the_glossary_stands_open_so_that_every_browser_finds_its_words(outline: Outline) -> None:
+    [glossary] = [a for a in outline.named("details") if a.get("class") == "glossary"]
+    assert "open" in glossary
+    assert any(a["href"] == "#words" for a in outline.named("a"))
+
+
+def test_a_page_of_several_says_in_which_folder_each_encoding_is(
+    regimes: Path, digits: Path, texts: dict[str, str]
+) -> None:
+    assert 'gnomon.torch.load("encoding.safetensors")' in texts["one"].replace("&#34;", '"')
+    text = page_of_folders([regimes, digits], at=regimes.parent).replace("&#34;", '"')
+    for folder in (regimes, digits):
+        assert f'gnomon.torch.load("{folder.name}/encoding.safetensors")' in text
+    assert 'load("encoding.safetensors")' not in text
+    assert "beside this page" not in text
+
+
+def test_a_folder_elsewhere_is_named_without_the_way_to_it(tmp_path: Path) -> None:
+    """A page may be passed on: it says nothing of the disk on which it was made."""
+    paths = [tmp_path / "a", tmp_path / "page" / "b", tmp_path / "page"]
+    for path in paths:
+        path.mkdir(exist_ok=True, parents=True)
+    assert folders_from(tmp_path / "page", paths) == ["a", "b", ""]
+
+
+def test_no_folder_of_the_data_is_on_the_page(regimes: Path) -> None:
+    contents = json.loads((regimes / "survey.json").read_text("utf-8"))
+    contents["corpus"]["source"] = "/data/secret/reviews.csv (column text)"
+    contents["provenance"]["command"] = (
+        "gnomon survey '/data/se cret/reviews.csv' --out=/data/secret/out --table /x/secret/t.npz:a"
+    )
+    text = page([(label_of(contents), contents, None)])
+    assert "secret" not in text
+    assert "/data/" not in text
+    assert "gnomon survey reviews.csv --out=out --table t.npz:a" in text
+
+
+def test_a_corpus_is_not_compared_with_itself(regimes: Path, texts: dict[str, str]) -> None:
+    """The reference scale has a column for it, on every page but its own."""
+    contents = json.loads((regimes / "survey.json").read_text("utf-8"))
+    title = 'title="synthetic: an initial'
+    assert title not in texts["one"]
+    contents["corpus"] |= {"digest": "another", "source": "other.txt"}
+    text = page([("other.txt", contents, None)])
+    assert title in text
+    assert "tokens: ids; 2,000 documents in 2,000 groups" in text
+
+
+def test_rows_that_are_not_independent_turn_the_headline_and_the_advice(regimes: Path) -> None:
+    contents = json.loads((regimes / "survey.json").read_text("utf-8"))
+    contents["verdict"]["caution"] = "Rows look like copies; use --group."
+    text = page([("a", contents, None)])
+    assert '<section class="verdict unsure"' in text
+    assert "Position seems to matter, but these rows are not independent" in text
+    assert "Rows look like copies; use --group." in text
+    assert text.index("Rows look like copies") < text.index("What was counted?")
+    assert "Survey again with" in text
+    assert "train with it" not in text
+    both = page([("a", contents, None), ("b", contents, None)])
+    assert both.count("seems so, but rows<br>are not independent") == 2
+
+
+def test_warnings_stand_apart_from_notes(regimes: Path) -> None:
+    contents = json.loads((regimes / "survey.json").read_text("utf-8"))
+    contents["corpus"]["notes"] = [
+        "tokens taken from the token cache",
+        "column 'a' of 2 (a, b); the first row is the header",
+        "column 0 of 2; the first row was taken for the header but looks like a document",
+        "12 of 99 letters (12.1 %) are not in the alphabet 'dna' and were replaced by N",
+    ]
+    text = page([("a", contents, None)])
+    warned, noted = text.index(">Warnings<"), text.index(">Notes<")
+    for words, first in (("looks like a document", True), ("replaced by N", True)):
+        assert (warned < text.index(words) < noted) is first
+    assert noted < text.index("Tokens taken from the token cache.")
+    assert noted < text.index("Column &#39;a&#39; of 2")
+
+
+def test_a_survey_of_an_older_gnomon_still_has_a_page(regimes: Path) -> None:
+    """Neither caution nor nearest were always there."""
+    contents = json.loads((regimes / "survey.json").read_text("utf-8"))
+    del contents["verdict"]["caution"], contents["verdict"]["nearest"]
+    assert fault(contents) is None
+    text = page([("a", contents, None)])
+    assert "Position matters in this corpus" in text
+    assert contents["verdict"]["reason"].split(":")[0] in text
 
 
 def poisoned(value: Any) -> Any:
     """Replace every text that the schema leaves free by a hostile one."""
     if isinstance(value, dict):
-        kept = {"metric", "used", "status", "lift", "name", "recommended", "kind"}
+        kept = {"metric", "used", "status", "lift", "name", "recommended", "kind", "measure"}
         return {k: v if k in kept else poisoned(v) for k, v in value.items()}
     if isinstance(value, list):
         return [poisoned(item) for item in value]
@@ -167,7 +265,7 @@ def test_a_hostile_survey_stays_text_wherever_it_is_shown(regimes: Path) -> None
     ]
     contents["corpus"]["notes"] = [HOSTILE]
     contents["geometry"]["debiased"]["warnings"] = [HOSTILE]
-    contents["verdict"]["recommended"] = HOSTILE
+    contents["verdict"] |= {"recommended": HOSTILE, "caution": HOSTILE}
     assert fault(contents) is None
     for surveys in ([(HOSTILE, contents, None)], [(HOSTILE, contents, None)] * 2):
         text = page(surveys)

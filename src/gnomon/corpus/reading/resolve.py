@@ -61,15 +61,21 @@ SUFFIXES = {
     ".u16": "memmap",
     ".u32": "memmap",
 }
+_USE_TABLE = (
+    "to compare a table of it with a corpus, survey the corpus with --table {name}:NAME, or run "
+    "`gnomon stress {name}:NAME COUNTS`"
+)
+_USE_ARRAYS = (
+    "counts of a survey are read by `gnomon fit` and `gnomon stress`, and a table by --table {name}"
+)
+_USE_COPY = (
+    "to compare a table of it with a corpus, save that as .safetensors or .npy and pass --table"
+)
 _OTHERS = {
-    ".safetensors": "is a file of weights and no corpus; to compare a table of it with a corpus, "
-    "survey the corpus with --table {name}:NAME, or run `gnomon stress {name}:NAME COUNTS`",
-    ".npz": "is an archive of arrays and no corpus; counts of a survey are read by `gnomon fit` "
-    "and `gnomon stress`, and a table by --table {name}",
+    ".safetensors": ("a file of weights", _USE_TABLE),
+    ".npz": ("an archive of arrays", _USE_ARRAYS),
 } | dict.fromkeys(
-    (".pt", ".pth", ".ckpt", ".gguf", ".onnx", ".h5"),
-    "is a file of weights and no corpus; to compare a table of it with a corpus, save that as "
-    ".safetensors or .npy and pass --table",
+    (".pt", ".pth", ".ckpt", ".gguf", ".onnx", ".h5"), ("a file of weights", _USE_COPY)
 )
 """Files that are met beside corpora, and what they are for."""
 _WITH_COLUMNS = {"csv", "tsv", "jsonl", "parquet", "datasets"}
@@ -184,9 +190,10 @@ def _common_format(files: tuple[StoredFile, ...], name: str) -> str:
 def _refuse_others(files: tuple[StoredFile, ...]) -> None:
     """Refuse files of weights, whose bytes would be taken for text."""
     for file in files:
-        what = _OTHERS.get(_suffix(file.path))
-        if what is not None:
-            raise CorpusError(f"{file.path} {what.format(name=file.path)}.")
+        known = _OTHERS.get(_suffix(file.path))
+        if known is not None:
+            what, use = known
+            raise CorpusError(f"{file.path} is {what} and no corpus; {use.format(name=file.path)}.")
 
 
 def _check_fitting(options: ReadingOptions, name: str) -> None:

@@ -135,17 +135,3 @@ def names_axis(encodings: list[dict[str, Any]], *, shown: bool = True) -> dict[s
 def height_of(encodings: list[dict[str, Any]]) -> int:
     """Return the height at which names do not touch."""
     return 26 * len(encodings) + 150
-
-
-def nearest(contents: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the nearest known encoding that the verdict names, with its `measure` of stress."""
-    found: dict[str, Any] | None = contents["verdict"].get("nearest")
-    return found
-
-
-def interval_key(measure: str) -> str:
-    """Return what the interval of a measure of debiased stress is called."""
-    return "squared_interval" if measure == "squared" else "interval"
-
-
-LEGEND = {"orientation": "h", "y": -0.12, "yanchor": "top", "x": 0}

@@ -15,8 +15,11 @@ from gnomon.report.figure import (
     Figure,
     missing,
 )  # fmt: skip
-from gnomon.report.figures.bars import LEGEND, called, interval_key, named, nearest
-from gnomon.report.figures.places import as_text, figure_of, rate
+from gnomon.report.figures.bars import called, named
+from gnomon.report.figures.nearest import called as nearest_called
+from gnomon.report.figures.nearest import interval_key, leaves, measure_of, nearest
+from gnomon.report.figures.panels import LEGEND
+from gnomon.report.figures.places import as_text, figure_of
 
 Surveys = Sequence[tuple[str, dict[str, Any]]]
 
@@ -54,7 +57,7 @@ def distances(surveys: Surveys) -> Figure:
         title="Mean squared distance of each corpus",
         summary=f"With the noise taken out the mean squared distance is: {', '.join(shares)}.",
         data=data,
-        layout=_layout("mean squared distance between positions", labels),
+        layout=_layout("mean squared distance between positions"),
         table={
             "survey": labels,
             "plugin": published,
@@ -85,7 +88,7 @@ def directions(surveys: Surveys) -> Figure:
             _bars(labels, ranks, "above the noise edge", BLUE, 0),
             _bars(labels, matter, "that matter (participation ratio)", ORANGE, 1),
         ],
-        layout=_layout("directions", labels),
+        layout=_layout("directions"),
         table={"survey": labels, "effective_rank": ranks, "participation": matter},
         height=60 * len(labels) + 180,
     )
@@ -98,7 +101,7 @@ def stresses(surveys: Surveys) -> Figure:
     rows = list(dict.fromkeys(name for found in lines.values() for name in found))
     if not rows:
         return missing(key, title, "none of these corpora has a geometry that can be trusted")
-    squared = {label for label, contents in surveys if _measure(contents) == "squared"}
+    squared = {label for label, contents in surveys if measure_of(contents) == "squared"}
     data = [
         _marks(f"{label} (squared distances)" if label in squared else label, found, k)
         for k, (label, found) in enumerate(lines.items())
@@ -122,7 +125,7 @@ def stresses(surveys: Surveys) -> Figure:
                 "range": [-0.04 * top, 1.04 * top],  # a mark at 0 stands clear of the names
             },
             "yaxis": axis | {"range": [len(rows) - 0.4, -0.6], "automargin": True},
-            "legend": LEGEND | {"y": -0.18},
+            "legend": LEGEND,
             "showlegend": True,
         },
         table={"encoding": list[Any](rows), **columns},
@@ -135,18 +138,13 @@ def _lines(contents: dict[str, Any]) -> dict[str, tuple[float, list[float]]]:
 
     The rank of a debiased fit differs by corpus, so its name goes without.
     """
-    measure = _measure(contents)
+    measure = measure_of(contents)
     return {
         _unranked(called(e)): (e["stress"]["debiased"][measure], span)
         for e in named(contents["encodings"])
         if (span := e["stress"]["debiased"].get(interval_key(measure))) is not None
         and e["lift"] == "kernel"
     }
-
-
-def _measure(contents: dict[str, Any]) -> str:
-    best = nearest(contents)
-    return "scale_free" if best is None else str(best["measure"])
 
 
 def _nearest(surveys: Surveys) -> str:
@@ -156,12 +154,8 @@ def _nearest(surveys: Surveys) -> str:
         best = nearest(contents)
         if best is None:
             continue
-        lift = "" if best["lift"] == "kernel" else f" under the {best['lift']} lift"
-        what = "squared distances" if best["measure"] == "squared" else "distances"
-        left = f"{rate(best['value'])} of the {what} left"
-        closer = best["value"] < best["equal"]
-        name = f"{best['label']}{lift}" if closer else "none better than equal distances"
-        parts.append(f"{name} for {label} ({left})")
+        name = nearest_called(best) if best["closer"] else "none closer than equal distances"
+        parts.append(f"{name} for {label} ({leaves(best)} unexplained)")
     return (
         f"Nearest known encoding: {', '.join(parts)}" if parts else "No nearest encoding is named"
     )
@@ -209,12 +203,12 @@ def _errors(values: list[Any], bounds: list[Any]) -> dict[str, Any]:
     return {"type": "data", "array": above, "arrayminus": below, "color": GREY, "thickness": 1.5}
 
 
-def _layout(what: str, labels: list[str]) -> dict[str, Any]:
+def _layout(what: str) -> dict[str, Any]:
     return {
         "xaxis": {"title": {"text": what}, "rangemode": "tozero"},
         "yaxis": {"type": "category", "autorange": "reversed", "automargin": True},
         "barmode": "group",
-        "legend": LEGEND | {"y": -0.3 if len(labels) < 4 else -0.18},
+        "legend": LEGEND,
     }
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from gnomon.report.figure import BLUE, DASHES, GREY, MARKERS, ORANGE, VERMILION, Figure, missing
 from gnomon.report.figures.distances import FLAT
-from gnomon.report.figures.panels import axes_of, axis, panels, stacked
+from gnomon.report.figures.panels import LEGEND, axes_of, axis, panels, stacked
 from gnomon.report.figures.places import counted, figure_of
 from gnomon.report.figures.ticks import apart, log_axis
 
@@ -31,7 +31,7 @@ def dimensions_figure(contents: dict[str, Any]) -> Figure:
         )
     ]
     layout = panels(["stress left by classical MDS (plug-in)", "numbers to store"], gap=0.1)
-    layout |= {"legend": {"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0}}
+    layout |= {"legend": LEGEND}
     ticks = {"type": "log", "title": {"text": "rank"}, "tickvals": apart(ranks), "tickangle": 0}
     layout["xaxis"] |= ticks
     layout["xaxis2"] |= ticks
@@ -47,7 +47,7 @@ def dimensions_figure(contents: dict[str, Any]) -> Figure:
         summary=_summary(rows, effective),
         data=data,
         layout=layout,
-        narrow=stacked(2, each=260) | {"legend": {"y": -0.14}},
+        narrow=stacked(2, each=260, legend=5),
         table={"rank": ranks}
         | {key: [row["stress"][key] for row in rows] for key in rows[0]["stress"]}
         | {

@@ -103,7 +103,7 @@ def _layout(titles: list[str], top: float, metric: str, one: str) -> dict[str, A
         layout[axis("y", k)] |= {"title": {"text": one}}
     if len(titles) == 3:
         small = [LARGE + 0.09, 0.97]
-        spans = (([0.56, 1.0], small), ([0.0, 0.44], small), ([0.0, 1.0], [0.0, LARGE]))
+        spans = (([0.58, 1.0], small), ([0.0, 0.42], small), ([0.0, 1.0], [0.0, LARGE]))
         for k, (down, across) in enumerate(spans):
             layout[axis("x", k)] |= {"domain": across}
             layout[axis("y", k)] |= {"domain": down}

@@ -15,7 +15,7 @@ import numpy as np
 
 from gnomon.report.figure import BLUE, GREY, ORANGE, VERMILION, Figure, missing, short
 from gnomon.report.figures.distances import FLAT, NULLS
-from gnomon.report.figures.panels import axes_of, axis, panels, stacked
+from gnomon.report.figures.panels import LEGEND, axes_of, axis, panels, stacked
 from gnomon.report.figures.places import some
 from gnomon.report.figures.ticks import log_axis
 from gnomon.survey.pictures import Pictures
@@ -47,14 +47,13 @@ def eigenvalues_figure(contents: dict[str, Any], pictures: Pictures | None) -> F
     for k in range(len(titles)):
         layout[axis("x", k)] |= {"title": {"text": "order of the eigenvalue"}, "tickformat": "d"}
         layout[axis("y", k)] |= log_axis(_drawn(debiased if k else [*values, *_seen(bands)]))
-    legend = {"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0}
     return Figure(
         key=KEY,
         title=TITLE,
         summary=_summary(geometry, values, bands, kind) + _limit(debiased, pictures),
         data=data,
-        layout=layout | {"legend": legend},
-        narrow=stacked(len(titles), each=260) | {"legend": {"y": -0.12}},
+        layout=layout | {"legend": LEGEND},
+        narrow=stacked(len(titles), each=260, legend=5),
         table=_table(values, bands, debiased, _edges(geometry, pictures) if debiased else []),
         height=420,
     )
@@ -125,7 +124,8 @@ def _edges(geometry: dict[str, Any], pictures: Pictures | None) -> list[float | 
 def _above_edge(values: list[float], rank: int, edges: list[float | None]) -> list[dict[str, Any]]:
     shared = {"type": "scatter", "hovertemplate": "direction %{x}: %{y:.4g}<extra></extra>"}
     shared |= axes_of(1)
-    rest = "not told from noise" if edges[-1] is not None else "beyond what so few types can show"
+    ended = len(edges) > 1 and edges[-1] is None  # by the number of types, and not by noise
+    rest = "beyond what so few types can show" if ended else "not told from noise"
     found = [
         shared
         | {

@@ -114,14 +114,18 @@ def _names(
     """Return the names of a few points, beside them."""
     chosen = rows[notable(points[rows])]
     flat = {"cliponaxis": False} if points.shape[1] == 2 else {}
-    return _at(points[chosen]) | flat | {
-        "mode": "markers+text",  # the text keeps clear of a point by the size of its own
-        "marker": {"size": 11, "opacity": 0.0, "color": GREY},
-        "text": names(contents, pictures.positions[chosen]),
-        "textposition": "top center",
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+    return (
+        _at(points[chosen])
+        | flat
+        | {
+            "mode": "markers+text",  # the text keeps clear of a point by the size of its own
+            "marker": {"size": 11, "opacity": 0.0, "color": GREY},
+            "text": names(contents, pictures.positions[chosen]),
+            "textposition": "top center",
+            "hoverinfo": "skip",
+            "showlegend": False,
+        }
+    )
 
 
 def _path(points: NDArray[Any]) -> dict[str, Any]:
@@ -181,7 +185,8 @@ def _layout(labels: list[str], one: str, *, equal: bool) -> dict[str, Any]:
         for letter, label in zip(("x", "y", "z"), labels, strict=False)
     }
     if len(labels) == 3:
-        view = {"eye": {"x": 1.35, "y": 1.35, "z": 0.8}}
+        far = 1.0 if equal else 1.25  # a cube fills more of the view than what is flat
+        view = {"eye": {"x": 1.55 * far, "y": 1.55 * far, "z": 0.9 * far}}
         aspect = {"aspectmode": "data" if equal else "cube"}  # a position is no distance
         return {"scene": named | aspect | {"camera": view}, "legend": legend} | scale
     if equal:

@@ -10,6 +10,9 @@ from typing import Any
 
 _STACKED_GAP = 90
 """Pixels between stacked panels: a title, tick labels and the name of an axis."""
+_LEGEND_LINE = 22
+LEGEND = {"orientation": "h", "yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0}
+"""At the foot of the figure, where it keeps clear of the names of axes whatever the height."""
 
 
 def axes_of(k: int) -> dict[str, str]:
@@ -46,10 +49,13 @@ def panels(
     return layout
 
 
-def stacked(count: int, *, each: int, right: float = 1.0) -> dict[str, Any]:
-    """Return what changes where `count` panels of `each` pixels stand under one another."""
+def stacked(count: int, *, each: int, right: float = 1.0, legend: int = 0) -> dict[str, Any]:
+    """Return what changes where `count` panels of `each` pixels stand under one another.
+
+    `legend` is the number of its lines, which take their room from below.
+    """
     height = count * each + (count - 1) * _STACKED_GAP
-    layout: dict[str, Any] = {"height": height + 120}
+    layout: dict[str, Any] = {"height": height + 120 + _LEGEND_LINE * legend}
     for k in range(count):
         top = 1.0 - k * (each + _STACKED_GAP) / height
         layout[axis("x", k)] = {"domain": [0.0, right]}

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from gnomon.report.figure import CATEGORIES, GREY, MARKERS, Figure, missing, short
-from gnomon.report.figures.bars import called, named, nearest
+from gnomon.report.figures.bars import called, named
 from gnomon.report.figures.distances import FLAT, NO_PICTURES
+from gnomon.report.figures.nearest import measure_of, nearest
+from gnomon.report.figures.panels import LEGEND
 from gnomon.report.figures.places import figure_of, name
 from gnomon.survey.pictures import Pictures
 
@@ -55,7 +57,7 @@ def shepard_figure(contents: dict[str, Any], pictures: Pictures | None) -> Figur
             },
             "legend": {"title": {"text": "press to show or hide"}},
         },
-        narrow={"legend": {"orientation": "h", "y": -0.2, "yanchor": "top", "x": 0}, "height": 640},
+        narrow={"legend": LEGEND, "height": 720},
         table=_table(contents, pictures, trusted=trusted),
         height=480,
     )
@@ -98,19 +100,17 @@ def _diagonal(top: float) -> dict[str, Any]:
 def _summary(
     contents: dict[str, Any], pictures: Pictures, shown: set[int], *, trusted: bool
 ) -> str:
-    lines, best = contents["encodings"], nearest(contents)
+    lines, measure = contents["encodings"], measure_of(contents)
     kind = "debiased" if trusted else "plugin"
-    squared = best is not None and best["measure"] == "squared"
-    measure = "squared" if squared else "scale_free"
     stresses = [
         f"{figure_of(lines[k]['stress'][kind][measure])} for {lines[k]['label']}"
         for k in sorted(shown)
     ]
-    what = "scale-free stress of squared distances" if squared else "scale-free stress"
+    squared = " of squared distances" if measure == "squared" else ""
     pairs, all_pairs = min(DRAWN, len(pictures.shepard_pairs)), _pairs(pictures, trusted=trusted)
     drawn = "all" if pairs == all_pairs else f"{pairs:,} of"
     return (
-        f"The nearer to the diagonal, the better the fit: {what} is "
+        f"The nearer to the diagonal, the better the fit: scale-free stress{squared} is "
         f"{' and '.join(stresses)} (pairs drawn, and in the file: {drawn} {all_pairs:,})."
     )
 

@@ -14,21 +14,21 @@ import numpy as np
 
 from gnomon.report.figure import GREY, VERMILION, Figure, missing
 from gnomon.report.figures.bars import (
-    LEGEND,
     Value,
     bars,
     called,
     height_of,
-    interval_key,
     names_axis,
-    nearest,
     numbers,
     ordered,
 )
 from gnomon.report.figures.distances import FLAT
-from gnomon.report.figures.panels import axes_of, axis, panels, stacked
-from gnomon.report.figures.places import figure_of, rate
+from gnomon.report.figures.nearest import called as nearest_called
+from gnomon.report.figures.nearest import interval_key, leaves, measure_of, nearest
+from gnomon.report.figures.panels import LEGEND, axes_of, axis, panels, stacked
+from gnomon.report.figures.places import figure_of
 from gnomon.report.figures.ticks import log_axis
+from gnomon.survey.words import percent
 
 KEY, TITLE = "stress", "How far each encoding is from the corpus (stress)"
 LEAST_RAW = 1e-3
@@ -41,7 +41,7 @@ def stress_figure(contents: dict[str, Any]) -> Figure:
     lines, best = ordered(contents["encodings"]), nearest(contents)
     if not lines:
         return missing(KEY, TITLE, FLAT)
-    measure = "scale_free" if best is None else str(best["measure"])
+    measure = measure_of(contents)
     trusted = any(_debiased(measure)(e) is not None for e in lines)
     top, (low, high) = _top(lines, measure), _raw_range(lines)
     data = bars(lines, _raw, panel=0, least=LEAST_RAW) + bars(lines, _scale_free, panel=1)
@@ -53,7 +53,8 @@ def stress_figure(contents: dict[str, Any]) -> Figure:
     titles = _titles(measure)[: 2 + trusted]
     layout = panels(titles, gap=0.05)
     layout |= {"legend": LEGEND, "barmode": "overlay", "shapes": [_zero_line()]}
-    ranges = [log_axis([LEAST_RAW, *(_raw(e) or 0.0 for e in lines), 1.0], 4) | {"range": [low, high]}]
+    scale = log_axis([max(_raw(e) or 0.0, LEAST_RAW) for e in lines], 4)
+    ranges = [scale | {"range": [low, high]}]
     ranges += [{"range": [0.0, top], "tickvals": _ticks(top)}] * 2
     for k in range(len(titles)):
         layout[axis("y", k)] |= names_axis(lines, shown=k == 0)
@@ -149,10 +150,10 @@ def _zero_line() -> dict[str, Any]:
 
 
 def _narrow(lines: list[dict[str, Any]], count: int) -> dict[str, Any]:
-    layout = stacked(count, each=26 * len(lines))
+    layout = stacked(count, each=26 * len(lines), legend=4)
     for k in range(1, count):
         layout[axis("y", k)] |= {"showticklabels": True}
-    return layout | {"legend": {"y": -0.03}}
+    return layout
 
 
 def _summary(
@@ -169,15 +170,13 @@ def _summary(
         return f"As published {runs}" + (
             f"; the noise is not taken out since {why}." if why else "."
         )
-    what = "squared distances" if best["measure"] == "squared" else "distances"
-    lift = "" if best["lift"] == "kernel" else f" under the {best['lift']} lift"
-    left = f"leaves {rate(best['value'])} of the {what} unexplained with the noise taken out"
-    against = f"where equal distances leave {rate(best['equal'])}"
-    if best["value"] < best["equal"]:
-        return f"The nearest known encoding, {best['label']}{lift}, {left}, {against}; {runs}."
+    left = f"leaves {leaves(best)} unexplained with the noise taken out"
+    against = f"where equal distances leave {percent(best['equal'])}"
+    if best["closer"]:
+        return f"The nearest known encoding, {nearest_called(best)}, {left}, {against}; {runs}."
     return (
         "None of the known encodings comes closer than keeping all positions equally far apart: "
-        f"{best['label']}{lift} {left}, {against}; {runs}."
+        f"{nearest_called(best)} {left}, {against}; {runs}."
     )
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from gnomon.report.figure import GREY, ORANGE, VERMILION, Figure, missing
-from gnomon.report.figures.bars import LEGEND, bars, called, height_of, names_axis, numbers, ordered
+from gnomon.report.figures.bars import bars, called, height_of, names_axis, numbers, ordered
 from gnomon.report.figures.distances import FLAT
+from gnomon.report.figures.panels import LEGEND
 from gnomon.report.figures.places import rate
 from gnomon.report.text import percent
 
@@ -48,10 +49,11 @@ def violations_figure(contents: dict[str, Any]) -> Figure:
                 "tickvals": [0.1 * k for k in range(int(10 * top / 1.2 + 1e-9) + 1)],
             },
             "yaxis": names_axis(lines) | {"automargin": True},
-            "legend": LEGEND | {"y": -0.24},
+            "legend": LEGEND,
             "barmode": "overlay",
             "shapes": shapes,
         },
+        narrow={"height": height_of(lines) + 130},  # the legend has a line for each name
         table=_table(lines, own, debiased),
         height=height_of(lines),
     )

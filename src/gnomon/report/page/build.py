@@ -17,10 +17,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gnomon.report.page import numbers, words
+from gnomon.report.page import glossary, numbers, words
 from gnomon.report.page.explanations import explanation
 from gnomon.report.page.packing import Packer, script_json
-from gnomon.report.page.reference import reference_scale
+from gnomon.report.page.reading import label_of
+from gnomon.report.page.reference import reference_scale, without
 
 if TYPE_CHECKING:
     from gnomon.report.figure import Figure
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 Given = tuple[str, dict[str, Any], "Pictures | None"]
 _ROOM = "gnomon.report.page"
+ENCODING = "encoding.safetensors"
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Shown:
 
     id: str
     figure: Figure
-    explanation: list[str]
+    explanation: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,20 @@ class Part:
     label: str
     contents: dict[str, Any]
     figures: list[Shown]
+    folder: str
+    """Where its files are, seen from the page; empty where they are beside it."""
+
+    @property
+    def encoding(self) -> str:
+        """The file of the fitted encoding, seen from the page."""
+        return f"{self.folder}/{ENCODING}" if self.folder else ENCODING
 
 
-def page(surveys: Sequence[Given]) -> str:
-    """Return the HTML text of one survey, or of several with a comparison first."""
+def page(surveys: Sequence[Given], *, folders: Sequence[str] | None = None) -> str:
+    """Return the HTML text of one survey, or of several with a comparison first.
+
+    `folders` says where the files of each survey are, seen from the page; by default beside it.
+    """
     from gnomon.report.figures import survey_figures
 
     packer, store = Packer(), dict[str, Any]()
@@ -60,6 +72,7 @@ def page(surveys: Sequence[Given]) -> str:
             label,
             contents,
             _shown(survey_figures(contents, drawn), f"s{i}", label, packer, store),
+            folders[i] if folders is not None else "",
         )
         for i, (label, contents, drawn) in enumerate(surveys)
     ]
@@ -75,7 +88,7 @@ def page(surveys: Sequence[Given]) -> str:
             style=_text("page.css"),
             policy=_policy(scripts.values()),
             figures=script_json(figures),
-            scale=reference_scale(),
+            whole_scale=reference_scale(),
             **scripts,
         )
     )
@@ -88,16 +101,20 @@ def _compared(surveys: Sequence[Given]) -> Sequence[Figure]:
     return figures.compare_figures(several) if len(several) > 1 else []
 
 
-def page_bytes(surveys: Sequence[Given]) -> bytes:
+def page_bytes(surveys: Sequence[Given], *, folders: Sequence[str] | None = None) -> bytes:
     """Return the page as UTF-8; half a character (in a file name) becomes its escape."""
-    return page(surveys).encode("utf-8", "backslashreplace")
+    return page(surveys, folders=folders).encode("utf-8", "backslashreplace")
 
 
-def page_of_folders(paths: Sequence[Path]) -> str:
-    """Return the page of surveys on disk, folders or survey.json files, in this order."""
-    from gnomon.report.page.reading import read_surveys
+def page_of_folders(paths: Sequence[Path], *, at: Path | None = None) -> str:
+    """Return the page of surveys on disk, folders or survey.json files, in this order.
 
-    return page(read_surveys(paths))
+    `at` is the folder that will hold the page; by default that of the first survey.
+    """
+    from gnomon.report.page.reading import folders_from, read_surveys, survey_file
+
+    place = survey_file(paths[0]).parent if at is None else at
+    return page(read_surveys(paths), folders=folders_from(place, paths))
 
 
 def _shown(
@@ -131,7 +148,16 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(words=words, shown=numbers.shown, tied=_tied)
+    made.globals.update(
+        words=words,
+        shown=numbers.shown,
+        tied=_tied,
+        scale_for=without,
+        glossary=glossary.WORDS,
+        anchor=glossary.anchor,
+        word=glossary.link,
+        label_of=label_of,
+    )
     return made
 
 

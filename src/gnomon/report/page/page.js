@@ -6,11 +6,13 @@
   const narrow = window.matchMedia("(max-width: 40rem)");
   const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
   const touch = window.matchMedia("(pointer: coarse)");
-  const PRINTED_WIDTH = 670; // pixels of an A4 page inside its margins
+  const PRINTED_WIDTH = 680; // pixels of an A4 page inside its margins
+  const PRINTED_HEIGHT = 0.55; // of the height on a screen: two figures have room on a page
   const MOST_LIVE = 8; // browsers keep about sixteen WebGL contexts, some only eight
   const ABSENT = 65535;
   const decoded = new Map();
   const live = []; // places of 3-D figures, the oldest first
+  const unfolded = []; // what was opened for print alone
   let printing = false;
 
   // -- arrays --------------------------------------------------------------------------------
@@ -63,20 +65,21 @@
   }
   function template() { // what a layout does not say itself
     const [ink, soft, line, grid, paper] = ["ink", "soft", "line", "grid", "paper"].map(colour);
-    const title = { font: { size: 13, color: ink } };
+    const [text, ticks] = printing ? [9.5, 8.5] : [13, 12];
+    const title = { font: { size: text, color: ink } };
     const axis = {
       gridcolor: grid, zerolinecolor: line, linecolor: line, tickcolor: line, title,
-      tickfont: { size: 12, color: soft }, automargin: true,
+      tickfont: { size: ticks, color: soft }, automargin: true,
     };
     const solid = { ...axis, backgroundcolor: "rgba(0,0,0,0)", color: soft, automargin: undefined };
     return { layout: {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-      font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: ink },
-      margin: { l: 60, r: 20, t: 30, b: 50 },
+      font: { family: getComputedStyle(document.body).fontFamily, size: text, color: ink },
+      margin: printing ? { l: 45, r: 10, t: 24, b: 36 } : { l: 60, r: 20, t: 30, b: 50 },
       xaxis: axis, yaxis: axis, scene: { xaxis: solid, yaxis: solid, zaxis: solid },
-      annotationdefaults: { font: { size: 13, color: ink } },
-      coloraxis: { colorbar: { title, tickfont: { size: 12, color: soft }, outlinewidth: 0 } },
-      legend: { font: { size: 13 }, title, bgcolor: "rgba(0,0,0,0)" },
+      annotationdefaults: { font: { size: text, color: ink } },
+      coloraxis: { colorbar: { title, tickfont: { size: ticks, color: soft }, outlinewidth: 0 } },
+      legend: { font: { size: text }, title, bgcolor: "rgba(0,0,0,0)" },
       hoverlabel: { align: "left", bgcolor: paper, bordercolor: soft, font: { color: ink, size: 13 } },
     } };
   }
@@ -93,9 +96,14 @@
     const small = narrow.matches && !printing;
     const found = themed(small ? merged(layout, unpacked(figure.narrow)) : layout);
     found.autosize = !printing;
-    if (printing) found.width = PRINTED_WIDTH;
+    if (printing) {
+      found.width = PRINTED_WIDTH;
+      found.legend = merged(found.legend || {}, { title: { text: "" } }); // nothing to press
+      found.height = Math.round(found.height * PRINTED_HEIGHT);
+    }
     const options = { displayModeBar: false, responsive: true, showTips: false };
-    return [unpacked(figure.data), found, options];
+    const data = unpacked(figure.data);
+    return [printing ? data.filter((trace) => trace.visible !== "legendonly") : data, found, options];
   }
   function solid(place) {
     return store.figures[place.dataset.figure].data.some((trace) => /3d$/.test(trace.type || ""));
@@ -205,7 +213,7 @@
   // -- the page ------------------------------------------------------------------------------
   const places = [...document.querySelectorAll("[data-figure]")];
   const seen = new IntersectionObserver(
-    (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => draw(entry.target)),
+    (entries) => entries.filter((entry) => entry.isIntersecting && shown(entry.target)).forEach((entry) => draw(entry.target)),
     { rootMargin: "600px" },
   );
   const button = document.getElementById("theme");
@@ -220,9 +228,29 @@
   function drawAll() {
     places.filter((place) => place.dataset.state === "waiting").forEach(draw);
   }
+  function shown(place) {
+    return place.closest("details:not([open])") === null;
+  }
+  function unfold(element) {
+    for (let one = element; one; one = one.parentElement) {
+      if (one.tagName === "DETAILS") one.open = true;
+    }
+  }
+  function unfoldTarget() { // a link may lead into a part that is folded
+    const target = document.getElementById(decodeURIComponent(window.location.hash.slice(1)));
+    if (!target || shown(target)) return;
+    unfold(target);
+    target.scrollIntoView();
+  }
+  function unfoldAll() {
+    for (const one of document.querySelectorAll("details:not([open])")) {
+      one.open = true;
+      unfolded.push(one);
+    }
+  }
   function drawWhenIdle() {
     const waiting = places.filter((place) => place.dataset.state === "waiting");
-    const next = waiting.find((place) => !solid(place) || live.length < MOST_LIVE);
+    const next = waiting.find((place) => shown(place) && (!solid(place) || live.length < MOST_LIVE));
     if (!next) return;
     draw(next);
     idle(drawWhenIdle);
@@ -231,6 +259,8 @@
   function print(now) {
     if (printing === now) return;
     printing = now;
+    if (now) unfoldAll();
+    else unfolded.splice(0).forEach((one) => { one.open = false; });
     setTheme();
     if (now) drawAll();
   }
@@ -250,7 +280,15 @@
     if (data) save(csv(store.figures[data].table), `${store.figures[data].file}.csv`);
     if (picture) savePicture(picture);
   });
+  window.addEventListener("hashchange", unfoldTarget);
+  for (const more of document.querySelectorAll("details.more")) {
+    more.addEventListener("toggle", () => idle(drawWhenIdle));
+  }
   places.forEach((place) => seen.observe(place));
-  if (new URLSearchParams(window.location.search).has("all")) drawAll();
+  if (new URLSearchParams(window.location.search).has("all")) {
+    document.querySelectorAll("details.more").forEach((more) => { more.open = true; });
+    drawAll();
+  }
+  unfoldTarget();
   window.addEventListener("load", () => idle(drawWhenIdle));
 })();

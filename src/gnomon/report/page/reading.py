@@ -35,6 +35,23 @@ def survey_file(path: Path) -> Path:
     return path / "survey.json" if path.is_dir() else path
 
 
+def folders_from(place: Path, paths: Sequence[Path]) -> list[str]:
+    """Return where the files of each survey are, seen from the folder of a page.
+
+    Below it, the path; elsewhere the folder's name alone, so that a page that is passed on does not
+    tell how somebody's disk is arranged.
+
+    >>> folders_from(Path("a"), [Path("a/survey.json"), Path("a/b/c/survey.json")])
+    ['', 'b/c']
+    """
+    found = []
+    for path in paths:
+        folder, from_here = survey_file(path).absolute().parent.resolve(), place.resolve()
+        below = folder.is_relative_to(from_here)
+        found.append(folder.relative_to(from_here).as_posix() if below else folder.name)
+    return ["" if one == "." else one for one in found]
+
+
 def read_survey(path: Path) -> tuple[dict[str, Any], Pictures | None]:
     """Read one survey.json and the geometry.npz beside it, where there is one."""
     from gnomon.survey.pictures import load_pictures

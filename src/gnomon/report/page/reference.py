@@ -31,6 +31,21 @@ def reference_scale() -> Scale | None:
     return _scale(found["corpora"], str(found["made_by"]))
 
 
+def without(scale: Scale | None, corpus: dict[str, Any]) -> Scale | None:
+    """Return the scale without a corpus that is on it: nobody is compared with herself.
+
+    The same by digest, or by name where it is a built-in one, which libraries may change a little.
+    """
+    if scale is None:
+        return None
+    others = [
+        one
+        for one in scale.corpora
+        if one.get("digest") != corpus["digest"] and one["name"] != corpus["source"]
+    ]
+    return _scale(others, scale.made_by) if others else None
+
+
 def _scale(corpora: list[dict[str, Any]], made_by: str) -> Scale:
     cells: dict[tuple[str, str, int], dict[str, Any]] = {}
     for index, corpus in enumerate(corpora):

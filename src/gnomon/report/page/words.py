@@ -5,9 +5,9 @@ Nothing is decided here: each sentence only says in plain words what stands in s
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
-from gnomon.report.page.numbers import lookup
 from gnomon.survey.words import blocks_in_words, order_in_words, ranges, skipped
 
 MOST_RANGES = 8
@@ -58,8 +58,8 @@ def state(contents: dict[str, Any]) -> str:
 
 def in_short(contents: dict[str, Any]) -> str:
     """Return the verdict for a cell of a table."""
-    if caution(contents):
-        return "not to be trusted yet: rows not independent"
+    if contents["verdict"]["informative"] and caution(contents):
+        return "seems so"
     return {True: "yes", False: "not seen", None: "not known"}[contents["verdict"]["informative"]]
 
 
@@ -229,8 +229,7 @@ def closest_called(contents: dict[str, Any]) -> str:
     place = closest(contents)
     if place is None:
         return str(contents["verdict"]["recommended"])
-    fit = " (fitted)" if recommends_fit(contents) else ""
-    return called(contents["encodings"][place]) + fit
+    return called(contents["encodings"][place])
 
 
 def nearest_in_short(contents: dict[str, Any]) -> str:
@@ -238,7 +237,8 @@ def nearest_in_short(contents: dict[str, Any]) -> str:
     found = nearest(contents)
     if found is None:
         return "–"
-    return called(found) if found["closer"] else "none: equal distances are as near"
+    lift = "" if found["lift"] == "kernel" else f" ({found['lift']})"
+    return f"{found['label']}{lift}" if found["closer"] else "none"
 
 
 def reasons(contents: dict[str, Any]) -> list[str]:
@@ -279,20 +279,24 @@ def sentence(note: str) -> str:
 def command(contents: dict[str, Any]) -> str | None:
     """Return the command of a survey with the names of files, without the folders they are in.
 
-    >>> command({"provenance": {"command": "gnomon survey /home/me/a.csv --out=/b/c hf:x/y"}})
+    >>> command({"provenance": {"command": "gnomon survey /data/me/a.csv --out=/b/c hf:x/y"}})
     'gnomon survey a.csv --out=c hf:x/y'
     """
     given = contents["provenance"]["command"]
-    return None if given is None else " ".join(_without_folder(word) for word in given.split(" "))
+    if given is None:
+        return None
+    try:
+        parts = shlex.split(given)
+    except ValueError:  # a stranger's file need not hold a command
+        parts = given.split()
+    return shlex.join(_without_folder(part) for part in parts)
 
 
 def _without_folder(word: str) -> str:
     option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
     if "://" in value or value.startswith("hf:"):
         return word
-    quote = "'" if value.startswith("'") else ""
-    parts = value.replace("\\", "/").rstrip("/").split("/")
-    return option + equals + (quote if len(parts) > 1 else "") + parts[-1]
+    return option + equals + value.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
 
 
 def visible(token: str) -> str:
