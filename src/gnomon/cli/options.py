@@ -129,8 +129,8 @@ Shuffles = Annotated[
     int,
     typer.Option(
         "--shuffles",
-        help="Passes over the corpus with every window shuffled, to tell the order of tokens from which "
-        "documents reach a position; 0 for none.",
+        help="Passes over the corpus with every window shuffled, to tell the order of tokens from "
+        "which documents reach a position; 0 for none.",
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]

@@ -185,8 +185,8 @@ def _layout(labels: list[str], one: str, *, equal: bool) -> dict[str, Any]:
         for letter, label in zip(("x", "y", "z"), labels, strict=False)
     }
     if len(labels) == 3:
-        far = 1.0 if equal else 1.25  # a cube fills more of the view than what is flat
-        view = {"eye": {"x": 1.55 * far, "y": 1.55 * far, "z": 0.9 * far}}
+        far = 1.0 if equal else 1.15  # a cube fills more of the view than what is flat
+        view = {"eye": {"x": 1.75 * far, "y": 1.75 * far, "z": far}}
         aspect = {"aspectmode": "data" if equal else "cube"}  # a position is no distance
         return {"scene": named | aspect | {"camera": view}, "legend": legend} | scale
     if equal:

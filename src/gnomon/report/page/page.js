@@ -7,7 +7,7 @@
   const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
   const touch = window.matchMedia("(pointer: coarse)");
   const PRINTED_WIDTH = 680; // pixels of an A4 page inside its margins
-  const PRINTED_HEIGHT = 0.55; // of the height on a screen: two figures have room on a page
+  const PRINTED_HEIGHT = 0.5; // of the height on a screen: two figures have room on a page
   const MOST_LIVE = 8; // browsers keep about sixteen WebGL contexts, some only eight
   const ABSENT = 65535;
   const decoded = new Map();
