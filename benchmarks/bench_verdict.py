@@ -106,8 +106,12 @@ def judge_first(_, seed):
     return judge_counts(families.drawn(families.tilted(drift), tokens, rng), seed)
 
 
-TOLD = ("contents.py", "saving.py", "estimate.py", "provenance.py", "schema.py")
-"""How a survey is told and kept, and what it would cost: no part of what it finds."""
+TOLD = (
+    *("contents.py", "saving.py", "estimate.py", "provenance.py", "schema.py", "validation.py"),
+    *("pictures.py", "shepard.py", "drawing.py", "typical.py", "words.py"),
+    *("fitting.py", "ground.py", "fit_warnings.py"),
+)
+"""How a survey is told, drawn, kept and fitted, and what it would cost: no part of its findings."""
 JOBS = (
     *((f"planted {kind}", judge_planted, kind, 40) for kind in planted.KINDS),
     ("alarms documents", judge_stationary, None, 100),

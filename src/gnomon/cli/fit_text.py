@@ -11,7 +11,8 @@ _BEYOND = {
     "clamp": "clamped past position {last}: every later one has its vector",
 }
 _SCALE = {
-    "corpus": "distances as in the corpus",
+    "corpus": "distances as in the corpus, often far smaller than those of token embeddings, which "
+    "then drown them: --match brings both to one scale",
     "match": "entries have the root mean square that was to be matched (factor {factor:.4g})",
     "learned": "learned: one trainable factor over everything, from {gain:g}",
 }

@@ -164,11 +164,13 @@ def test_the_glossary_stands_open_so_that_every_browser_finds_its_words(outline:
 def test_a_page_of_several_says_in_which_folder_each_encoding_is(
     regimes: Path, digits: Path, texts: dict[str, str]
 ) -> None:
-    assert 'gnomon.torch.load("encoding.safetensors")' in texts["one"].replace("&#34;", '"')
+    assert 'gnomon.torch.load("encoding.safetensors", match=tokens)' in texts["one"].replace(
+        "&#34;", '"'
+    )
     text = page_of_folders([regimes, digits], at=regimes.parent).replace("&#34;", '"')
     for folder in (regimes, digits):
-        assert f'gnomon.torch.load("{folder.name}/encoding.safetensors")' in text
-    assert 'load("encoding.safetensors")' not in text
+        assert f'gnomon.torch.load("{folder.name}/encoding.safetensors", match' in text
+    assert 'load("encoding.safetensors"' not in text
     assert "beside this page" not in text
 
 
