@@ -120,11 +120,9 @@ def moments(
 ) -> Iterator[Callable[[subprocess.Popen[str]], None]]:
     """Yield waits: for reading to begin, for a moment in it, and for the files of the result."""
     yield lambda process: until(lambda: bool(temporaries(cached)), process)
-    for _ in range(2):
-        yield lambda process: _later(process, cached, rng.uniform(0.1, 0.8))
+    yield lambda process: _later(process, cached, rng.uniform(0.1, 0.8))
     yield lambda process: until(lambda: bool(list(cached.glob("*.parquet"))), process)
-    for _ in range(2):
-        yield lambda process: until(lambda: bool(temporaries(out)), process)
+    yield lambda process: until(lambda: bool(temporaries(out)), process)
 
 
 def _later(process: subprocess.Popen[str], cached: Path, seconds: float) -> None:

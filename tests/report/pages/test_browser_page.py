@@ -289,7 +289,7 @@ def test_the_page_of_imdb_opens_in_time(
     if not (corpus.is_file() and tokenizer.is_file()):
         pytest.skip("IMDB or its tokenizer is not here")
     options = ["--column", "text", "--tokenizer", tokenizer, "--length", "512", "--out", tmp_path]
-    assert run(["survey", *map(str, [corpus, *options, "--shuffles", "1", "-q"])]) == 0
+    assert run(["survey", *map(str, [corpus, *options, "--shuffles", "0", "-q"])]) == 0
     page = tmp_path / "report.html"
     assert page.stat().st_size < EIGHT_MEGABYTES
     check_speed(opened, page, capsys)

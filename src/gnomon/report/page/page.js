@@ -255,7 +255,10 @@
     draw(next);
     idle(drawWhenIdle);
   }
-  const idle = window.requestIdleCallback || ((task) => setTimeout(task, 50));
+  function idle(task) { // on a busy machine idleness may never come: half a second is long enough
+    if (window.requestIdleCallback) window.requestIdleCallback(task, { timeout: 500 });
+    else setTimeout(task, 50);
+  }
   function print(now) {
     if (printing === now) return;
     printing = now;
