@@ -45,7 +45,7 @@ def _opened(source: Any) -> Fitted:
 
 
 def rules_of(fitted: Fitted, *, flat: bool = False) -> Rules:
-    """Return what the table of a fitted encoding does with positions."""
+    """Return what the table of a fitted encoding does with positions, or with row numbers."""
     return replace(fitted.rules, flat=flat)
 
 
