@@ -30,6 +30,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "Communications in Statistics 3, 1-27, 1974.",
         "cirrincione2026": "G. Cirrincione, On the Geometry of Positional Encodings in "
         "Transformers, arXiv:2604.05217, 2026.",
+        "dekker1971": "T. J. Dekker, A floating-point technique for extending the available "
+        "precision, Numerische Mathematik 18, 224-242, 1971.",
         "deleeuw1977": "J. de Leeuw, Applications of convex analysis to multidimensional scaling, "
         "in Recent Developments in Statistics, North-Holland, 133-145, 1977.",
         "devlin2019": "J. Devlin, M.-W. Chang, K. Lee and K. Toutanova, BERT: pre-training of deep "
@@ -48,6 +50,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "210-271, 1909.",
         "knight1966": "W. R. Knight, A computer method for calculating Kendall's tau with "
         "ungrouped data, Journal of the American Statistical Association 61, 436-439, 1966.",
+        "knuth1969": "D. E. Knuth, The Art of Computer Programming, volume 2: Seminumerical "
+        "Algorithms, Addison-Wesley, 1969.",
         "kruskal1964": "J. B. Kruskal, Multidimensional scaling by optimizing goodness of fit to a "
         "nonmetric hypothesis, Psychometrika 29, 1-27, 1964.",
         "kruskal1964b": "J. B. Kruskal, Nonmetric multidimensional scaling: a numerical method, "

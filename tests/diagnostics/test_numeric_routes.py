@@ -1,4 +1,4 @@
-"""The switches of `gnomon.numeric`: routes and threads, which change speed alone."""
+"""The switches of `gnomon.numeric.routes`: routes and threads, which change speed alone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from gnomon.errors import InputError
-from gnomon.numeric import compiled, over_rows, threads
+from gnomon.numeric.routes import compiled, over_rows, threads
 
 
 def test_the_environment_switches_the_compiled_route_off(monkeypatch):
@@ -48,5 +48,5 @@ def test_the_probe_that_finds_numba_does_not_import_it():
     """`compiled()` asks where numba is; only a kernel loads it."""
     import subprocess
 
-    code = "import sys, gnomon.numeric as n; n.compiled(); sys.exit('numba' in sys.modules)"
+    code = "import sys, gnomon.numeric.routes as n; n.compiled(); sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

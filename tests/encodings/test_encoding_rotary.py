@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.rotary import half_from_interleaved
+from gnomon.encodings.rotary.layouts import half_from_interleaved
 from gnomon.errors import EncodingError
 
 LAYOUTS = ("interleaved", "half")

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from gnomon.corpus.documents import Ids
-from gnomon.numeric import compiled
-from gnomon.numeric import threads as all_threads
+from gnomon.numeric.routes import compiled
+from gnomon.numeric.routes import threads as all_threads
 
 _STRIPE_BYTES = 2 * 2**20
 _COMPRESS_FROM = 2**17

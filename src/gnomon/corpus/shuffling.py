@@ -28,7 +28,7 @@ from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.documents import IdBatch, Ids, Keys, Offsets, mix
 from gnomon.corpus.windows import Windows
 from gnomon.errors import CountsError
-from gnomon.numeric import compiled
+from gnomon.numeric.routes import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

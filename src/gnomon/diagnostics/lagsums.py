@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.numeric import compiled, over_rows
+from gnomon.numeric.routes import compiled, over_rows
 
 Floats = NDArray[np.float64]
 

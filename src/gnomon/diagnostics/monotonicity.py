@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from gnomon.diagnostics.pairs import square
 from gnomon.errors import InputError
-from gnomon.numeric import compiled, over_rows
+from gnomon.numeric.routes import compiled, over_rows
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]

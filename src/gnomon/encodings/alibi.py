@@ -22,13 +22,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gnomon.encodings import checks
-from gnomon.encodings.base import Encoding, LagDistances
-from gnomon.encodings.card import Card, in_words
-from gnomon.encodings.positions import Array, Namespace, as_coordinates, namespace_of
+from gnomon.encodings.base import Encoding, LagDistances, Numbers
+from gnomon.encodings.border import lags_between
+from gnomon.encodings.card import Card, in_words, proved
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from gnomon.encodings.positions import Array, Coordinates, Namespace
 
 CARD = Card(
     name="alibi",
@@ -39,7 +41,13 @@ CARD = Card(
     level=in_words("L1"),
     relative=True,
     causal_only=True,
-    verified_against=("the published slopes of 8, 12 and 40 heads",),
+    proofs=proved(
+        (
+            "the published slopes of 8, 12 and 40 heads",
+            "encodings/test_encoding_alibi.py",
+            "test_eight_heads_have_the_slopes_of_the_paper",
+        ),
+    ),
 )
 
 
@@ -138,16 +146,18 @@ class Alibi(Encoding):
         """Return the mean of the slopes over heads."""
         return float(np.mean(self.slopes or ()))
 
-    def bias(self, positions_q: Array, positions_k: Array | None = None) -> Array:
+    @property
+    def numbers(self) -> dict[str, NDArray[np.float64]]:
+        """Return the slopes."""
+        return {"slopes": np.asarray(self.slopes, dtype=np.float64)}
+
+    def bias_between(
+        self, queries: Coordinates, keys: Coordinates, numbers: Numbers, *, xp: Namespace
+    ) -> Array:
         """Return the biases, shape (..., heads, queries, keys)."""
-        queries = as_coordinates(positions_q, self.axes)
-        keys_at = positions_q if positions_k is None else positions_k
-        keys = as_coordinates(keys_at, self.axes, like=queries)
-        xp = namespace_of(queries)
-        steps = queries[..., :, None, :] - keys[..., None, :, :]
+        steps = lags_between(queries, keys, xp=xp)
         lags = steps[..., 0] if not self.symmetric else xp.sqrt(xp.sum(steps * steps, axis=-1))
-        slopes = xp.asarray(np.asarray(self.slopes), device=queries.device)
-        return linear_bias(lags, slopes, xp=xp)
+        return linear_bias(lags, numbers["slopes"], xp=xp)
 
     def lag_distances(
         self, lift: str, probe: NDArray[np.float64] | None = None

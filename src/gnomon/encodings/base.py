@@ -6,29 +6,41 @@ An encoding is a frozen definition with its hyper-parameters. Its *kinds* say wh
 * transform(q, k) acts on queries and keys, so that logits see positions;
 * bias(i, j) is added to the logit of query i and key j.
 
-How it is given distances between positions is its *lift* (`gnomon.encodings.lifts`). An encoding
-whose kernel depends on the lag alone says so by `lag_distances`, which makes every lift O(n d).
+One formula serves all frameworks. The public methods take arrays of any library, resolve its
+namespace once, and call the formulas (`vectors_at`, `turned`, `bias_between`) with coordinates and
+with the encoding's *numbers* in that library. Modules of a framework hold the numbers themselves,
+learnable ones as parameters, and call the same formulas. A formula takes its namespace as a
+keyword, never branches on values and never changes its arguments.
+
+How an encoding is given distances between positions is its *lift* (`gnomon.encodings.lifts`). An
+encoding whose kernel depends on the lag alone says so by `lag_distances`: lifts are then O(n d).
 """
 
 from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.encodings.border import float_array, masked_scores, numbers_in, reconciled
+from gnomon.encodings.positions import as_coordinates, namespace_of
 from gnomon.errors import EncodingError
 from gnomon.results import html_fields, plain
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from gnomon.encodings.card import Card
-    from gnomon.encodings.positions import Array
+    from gnomon.encodings.positions import Array, Coordinates, Namespace
 
 LagDistances = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """From lags (..., axes) to distances (...,)."""
+Numbers = Mapping[str, Any]
+"""The numbers of a formula by name, in the library that the formula runs in."""
 DRAWN = 512
 """Positions that a picture shows at most."""
 
@@ -40,6 +52,8 @@ class Encoding(ABC):
     kinds: ClassVar[tuple[str, ...]] = ()
     on_grids: ClassVar[bool] = True
     """Whether it can be made for positions with several axes."""
+    mixes_axes: ClassVar[bool] = False
+    """Whether the sign of a lag matters on several axes: distances are no function of |lags|."""
     axes: int = 1
 
     @property
@@ -59,6 +73,26 @@ class Encoding(ABC):
         return {field.name: plain(getattr(self, field.name)) for field in shown}
 
     @property
+    def numbers(self) -> dict[str, NDArray[np.float64]]:
+        """Return the numbers that the formulas need, in float64, by name."""
+        return {}
+
+    @property
+    def learnable(self) -> tuple[str, ...]:
+        """Name the numbers that training may change; each is a field of the same name."""
+        return ()
+
+    def with_numbers(self, **numbers: Any) -> Self:
+        """Return the same encoding with other values of its learnable numbers."""
+        for name in numbers:
+            if name not in self.learnable:
+                raise EncodingError(
+                    f"The encoding {self.name!r} can not learn {name!r}; it learns: "
+                    f"{', '.join(self.learnable) or 'nothing'}."
+                )
+        return dataclasses.replace(self, **numbers)
+
+    @property
     def lifts(self) -> tuple[str, ...]:
         """Name the ways in which this encoding can be given distances."""
         names = ["kernel"] if self.kinds != ("transform",) else []
@@ -68,19 +102,74 @@ class Encoding(ABC):
 
     def vectors(self, positions: Array) -> Array:
         """Return one vector per position, shape (..., dimension)."""
-        del positions
-        raise self._lacks("vectors")
+        self._needs("vectors", "vectors")
+        coordinates = as_coordinates(positions, self.axes)
+        xp = namespace_of(positions)
+        return self.vectors_at(coordinates, numbers_in(self, positions, xp=xp), xp=xp)
 
     def transform(
         self, q: Array, k: Array, positions_q: Array, positions_k: Array | None = None
     ) -> tuple[Array, Array]:
         """Return queries and keys (..., n, dimension) as seen from their positions."""
-        del q, k, positions_q, positions_k
-        raise self._lacks("transform of queries and keys")
+        self._needs("transform", "transform of queries and keys")
+        xp = reconciled(q, k)
+        keys_at = positions_q if positions_k is None else positions_k
+        turned = []
+        for x, positions, side in ((q, positions_q, "q"), (k, keys_at, "k")):
+            values = float_array(x, side, xp=xp)
+            coordinates = as_coordinates(positions, self.axes, like=values)
+            numbers = numbers_in(self, values, xp=xp)
+            turned.append(self.turned(values, coordinates, numbers, side=side, xp=xp))
+        return turned[0], turned[1]
 
     def bias(self, positions_q: Array, positions_k: Array | None = None) -> Array:
-        """Return what is added to the logits, shape (heads, queries, keys)."""
-        del positions_q, positions_k
+        """Return what is added to the logits, shape (..., heads, queries, keys)."""
+        self._needs("bias", "bias")
+        keys_at = positions_q if positions_k is None else positions_k
+        xp = reconciled(positions_q, keys_at)
+        queries = as_coordinates(positions_q, self.axes)
+        keys = as_coordinates(keys_at, self.axes, like=positions_q)
+        return self.bias_between(queries, keys, numbers_in(self, positions_q, xp=xp), xp=xp)
+
+    def scores(
+        self, q: Array, k: Array, positions_q: Array, positions_k: Array | None = None
+    ) -> Array:
+        """Return the logits q.k as this encoding makes them, before any scale: (..., n, m).
+
+        Vectors are added to both sides, a transform acts on both, a bias is added. Under an
+        encoding that is causal only, keys after their query get -inf.
+        """
+        keys_at = positions_q if positions_k is None else positions_k
+        xp = reconciled(q, k)
+        left, right = float_array(q, "q", xp=xp), float_array(k, "k", xp=xp)
+        if "vectors" in self.kinds:
+            at_q, at_k = as_coordinates(positions_q, self.axes, like=left), keys_at
+            at_k = as_coordinates(at_k, self.axes, like=right)
+            numbers = numbers_in(self, left, xp=xp)
+            left = left + xp.astype(self.vectors_at(at_q, numbers, xp=xp), left.dtype)
+            right = right + xp.astype(self.vectors_at(at_k, numbers, xp=xp), right.dtype)
+        if "transform" in self.kinds:
+            left, right = self.transform(left, right, positions_q, keys_at)
+        logits = xp.matmul(left, xp.matrix_transpose(right))
+        return masked_scores(self, logits, positions_q, keys_at, xp=xp)
+
+    def vectors_at(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Array:
+        """Return the vectors at coordinates (..., axes): the formula behind `vectors`."""
+        del coordinates, numbers, xp
+        raise self._lacks("vectors")
+
+    def turned(
+        self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
+    ) -> Array:
+        """Return queries (side "q") or keys ("k") as seen from their positions."""
+        del x, coordinates, numbers, side, xp
+        raise self._lacks("transform of queries and keys")
+
+    def bias_between(
+        self, queries: Coordinates, keys: Coordinates, numbers: Numbers, *, xp: Namespace
+    ) -> Array:
+        """Return the bias (..., heads, n, m) between coordinates (..., n, axes), (..., m, axes)."""
+        del queries, keys, numbers, xp
         raise self._lacks("bias")
 
     def lag_distances(
@@ -116,3 +205,7 @@ class Encoding(ABC):
         return EncodingError(
             f"The encoding {self.name!r} has no {wanted}; it offers {' and '.join(self.kinds)}."
         )
+
+    def _needs(self, kind: str, wanted: str) -> None:
+        if kind not in self.kinds:
+            raise self._lacks(wanted)

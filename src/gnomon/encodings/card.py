@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gnomon.results import Result
 
@@ -27,6 +27,7 @@ LEVELS: Mapping[str, str] = MappingProxyType(
         "L7": "content decides the index",
     }
 )
+FRAMEWORKS = ("numpy", "torch", "jax")
 
 
 def in_words(level: str) -> str:
@@ -36,6 +37,25 @@ def in_words(level: str) -> str:
     'L0 strict group'
     """
     return f"{level} {LEVELS[level]}"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Proof(Result):
+    """One verification: against what, and by which test, as `tests/file.py::test_name`."""
+
+    against: str
+    test: str
+
+
+def proved(*proofs: tuple[str, str, str]) -> tuple[Proof, ...]:
+    """Return proofs of triples: against what, the file below tests/, the test in it.
+
+    >>> proved(("the identity", "laws/test_laws.py", "test_x"))[0].test
+    'tests/laws/test_laws.py::test_x'
+    """
+    return tuple(
+        Proof(against=against, test=f"tests/{file}::{test}") for against, file, test in proofs
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,4 +71,18 @@ class Card(Result):
     relative: bool
     learnable: bool = False
     causal_only: bool = False
-    verified_against: tuple[str, ...] = ()
+    cacheable: bool = True
+    """Whether a key, once encoded, stays right while the sequence grows."""
+    extrapolation: str = "no claim"
+    """What is claimed for lengths that were not trained on, and by whom."""
+    frameworks: tuple[str, ...] = FRAMEWORKS
+    proofs: tuple[Proof, ...] = ()
+
+    @property
+    def verified_against(self) -> tuple[str, ...]:
+        """Name what the encoding was verified against."""
+        return tuple(proof.against for proof in self.proofs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the card as plain values, what it was verified against named once more."""
+        return {**super().to_dict(), "verified_against": list(self.verified_against)}

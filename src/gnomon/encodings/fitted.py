@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.card import Card, in_words
+from gnomon.encodings.card import Card, in_words, proved
 from gnomon.encodings.filling import FILLED
 from gnomon.encodings.positions import Array, whole_coordinates
 from gnomon.encodings.rows import Rules
@@ -31,7 +31,7 @@ from gnomon.errors import EncodingError
 from gnomon.results import plain
 
 
-def _card(name: str, formula: str, source: str, verified: tuple[str, ...]) -> Card:
+def _card(name: str, formula: str, source: str, verified: tuple[tuple[str, str, str], ...]) -> Card:
     return Card(
         name=name,
         family="fitted",
@@ -40,7 +40,7 @@ def _card(name: str, formula: str, source: str, verified: tuple[str, ...]) -> Ca
         source=source,
         level=in_words("L6"),
         relative=False,
-        verified_against=verified,
+        proofs=proved(*verified),
     )
 
 
@@ -49,19 +49,42 @@ CARDS = {
         "mds",
         "P = V_d Lambda_d^(1/2), B = V Lambda V^T",
         "torgerson1952",
-        ("scikit-learn ClassicalMDS", "scikit-bio pcoa"),
+        (
+            (
+                "scikit-learn ClassicalMDS",
+                "geometry/test_classical_scaling.py",
+                "test_classical_mds_equals_scikit_learn_up_to_signs",
+            ),
+            (
+                "scikit-bio pcoa",
+                "geometry/test_classical_scaling.py",
+                "test_classical_mds_equals_scikit_bio_pcoa",
+            ),
+        ),
     ),
     "mds-low-rank": _card(
         "mds-low-rank",
         "P = U W, U = V_r Lambda_r^(1/2), W W^T = I",
         "cirrincione2026",
-        ("classical MDS of the same rank",),
+        (
+            (
+                "classical MDS of the same rank",
+                "encodings/test_encoding_fitted.py",
+                "test_low_rank_is_classical_mds_of_that_rank_in_a_larger_space",
+            ),
+        ),
     ),
     "smacof": _card(
         "smacof",
         "P minimises sum (|p_i - p_j| - h_ij)^2, from classical MDS",
         "deleeuw1977",
-        ("scikit-learn MDS",),
+        (
+            (
+                "scikit-learn MDS",
+                "geometry/test_smacof_scaling.py",
+                "test_stress_matches_scikit_learn_from_the_same_start",
+            ),
+        ),
     ),
 }
 BEYOND = ("refuse", "clamp", "interpolate")
@@ -269,3 +292,18 @@ def fit(
 
     points = points_of_distances(geometry, method=method, dimension=dimension, rank=rank)
     return finish(points, Finish(dimension=dimension), factored=rank is not None)
+
+
+def mds(geometry: Any, *, dimension: int) -> Encoding:
+    """Return classical MDS of a geometry."""
+    return fit(geometry, dimension=dimension)
+
+
+def low_rank(geometry: Any, *, dimension: int, rank: int) -> Encoding:
+    """Return classical MDS of a geometry, kept factored at a rank."""
+    return fit(geometry, dimension=dimension, rank=rank)
+
+
+def smacof(geometry: Any, *, dimension: int) -> Encoding:
+    """Return the encoding of least raw stress that SMACOF finds."""
+    return fit(geometry, method="smacof", dimension=dimension)

@@ -11,18 +11,30 @@ lags suffer no cancellation, unlike 2 - 2 cos.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.numeric.limbs import Limbs, Turns, limb_phases
+
 if TYPE_CHECKING:
     from gnomon.encodings.base import LagDistances
-    from gnomon.encodings.positions import Array, Namespace
+    from gnomon.encodings.positions import Array, Coordinates, Namespace
 
 Floats = NDArray[np.float64]
 _CHUNK = 2**21
 """Phases held at a time: 16 MiB of float64."""
+
+
+def ladder(dimension: int, base: float, *, xp: Namespace, dtype: Any) -> Array:
+    """Return base^(-2k/d), k = 0 ... d/2 - 1, computed as 1 / base^(2k/d) in the given type."""
+    return 1.0 / (base ** (xp.astype(xp.arange(0, dimension, 2), dtype) / dimension))
+
+
+def on_axes(frequencies: Floats, axes: int) -> Floats:
+    """Return the matrix (axes * pairs, axes) in which each axis has these frequencies, in order."""
+    return np.kron(np.eye(axes), frequencies[:, None]).astype(np.float64)
 
 
 def geometric_frequencies(dimension: int, base: float, axes: int = 1) -> Floats:
@@ -32,18 +44,23 @@ def geometric_frequencies(dimension: int, base: float, axes: int = 1) -> Floats:
     array([[1. ],
            [0.1]])
     """
-    share = dimension // axes
-    ladder = base ** (-np.arange(0, share, 2, dtype=np.float64) / share)
-    frequencies = np.zeros((dimension // 2, axes))
-    for axis in range(axes):
-        rows = slice(axis * share // 2, (axis + 1) * share // 2)
-        frequencies[rows, axis] = ladder
-    return frequencies
+    return on_axes(ladder(dimension // axes, base, xp=np, dtype=np.float64), axes)
 
 
-def phases(coordinates: Array, frequencies: Array, *, xp: Namespace) -> Array:
-    """Return <W_k, x> for coordinates (..., axes): shape (..., pairs)."""
-    return xp.matmul(coordinates, xp.matrix_transpose(frequencies))
+def phases(coordinates: Coordinates, frequencies: Array, *, xp: Namespace) -> Array:
+    """Return <W_k, x> for coordinates (..., n, axes): shape (..., n, pairs).
+
+    Frequencies of single heads, (heads, pairs, axes), give (..., heads, n, pairs). Where there is
+    no float64 coordinates come in limbs, and phases are right modulo 2 pi (`gnomon.numeric.limbs`).
+    """
+    if isinstance(coordinates, Limbs):
+        if isinstance(frequencies, Turns):
+            return limb_phases(coordinates, frequencies, xp=xp)
+        coordinates = xp.astype(coordinates.whole, xp.float32) + coordinates.fraction
+    if frequencies.ndim == 2 and frequencies.shape[-1] == 1:
+        return coordinates * frequencies[:, 0]
+    wide = xp.astype(frequencies, coordinates.dtype)
+    return xp.matmul(coordinates, xp.matrix_transpose(wide))
 
 
 def circular_distances(frequencies: Floats, energies: Floats | None = None) -> LagDistances:

@@ -70,7 +70,7 @@ def lift(
     content = _probe(encoding, probe, rng) if lift == "probe" else None
     closed = encoding.lag_distances(lift, content)
     if closed is not None:
-        distances, profile = _by_lag(closed, points)
+        distances, profile = _by_lag(closed, points, mixes=encoding.mixes_axes)
         return _lifted(encoding, lift, distances, profile, 0.0)
     if lift == "kernel" and "vectors" not in encoding.kinds:
         distances, share = _from_bias(encoding.bias(_shaped(points)))
@@ -124,13 +124,13 @@ def _shaped(points: Floats) -> Floats:
     return points[:, 0] if points.shape[1] == 1 else points
 
 
-def _by_lag(closed: LagDistances, points: Floats) -> tuple[Floats, Floats | None]:
+def _by_lag(closed: LagDistances, points: Floats, *, mixes: bool) -> tuple[Floats, Floats | None]:
     """Return distances through the lags: a Toeplitz view, a table of whole lags, or all pairs."""
     steps = np.diff(points, axis=0)
     if points.shape[1] == 1 and len(points) > 1 and steps[0, 0] != 0 and np.ptp(steps) == 0:
         profile = closed(np.abs(steps[0, 0]) * np.arange(len(points), dtype=np.float64)[:, None])
         return toeplitz(profile), profile
-    if np.array_equal(points, np.rint(points)):
+    if not mixes and np.array_equal(points, np.rint(points)):
         spans = tuple(int(span) + 1 for span in np.ptp(points, axis=0))
         if np.prod(spans, dtype=np.float64) <= 4 * len(points) ** 2:
             return _from_lag_table(closed, points, spans), None
@@ -158,7 +158,7 @@ def _from_lag_table(closed: LagDistances, points: Floats, spans: tuple[int, ...]
     table = closed(grid.astype(np.float64))
 
     def looked_up(lags: Floats) -> Floats:
-        found: Floats = table[tuple(np.moveaxis(lags.astype(np.int64), -1, 0))]
+        found: Floats = table[tuple(np.moveaxis(np.abs(lags).astype(np.int64), -1, 0))]
         return found
 
     return _all_pairs(looked_up, points)
@@ -169,7 +169,7 @@ def _all_pairs(closed: LagDistances, points: Floats) -> Floats:
     distances = np.empty((len(points), len(points)))
     step = max(1, _PAIRS // len(points))
     for start in range(0, len(points), step):
-        lags = np.abs(points[start : start + step, None, :] - points[None, :, :])
+        lags = points[start : start + step, None, :] - points[None, :, :]
         distances[start : start + step] = closed(lags)
     return distances
 

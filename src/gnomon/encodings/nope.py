@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from gnomon.encodings import checks
-from gnomon.encodings.base import Encoding, LagDistances
-from gnomon.encodings.card import Card, in_words
-from gnomon.encodings.positions import Array, as_coordinates, namespace_of
+from gnomon.encodings.base import Encoding, LagDistances, Numbers
+from gnomon.encodings.border import lags_between
+from gnomon.encodings.card import Card, in_words, proved
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from gnomon.encodings.positions import Array, Coordinates, Namespace
 
 CARD = Card(
     name="nope",
@@ -28,7 +30,9 @@ CARD = Card(
     source="haviv2022",
     level=in_words("L0"),
     relative=True,
-    verified_against=("the identity",),
+    proofs=proved(
+        ("the identity", "laws/test_laws_of_scores.py", "test_without_an_encoding_scores_are_q_k"),
+    ),
 )
 
 
@@ -51,21 +55,20 @@ class Nope(Encoding):
         """Name kernel alone."""
         return ("kernel",)
 
-    def transform(
-        self, q: Array, k: Array, positions_q: Array, positions_k: Array | None = None
-    ) -> tuple[Array, Array]:
-        """Return queries and keys as they are."""
-        del positions_q, positions_k
-        return q, k
+    def turned(
+        self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
+    ) -> Array:
+        """Return vectors as they are."""
+        del coordinates, numbers, side, xp
+        return x
 
-    def bias(self, positions_q: Array, positions_k: Array | None = None) -> Array:
+    def bias_between(
+        self, queries: Coordinates, keys: Coordinates, numbers: Numbers, *, xp: Namespace
+    ) -> Array:
         """Return zeros for one head."""
-        queries = as_coordinates(positions_q, self.axes)
-        keys_at = positions_q if positions_k is None else positions_k
-        keys = as_coordinates(keys_at, self.axes, like=queries)
-        steps = queries[..., :, None, :] - keys[..., None, :, :]
-        xp = namespace_of(queries)
-        return xp.zeros_like(xp.expand_dims(steps[..., 0], axis=-3))
+        del numbers
+        steps = lags_between(queries, keys, xp=xp)[..., 0]
+        return xp.zeros_like(xp.expand_dims(steps, axis=-3))
 
     def lag_distances(
         self, lift: str, probe: NDArray[np.float64] | None = None

@@ -1,8 +1,13 @@
 """Positions at the border: any array or list in, coordinates of one namespace out.
 
 A position has one or several *axes*. With one axis positions have shape (...,); with several, the
-last axis of the array runs over them: (..., axes). Formulas see coordinates of shape (..., axes)
-in the widest float of their namespace [array-api]; they never resolve a namespace themselves.
+last axis of the array runs over them: (..., axes). Formulas see coordinates of shape (..., axes),
+in float64 where the library and the device have it, else in two limbs (`gnomon.numeric.limbs`);
+they never resolve a namespace themselves [array-api].
+
+Positions and vectors meet by their number of axes, never by a guess from sizes: against vectors x
+of shape (..., heads, n, d), positions of shape (n,) serve all; with one axis less than x, (..., n)
+has a place for each; with two less, (..., n) leaves the heads out and serves every head.
 """
 
 from __future__ import annotations
@@ -14,11 +19,14 @@ import array_api_compat.numpy as array_numpy
 import numpy as np
 
 from gnomon.errors import EncodingError
+from gnomon.numeric.limbs import Limbs, split
 
 Array = Any
 """An array of any library that keeps the array API standard."""
 Namespace = Any
 """The module whose functions act on such arrays."""
+Coordinates = Any
+"""A float64 array (..., axes), or `Limbs` where there is no float64."""
 
 
 def namespace_of(value: Array) -> Namespace:
@@ -28,13 +36,62 @@ def namespace_of(value: Array) -> Namespace:
     return array_numpy
 
 
-def as_coordinates(positions: Array, axes: int, *, like: Array | None = None) -> Array:
-    """Return positions as float coordinates (..., axes), on the library and device of `like`."""
+def has_float64(xp: Namespace, device: Any = None) -> bool:
+    """Say whether a library has float64 on a device: JAX without x64 and Apple's GPU have none."""
+    if array_api_compat.is_jax_namespace(xp):
+        return bool(xp.zeros(()).dtype == xp.float64)
+    return getattr(device, "type", None) != "mps"
+
+
+def as_coordinates(positions: Array, axes: int, *, like: Array | None = None) -> Coordinates:
+    """Return positions as coordinates (..., axes), on the library and device of `like`."""
     partner = positions if like is None else like
     xp = namespace_of(partner)
-    values = _as_array(positions, xp, partner)
-    _check_numbers(values)
-    values = xp.astype(values, xp.float64)
+    if array_api_compat.is_array_api_obj(positions) and namespace_of(positions) is xp:
+        device = array_api_compat.device(partner) if like is not None else None
+        return _own_coordinates(positions, axes, device, xp=xp)
+    values = _as_numpy(positions)
+    check_numbers(values)
+    if xp is array_numpy:
+        return with_axes(values.astype(np.float64), axes)
+    return foreign_coordinates(with_axes(values, axes), array_api_compat.device(partner), xp=xp)
+
+
+def _own_coordinates(values: Array, axes: int, device: Any, *, xp: Namespace) -> Coordinates:
+    """Return coordinates of positions that already belong to the library."""
+    if not xp.isdtype(values.dtype, ("integral", "real floating")):
+        raise EncodingError(
+            f"The positions have type {values.dtype}; pass whole numbers or real numbers."
+        )
+    check_visible(values, xp=xp)
+    if device is not None and array_api_compat.is_torch_namespace(xp):
+        values = array_api_compat.to_device(values, device)
+    values = with_axes(values, axes)
+    if has_float64(xp, array_api_compat.device(values)):
+        return xp.astype(values, xp.float64)
+    if xp.isdtype(values.dtype, "integral"):
+        whole = xp.astype(values, xp.int32)
+        return Limbs(whole=whole, fraction=xp.zeros(whole.shape, dtype=xp.float32))
+    floor = xp.floor(values)
+    fraction = xp.astype(values - floor, xp.float32)
+    return Limbs(whole=xp.astype(floor, xp.int32), fraction=fraction)
+
+
+def foreign_coordinates(values: Any, device: Any, *, xp: Namespace) -> Coordinates:
+    """Return coordinates of another library made of NumPy's, without losing what float64 holds."""
+    if has_float64(xp, device):
+        return xp.asarray(values.astype(np.float64), device=device)
+    if values.size and (values.min() < -(2**31) or values.max() >= 2**31):
+        raise EncodingError(
+            f"The positions reach {values.max():g}, and without float64 they must lie within "
+            "-2^31 to 2^31 - 1; subtract an origin first."
+        )
+    whole, fraction = split(values)
+    return Limbs(whole=xp.asarray(whole, device=device), fraction=xp.asarray(fraction))
+
+
+def with_axes(values: Array, axes: int) -> Array:
+    """Return positions with their axes last."""
     if axes == 1:
         return values[..., None]
     if values.ndim == 0 or values.shape[-1] != axes:
@@ -45,23 +102,59 @@ def as_coordinates(positions: Array, axes: int, *, like: Array | None = None) ->
     return values
 
 
-def _as_array(positions: Array, xp: Namespace, partner: Array) -> Array:
-    if array_api_compat.is_array_api_obj(positions) and namespace_of(positions) is xp:
-        return positions
+def beside_heads(coordinates: Coordinates, x: Array) -> Coordinates:
+    """Return coordinates (..., n, axes) that broadcast against vectors x (..., n, d).
+
+    Positions of shape (n,) serve all of x; shape x.shape[:-1] serves each; with the axis of heads
+    left out, (..., n) against x (..., heads, n, d), every head is served alike.
+    """
+    missing = x.ndim - coordinates.ndim
+    if missing == 0 or coordinates.ndim <= 2:
+        return coordinates
+    if missing == 1:
+        return coordinates[..., None, :, :]
+    raise EncodingError(
+        f"The positions have shape {tuple(coordinates.shape[:-1])} and the vectors "
+        f"{tuple(x.shape)}; pass positions of shape (n,), (..., n) with a place for each vector, "
+        "or (..., n) without the axis of heads."
+    )
+
+
+def _as_numpy(positions: Array) -> np.ndarray[Any, Any]:
     try:
-        values = np.asarray(positions)
-    except ValueError as error:
+        return np.asarray(positions)
+    except (ValueError, TypeError, RuntimeError) as error:
+        if array_api_compat.is_array_api_obj(positions):
+            raise EncodingError(
+                f"The positions are a {type(positions).__module__} array that NumPy can not read "
+                f"({error}); pass positions of the library and device of q."
+            ) from error
         raise EncodingError(
             "The positions are a ragged list; pass numbers in one array of shape (...,)."
         ) from error
-    if xp is array_numpy:
-        return values
-    return xp.asarray(values, device=array_api_compat.device(partner))
 
 
-def _check_numbers(values: Array) -> None:
-    if not isinstance(values, np.ndarray):
-        return  # compiled code must not branch on values
+def check_visible(values: Array, *, xp: Namespace) -> None:
+    """Refuse NaN and infinite positions where values can be seen: not while code is compiled."""
+    if isinstance(values, np.ndarray):
+        check_numbers(values)
+    elif xp.isdtype(values.dtype, "real floating") and not _hidden(values):
+        check_numbers(np.asarray(xp.astype(values, xp.float32)))
+
+
+def _hidden(values: Array) -> bool:
+    """Whether looking at values would fail, or break a graph that is being recorded."""
+    if array_api_compat.is_torch_array(values):
+        import sys
+
+        torch: Any = sys.modules["torch"]
+        recorded = torch.compiler.is_compiling() or torch.jit.is_tracing()
+        return bool(recorded or values.device.type != "cpu" or values.requires_grad)
+    return not hasattr(values, "__array__") or "Tracer" in type(values).__name__
+
+
+def check_numbers(values: np.ndarray[Any, Any]) -> None:
+    """Refuse positions that are no finite real numbers."""
     if values.dtype.kind not in "iuf":
         raise EncodingError(
             f"The positions have type {values.dtype}; pass whole numbers or real numbers."
@@ -75,7 +168,9 @@ def _check_numbers(values: Array) -> None:
 
 def whole_coordinates(positions: Array, axes: int, *, what: str) -> np.ndarray[Any, Any]:
     """Return positions as int64 coordinates (..., axes); fractions are refused."""
-    values = np.asarray(as_coordinates(positions, axes))
+    values = _as_numpy(positions)
+    check_numbers(values)
+    values = with_axes(values.astype(np.float64), axes)
     rounded = np.rint(values)
     if not np.array_equal(values, rounded):
         wrong = values[values != rounded].flat[0]

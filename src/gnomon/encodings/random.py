@@ -18,7 +18,7 @@ import numpy as np
 
 from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.card import Card, in_words
+from gnomon.encodings.card import Card, in_words, proved
 from gnomon.encodings.positions import Array, whole_coordinates
 
 if TYPE_CHECKING:
@@ -32,7 +32,13 @@ CARD = Card(
     source="devlin2019",
     level=in_words("L6"),
     relative=False,
-    verified_against=("the normal law (Kolmogorov-Smirnov)",),
+    proofs=proved(
+        (
+            "the normal law (Kolmogorov-Smirnov)",
+            "encodings/test_encoding_random.py",
+            "test_coordinates_are_normal_with_the_stated_sigma",
+        ),
+    ),
 )
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

@@ -1,46 +1,78 @@
 """The catalogue: every encoding by its name.
 
-Adding an encoding is one file and one line in `_FACTORIES`.
+Adding an encoding is one file and one `Entry` in `ENTRIES`: the name of its class or function, of
+its card, and *examples* of its parameters. The examples bring it the whole suite of laws, the
+agreement of frameworks and the oracle; its card says which laws those are. Modules are loaded when
+an entry is first used.
 """
 
 from __future__ import annotations
 
+import importlib
 import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gnomon.encodings import alibi, fitted, nope, random, rotary, sinusoidal, table
-from gnomon.encodings.table_files import names_table, open_table
+from gnomon.encodings.table_files import names_table
 from gnomon.errors import EncodingError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from gnomon.encodings.base import Encoding
     from gnomon.encodings.card import Card
 
 
-def _mds(geometry: Any, *, dimension: int) -> Encoding:
-    return fitted.fit(geometry, dimension=dimension)
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One encoding of the catalogue: where its maker and its card are, and examples of it."""
+
+    maker: str
+    """`module:name` of the class or function, below `gnomon.encodings`."""
+    card: str = ""
+    """`module:name` or `module:name:key` of its card; by default the CARD of its maker's module."""
+    examples: tuple[dict[str, Any], ...] = field(default=())
+    """Parameters with which it can be made from nothing else; empty where data are needed."""
+
+    @property
+    def factory(self) -> Callable[..., Encoding]:
+        """Return the class or function that makes the encoding."""
+        return _found(self.maker)
+
+    def read_card(self) -> Card:
+        """Return the card of the encoding with its usual parameters."""
+        return _found(self.card or f"{self.maker.partition(':')[0]}:CARD")
 
 
-def _low_rank(geometry: Any, *, dimension: int, rank: int) -> Encoding:
-    return fitted.fit(geometry, dimension=dimension, rank=rank)
+def _found(path: str) -> Any:
+    """Return what stands at `module:name`, or under a key of it, below `gnomon.encodings`."""
+    module, name, *key = path.split(":")
+    found = getattr(importlib.import_module(f"gnomon.encodings.{module}"), name)
+    return found[key[0]] if key else found
 
 
-def _smacof(geometry: Any, *, dimension: int) -> Encoding:
-    return fitted.fit(geometry, method="smacof", dimension=dimension)
-
-
-_FACTORIES: dict[str, tuple[Callable[..., Encoding], Card]] = {
-    "sinusoidal": (sinusoidal.Sinusoidal, sinusoidal.CARD),
-    "rope": (rotary.Rotary, rotary.CARD),
-    "alibi": (alibi.Alibi, alibi.CARD),
-    "nope": (nope.Nope, nope.CARD),
-    "random": (random.Random, random.CARD),
-    "table": (open_table, table.CARD),
-    "mds": (_mds, fitted.CARDS["mds"]),
-    "mds-low-rank": (_low_rank, fitted.CARDS["mds-low-rank"]),
-    "smacof": (_smacof, fitted.CARDS["smacof"]),
+ENTRIES: dict[str, Entry] = {
+    "sinusoidal": Entry(
+        maker="sinusoidal:Sinusoidal",
+        examples=({"dimension": 8}, {"dimension": 8, "axes": 2}, {"dimension": 12, "axes": 3}),
+    ),
+    "rope": Entry(
+        maker="rotary.rope:Rope",
+        examples=(
+            {"dimension": 8},
+            {"dimension": 8, "layout": "half", "fraction": 0.5, "base": 500000.0},
+            {"dimension": 8, "axes": 2},
+        ),
+    ),
+    "alibi": Entry(
+        maker="alibi:Alibi",
+        examples=({"heads": 3}, {"heads": 4, "symmetric": True}, {"heads": 2, "axes": 2}),
+    ),
+    "nope": Entry(maker="nope:Nope", examples=({},)),
+    "random": Entry(maker="random:Random", examples=({"dimension": 8},)),
+    "table": Entry(maker="table_files:open_table", card="table:CARD"),
+    "mds": Entry(maker="fitted:mds", card="fitted:CARDS:mds"),
+    "mds-low-rank": Entry(maker="fitted:low_rank", card="fitted:CARDS:mds-low-rank"),
+    "smacof": Entry(maker="fitted:smacof", card="fitted:CARDS:smacof"),
 }
 
 
@@ -50,7 +82,7 @@ def catalogue() -> list[Card]:
     >>> [card.name for card in catalogue()][:3]
     ['sinusoidal', 'rope', 'alibi']
     """
-    return [card for _, card in _FACTORIES.values()]
+    return [entry.read_card() for entry in ENTRIES.values()]
 
 
 def encoding(name: str, **parameters: Any) -> Encoding:
@@ -59,20 +91,23 @@ def encoding(name: str, **parameters: Any) -> Encoding:
     >>> encoding("rope", dimension=64).card.level
     'L0 strict group'
     """
-    if name not in _FACTORIES and names_table(name):
+    if name not in ENTRIES and names_table(name):
         return encoding("table", path=name, **parameters)
-    if name not in _FACTORIES:
-        raise EncodingError(f"There is no encoding {name!r}: {nearest(name, _FACTORIES)}.")
-    factory, _ = _FACTORIES[name]
+    factory = entry_of(name).factory
     _check_names(name, inspect.signature(factory), parameters)
     return factory(**parameters)
 
 
+def entry_of(name: str) -> Entry:
+    """Return the entry of a name, or say which was probably meant."""
+    if name not in ENTRIES:
+        raise EncodingError(f"There is no encoding {name!r}: {nearest(name, ENTRIES)}.")
+    return ENTRIES[name]
+
+
 def takes(name: str) -> tuple[str, ...]:
     """Return the names of the parameters an encoding takes."""
-    if name not in _FACTORIES:
-        raise EncodingError(f"There is no encoding {name!r}: {nearest(name, _FACTORIES)}.")
-    return tuple(inspect.signature(_FACTORIES[name][0]).parameters)
+    return tuple(inspect.signature(entry_of(name).factory).parameters)
 
 
 def _check_names(name: str, signature: inspect.Signature, given: dict[str, Any]) -> None:

@@ -15,14 +15,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from gnomon.encodings import checks
-from gnomon.encodings.base import Encoding, LagDistances
-from gnomon.encodings.card import Card, in_words
+from gnomon.encodings.base import Encoding, LagDistances, Numbers
+from gnomon.encodings.card import Card, in_words, proved
 from gnomon.encodings.frequencies import circular_distances, geometric_frequencies, phases
-from gnomon.encodings.positions import Array, Namespace, as_coordinates, namespace_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from gnomon.encodings.positions import Array, Coordinates, Namespace
 
 CARD = Card(
     name="sinusoidal",
@@ -32,11 +33,17 @@ CARD = Card(
     source="vaswani2017",
     level=in_words("L6"),
     relative=False,
-    verified_against=("the formula in Python floats",),
+    proofs=proved(
+        (
+            "the formula in Python floats",
+            "encodings/test_encoding_sinusoidal.py",
+            "test_sinusoidal_vectors_equal_their_formula",
+        ),
+    ),
 )
 
 
-def sinusoidal_vectors(coordinates: Array, frequencies: Array, *, xp: Namespace) -> Array:
+def sinusoidal_vectors(coordinates: Coordinates, frequencies: Array, *, xp: Namespace) -> Array:
     """Return (sin, cos) of every phase, pair after pair: shape (..., 2 pairs)."""
     angles = phases(coordinates, frequencies, xp=xp)
     pairs = xp.stack([xp.sin(angles), xp.cos(angles)], axis=-1)
@@ -72,12 +79,14 @@ class Sinusoidal(Encoding):
         """Return the frequencies in radians per position, shape (dimension/2, axes)."""
         return geometric_frequencies(self.dimension, float(self.base), self.axes)
 
-    def vectors(self, positions: Array) -> Array:
-        """Return one vector per position, shape (..., dimension)."""
-        coordinates = as_coordinates(positions, self.axes)
-        xp = namespace_of(coordinates)
-        frequencies = xp.asarray(self.frequencies, device=coordinates.device)
-        return sinusoidal_vectors(coordinates, frequencies, xp=xp)
+    @property
+    def numbers(self) -> dict[str, NDArray[np.float64]]:
+        """Return the frequencies."""
+        return {"frequencies": self.frequencies}
+
+    def vectors_at(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Array:
+        """Return (sin, cos) of every phase, pair after pair."""
+        return sinusoidal_vectors(coordinates, numbers["frequencies"], xp=xp)
 
     def lag_distances(
         self, lift: str, probe: NDArray[np.float64] | None = None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.card import Card, in_words
+from gnomon.encodings.card import Card, in_words, proved
 from gnomon.encodings.positions import Array, whole_coordinates
 from gnomon.errors import EncodingError
 
@@ -30,7 +30,13 @@ CARD = Card(
     level=in_words("L6"),
     relative=False,
     learnable=True,
-    verified_against=("the rows of the file",),
+    proofs=proved(
+        (
+            "the rows of the file",
+            "encodings/test_encoding_table.py",
+            "test_every_format_gives_the_same_rows",
+        ),
+    ),
 )
 
 

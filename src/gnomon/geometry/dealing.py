@@ -22,7 +22,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from gnomon.geometry.laws import counts_matrix, totals
-from gnomon.numeric import compiled, each, stripes
+from gnomon.numeric.routes import compiled, each, stripes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

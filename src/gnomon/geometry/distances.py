@@ -21,7 +21,7 @@ import numpy as np
 from gnomon.errors import InputError
 from gnomon.geometry.gram import BLOCK_BYTES, upper_gram, whole_laws
 from gnomon.geometry.near import direct_squared
-from gnomon.numeric import compiled, each, stripes
+from gnomon.numeric.routes import compiled, each, stripes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -23,7 +23,7 @@ import numpy as np
 from gnomon.errors import CountsError
 from gnomon.geometry.laws import Laws, counts_matrix, laws, totals
 from gnomon.geometry.tail import TAIL_SHARE, add_tail, tail_of
-from gnomon.numeric import compiled, each, stripes
+from gnomon.numeric.routes import compiled, each, stripes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,6 +1,6 @@
 """Compiled loops of the geometry room: centred roots, mirrored Gram, near pairs.
 
-Each has a NumPy route of equal result beside its caller; `gnomon.numeric.compiled` chooses.
+Each has a NumPy route of equal result beside its caller; `gnomon.numeric.routes.compiled` chooses.
 This module is imported only when the compiled route is taken: it loads numba.
 Sums keep the order that is written, as in the NumPy route, so results agree bit for bit or nearly;
 only the sums of `ratio_rows` may be regrouped, which makes them vector instructions.

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from gnomon.errors import CountsError
-from gnomon.numeric import compiled, each, stripes
+from gnomon.numeric.routes import compiled, each, stripes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.numeric import compiled, each, stripes
+from gnomon.numeric.routes import compiled, each, stripes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -23,7 +23,7 @@ from gnomon.errors import InputError
 from gnomon.geometry.gram import BLOCK_BYTES, double_centred
 from gnomon.geometry.mds import Coordinates, checked_dimension, classical_mds
 from gnomon.geometry.spectrum import square
-from gnomon.numeric import compiled, each, stripes
+from gnomon.numeric.routes import compiled, each, stripes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

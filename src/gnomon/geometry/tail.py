@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.numeric import each, stripes
+from gnomon.numeric.routes import each, stripes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -28,7 +28,7 @@ from scipy.sparse import csc_array, csr_array
 from gnomon.geometry.debiased.folded import Floats, FoldedCounts, Singles
 from gnomon.geometry.debiased.pilot import Pilot
 from gnomon.geometry.debiased.terms import Frame, Running, Terms
-from gnomon.numeric import compiled, each, stripes
+from gnomon.numeric.routes import compiled, each, stripes
 
 RARE_SHARE = 0.06
 """A class is rare where its types occur in fewer than this share of the cells, by the mean."""

@@ -1,0 +1,110 @@
+"""Rotary encoding with geometric frequencies: whole or partial, on any axes, scaled or not.
+
+    w_k = base^(-2k/r),  k = 0 ... r/2 - 1,  r = the coordinates that are turned (per axis),
+
+of the `dimension` coordinates of a head the first `fraction` [su2021 sec. 3.4]. On several axes
+each axis has an equal share of them, in order, with a ladder of its own (*axial*).
+A *scaling* is a value that changes the ladder, and perhaps the length of q and k, for contexts
+longer than the trained one: `gnomon.encodings.rotary.scaling`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gnomon.encodings import checks
+from gnomon.encodings.card import Card, in_words, proved
+from gnomon.encodings.frequencies import on_axes
+from gnomon.encodings.rotary.base import Rotating
+from gnomon.encodings.rotary.scaling.unscaled import UNSCALED, Scaling
+from gnomon.errors import EncodingError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+CARD = Card(
+    name="rope",
+    family="rotary",
+    kind=("transform",),
+    formula="q~ = R_i q, k~ = R_j k, R_i turns pair k by i w_k, w_k = base^(-2k/d)",
+    source="su2021",
+    level=in_words("L0"),
+    relative=True,
+    extrapolation="no claim of the authors beyond the trained length",
+    proofs=proved(
+        (
+            "complex multiplication",
+            "encodings/test_encoding_rotary.py",
+            "test_rotation_equals_multiplication_by_complex_numbers",
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rope(Rotating):
+    """Rotary encoding of heads with `dimension` coordinates, of which the first `fraction` turn.
+
+    >>> Rope(dimension=8, fraction=0.5).frequencies
+    array([[1.  ],
+           [0.01]])
+    """
+
+    base: float = 10000.0
+    fraction: float = 1.0
+    scaling: Scaling = UNSCALED
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.real("base", self.base, above=0.0)
+        checks.real("fraction", self.fraction, above=0.0)
+        if self.fraction > 1.0:
+            raise EncodingError(f"fraction is {self.fraction:g}; pass a number above 0, up to 1.")
+        if not isinstance(self.scaling, Scaling):
+            raise EncodingError(
+                f"scaling is {self.scaling!r}; pass a value such as Yarn(...) of "
+                "gnomon.encodings.rotary.scaling."
+            )
+        turned, name = self._turned_count, "dimension" if self.fraction == 1.0 else "fraction"
+        if turned < 2 * self.axes or turned % (2 * self.axes):
+            raise EncodingError(
+                f"dimension is {self.dimension} and {turned} of its coordinates turn; pass a "
+                f"{name} with which a multiple of {2 * self.axes} turn, two per axis."
+            )
+        self.scaling.check(turned // self.axes, float(self.base))
+
+    @property
+    def _turned_count(self) -> int:
+        return int(self.dimension * self.fraction)
+
+    @property
+    def card(self) -> Card:
+        """Return the card of rotary encoding, with what the scaling says of itself."""
+        return dataclasses.replace(CARD, **self.scaling.on_card())
+
+    @property
+    def frequencies(self) -> NDArray[np.float64]:
+        """Return the frequencies in radians per position, shape (pairs, axes)."""
+        share = self._turned_count // self.axes
+        ladder = self.scaling.frequencies(share, float(self.base), xp=np, dtype=np.float64)
+        return on_axes(np.asarray(ladder), self.axes)
+
+    @property
+    def attention_factor(self) -> float:
+        """Return what the scaling multiplies cosines and sines by."""
+        return self.scaling.attention_factor
+
+    def at_length(self, length: int) -> Self:
+        """Return the encoding as it is for a context of `length`, where the scaling follows it."""
+        return dataclasses.replace(self, scaling=self.scaling.at_length(length))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Return the hyper-parameters as plain values, the scaling with its own."""
+        return {**super().parameters, "scaling": self.scaling.parameters}

@@ -1,0 +1,1 @@
+"""Scalings of rotary encodings: values that change the frequencies for longer contexts."""

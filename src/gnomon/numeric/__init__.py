@@ -1,0 +1,1 @@
+"""What the array standard lacks: routes of kernels and their threads, phases in two limbs."""
