@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gnomon.diagnostics.stress import stress as stress
     from gnomon.encodings.registry import catalogue as catalogue
     from gnomon.encodings.registry import encoding as encoding
+    from gnomon.encodings.rotary.config import from_config as from_config
     from gnomon.errors import GnomonError as GnomonError
     from gnomon.geometry.measure import measure as geometry
     from gnomon.survey.fitting import fit as fit
@@ -34,12 +35,13 @@ _HOME = {
     "count": "gnomon.corpus.counting",
     "encoding": "gnomon.encodings.registry",
     "fit": "gnomon.survey.fitting",
+    "from_config": "gnomon.encodings.rotary.config",
     "stress": "gnomon.diagnostics.stress",
 }
 # Rooms that are functions, too: the package of that name can be called (docs/decisions).
 _ROOMS = ("geometry", "survey")
-# Rooms of frameworks: `gnomon.torch.load(...)` needs no import of its own.
-_FRAMEWORKS = ("jax", "sklearn", "torch")
+# Rooms that need an extra: `gnomon.torch.layer(...)` needs no import of its own.
+_EXTRAS = ("jax", "oracle", "sklearn", "torch")
 
 __all__ = [
     "GnomonError",
@@ -49,6 +51,7 @@ __all__ = [
     "count",
     "encoding",
     "fit",
+    "from_config",
     "geometry",
     "stress",
     "survey",
@@ -57,7 +60,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load a public name from its home on first use."""
-    if name in _ROOMS + _FRAMEWORKS:
+    if name in _ROOMS + _EXTRAS:
         return importlib.import_module(f"gnomon.{name}")
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)

@@ -84,3 +84,43 @@ def test_a_causal_bias_on_two_axes_is_refused():
 def test_no_slope_fits_where_all_positions_are_one():
     with pytest.raises(EncodingError, match=r"All positions are the same, so no slope fits"):
         best_slope(np.zeros((2, 2)), [4, 4])
+
+
+def test_two_slopes_weigh_keys_before_and_after_their_query_apart():
+    made = encoding("alibi", slopes=(0.5, 0.25), slopes_after=(2.0, 0.0))
+    bias = made.bias([3], [0, 3, 5])
+    np.testing.assert_array_equal(bias, [[[-1.5, 0.0, -4.0]], [[-0.75, 0.0, 0.0]]])
+    assert made.card.level == "L5 relative, not separable"
+    assert not made.card.causal_only
+
+
+def test_two_equal_slopes_are_the_symmetric_bias(rng):
+    places = rng.uniform(-100, 100, size=(2, 9))
+    slopes = official_slopes(3)
+    both = encoding("alibi", heads=3, slopes_after=slopes)
+    np.testing.assert_array_equal(
+        both.bias(places), encoding("alibi", heads=3, symmetric=True).bias(places)
+    )
+
+
+def test_distances_of_two_slopes_are_those_of_the_symmetrised_kernel():
+    made = encoding("alibi", slopes=(0.5,), slopes_after=(0.1,))
+    bias = made.bias(np.arange(5))[0]
+    kernel = 0.5 * (bias + bias.T)
+    wanted = np.sqrt(-2.0 * kernel[0])
+    np.testing.assert_allclose(made.lag_distances("kernel")(np.arange(5.0)[:, None]), wanted)
+
+
+def test_slopes_after_that_do_not_fit_are_refused():
+    with pytest.raises(
+        EncodingError, match=r"slopes_after has 1 entries and there are 2 heads; pass"
+    ):
+        encoding("alibi", heads=2, slopes_after=(1.0,))
+    with pytest.raises(
+        EncodingError, match=r"slopes_after is -1; pass a finite number from 0 on\."
+    ):
+        encoding("alibi", heads=1, slopes_after=(-1,))
+    with pytest.raises(
+        EncodingError, match=r"slopes_after needs one axis and no symmetric=True, and"
+    ):
+        encoding("alibi", heads=1, slopes_after=(1.0,), symmetric=True)

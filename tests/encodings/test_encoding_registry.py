@@ -12,36 +12,36 @@ import pytest
 
 import gnomon
 from gnomon.encodings.card import LEVELS
-from gnomon.encodings.registry import catalogue, encoding, takes
+from gnomon.encodings.registry import ENTRIES, catalogue, encoding, takes
 from gnomon.errors import EncodingError, InputError
 from gnomon.sources import SOURCES, cite
 
 SIMPLEX = 1.0 - np.eye(4)
-MADE = {
-    "sinusoidal": {"dimension": 8},
-    "rope": {"dimension": 8},
-    "alibi": {},
-    "nope": {},
-    "random": {"dimension": 8},
+FROM_DATA = {
     "table": {"path": np.eye(4)},
     "mds": {"geometry": SIMPLEX, "dimension": 2},
     "mds-low-rank": {"geometry": SIMPLEX, "dimension": 3, "rank": 2},
     "smacof": {"geometry": SIMPLEX, "dimension": 2},
 }
+MADE = {name: entry.examples[0] if entry.examples else {} for name, entry in ENTRIES.items()}
+MADE |= FROM_DATA
 
 
-def test_the_catalogue_and_this_test_name_the_same_encodings():
-    assert [card.name for card in catalogue()] == list(MADE)
+def test_the_catalogue_names_every_entry_and_all_but_those_made_of_data_have_examples():
+    assert [card.name for card in catalogue()] == list(ENTRIES)
+    assert {name for name, entry in ENTRIES.items() if not entry.examples} == set(FROM_DATA)
 
 
 @pytest.mark.parametrize("name", MADE)
 def test_every_encoding_does_what_its_kinds_promise_and_refuses_the_rest(name):
     made = encoding(name, **MADE[name])
-    content = np.ones((4, 8))
+    heads, dimension = getattr(made, "heads", 1), getattr(made, "dimension", 8)
+    content = np.ones((heads, 4, dimension))
+    positions = np.arange(4) if made.axes == 1 else np.zeros((4, made.axes))
     calls = {
-        "vectors": lambda: made.vectors(np.arange(4)),
-        "transform": lambda: made.transform(content, content, np.arange(4)),
-        "bias": lambda: made.bias(np.arange(4)),
+        "vectors": lambda: made.vectors(positions),
+        "transform": lambda: made.transform(content, content, positions),
+        "bias": lambda: made.bias(positions),
     }
     for kind, call in calls.items():
         if kind in made.kinds:

@@ -1,13 +1,15 @@
 """ALiBi: a penalty on the logit that grows linearly with the lag, one slope per head.
 
     bias_h(i, j) = -m_h (i - j)   (causal: keys after the query are masked by the caller),
-    bias_h(i, j) = -m_h |i - j|   (symmetric).
+    bias_h(i, j) = -m_h |i - j|   (symmetric),
+    bias_h(i, j) = -m_h (i - j) for j <= i,  -m'_h (j - i) for j > i   (two slopes).
 
 Slopes for H heads, H a power of two: m_h = 2^(-8(h+1)/H), h = 0 ... H-1. For other H: the slopes of
 the next lower power of two, then every other slope of twice that number, until there are H.
+Symmetric and two-slope biases are the authors' advice for encoders, in the issues of their code.
 On several axes the lag is Euclidean, which knows no before and after, so the bias is symmetric.
 
-Lifts. *kernel*: k_ij = -m |i-j| with m the mean slope, so D = sqrt(2 m |i-j|).
+Lifts. *kernel*: k_ij = -m |i-j| with m the mean slope, of both sides, so D = sqrt(2 m |i-j|).
 *slope*: D = m |i-j|, the bias read as a distance, as [cirrincione2026] does.
 
 Source: [press2021 sec. 3].
@@ -41,11 +43,22 @@ CARD = Card(
     level=in_words("L1"),
     relative=True,
     causal_only=True,
+    extrapolation="the authors claim, at twice the trained length, what training there gives",
     proofs=proved(
         (
             "the published slopes of 8, 12 and 40 heads",
             "encodings/test_encoding_alibi.py",
             "test_eight_heads_have_the_slopes_of_the_paper",
+        ),
+        (
+            "transformers, BLOOM, MPT and Falcon",
+            "agreement/test_transformers_biases.py",
+            "test_alibi_equals_bloom_mpt_and_falcon_of_transformers",
+        ),
+        (
+            "x-transformers",
+            "agreement/test_transformers_biases.py",
+            "test_alibi_equals_that_of_x_transformers",
         ),
     ),
 )
@@ -71,6 +84,13 @@ def linear_bias(lags: Array, slopes: Array, *, xp: Namespace) -> Array:
     return -slopes[:, None, None] * xp.expand_dims(lags, axis=-3)
 
 
+def two_slopes(lags: Array, before: Array, after: Array, *, xp: Namespace) -> Array:
+    """Return -m_h lag where keys come before their query, m'_h lag where they come after."""
+    zero = xp.zeros_like(lags)
+    seen, ahead = xp.where(lags > 0, lags, zero), xp.where(lags < 0, -lags, zero)
+    return linear_bias(seen, before, xp=xp) + linear_bias(ahead, after, xp=xp)
+
+
 def best_slope(distances: NDArray[np.float64], positions: Any = None) -> float:
     """Return m* = sum h l / sum l^2 over pairs: the slope whose m |i-j| has the least raw stress.
 
@@ -89,21 +109,33 @@ def best_slope(distances: NDArray[np.float64], positions: Any = None) -> float:
     return products / squares
 
 
+def _numbers(name: str, values: Any) -> tuple[float, ...]:
+    """Return slopes as floats, or say which is none."""
+    slopes = np.ravel(np.asarray(values, dtype=object)).tolist()
+    for slope in slopes:
+        checks.real(name, slope, least=0.0)
+    return tuple(float(slope) for slope in slopes)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Alibi(Encoding):
     """Linear biases with the official slopes of `heads` heads, or with `slopes` of your own.
 
-    `symmetric` is left to the axes when it is None: causal on one, symmetric on several.
+    `symmetric` is left to the axes when it is None: causal on one, symmetric on several. With
+    `slopes_after`, keys after their query have slopes of their own.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("bias",)
     heads: int | None = None
     slopes: tuple[float, ...] | None = None
     symmetric: bool | None = None
+    slopes_after: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         checks.whole("axes", self.axes, least=1)
         given = self._given_slopes()
+        if self.slopes_after is not None:
+            self._check_after(len(given))
         object.__setattr__(self, "slopes", given)
         object.__setattr__(self, "heads", len(given))
         if self.symmetric is None:
@@ -119,21 +151,35 @@ class Alibi(Encoding):
             heads = 8 if self.heads is None else self.heads
             checks.whole("heads", heads, least=1)
             return official_slopes(heads)
-        slopes = np.ravel(np.asarray(self.slopes, dtype=object)).tolist()
-        for slope in slopes:
-            checks.real("slopes", slope, least=0.0)
+        slopes = _numbers("slopes", self.slopes)
         if not slopes or self.heads not in (None, len(slopes)):
             raise EncodingError(
                 f"heads is {self.heads} and slopes has {len(slopes)} entries; pass one of the two."
             )
-        return tuple(float(slope) for slope in slopes)
+        return slopes
+
+    def _check_after(self, heads: int) -> None:
+        after = _numbers("slopes_after", self.slopes_after)
+        if len(after) != heads:
+            raise EncodingError(
+                f"slopes_after has {len(after)} entries and there are {heads} heads; pass one "
+                "slope for each."
+            )
+        if self.axes > 1 or self.symmetric:
+            raise EncodingError(
+                f"slopes_after needs one axis and no symmetric=True, and axes is {self.axes}, "
+                f"symmetric {self.symmetric}; leave out one of them."
+            )
+        object.__setattr__(self, "slopes_after", after)
 
     @property
     def card(self) -> Card:
-        """Return the card: causal ALiBi is an augmented group, symmetric ALiBi is none."""
-        if not self.symmetric:
+        """Return the card: causal ALiBi is an augmented group, the others are none."""
+        if not self.symmetric and self.slopes_after is None:
             return CARD
         formula = "bias_h(i, j) = -m_h |i - j|, m_h = 2^(-8(h+1)/H)"
+        if self.slopes_after is not None:
+            formula = "bias_h(i, j) = -m_h (i - j) for j <= i, -m'_h (j - i) for j > i"
         return dataclasses.replace(CARD, formula=formula, level=in_words("L5"), causal_only=False)
 
     @property
@@ -143,19 +189,23 @@ class Alibi(Encoding):
 
     @property
     def mean_slope(self) -> float:
-        """Return the mean of the slopes over heads."""
-        return float(np.mean(self.slopes or ()))
+        """Return the mean of the slopes over heads, and over both sides where they differ."""
+        return float(np.mean([*(self.slopes or ()), *(self.slopes_after or ())]))
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
         """Return the slopes."""
-        return {"slopes": np.asarray(self.slopes, dtype=np.float64)}
+        slopes = {"slopes": self.slopes, "slopes_after": self.slopes_after}
+        return {name: np.array(s, dtype=np.float64) for name, s in slopes.items() if s is not None}
 
     def bias_between(
         self, queries: Coordinates, keys: Coordinates, numbers: Numbers, *, xp: Namespace
     ) -> Array:
         """Return the biases, shape (..., heads, queries, keys)."""
         steps = lags_between(queries, keys, xp=xp)
+        if self.slopes_after is not None:
+            after = numbers["slopes_after"]
+            return two_slopes(steps[..., 0], numbers["slopes"], after, xp=xp)
         lags = steps[..., 0] if not self.symmetric else xp.sqrt(xp.sum(steps * steps, axis=-1))
         return linear_bias(lags, numbers["slopes"], xp=xp)
 

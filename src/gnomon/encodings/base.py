@@ -26,8 +26,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.border import float_array, masked_scores, numbers_in, reconciled
-from gnomon.encodings.positions import as_coordinates, namespace_of
+from gnomon.encodings.border import (
+    float_array,
+    masked_scores,
+    numbers_in,
+    reconciled,
+    with_vectors,
+)
+from gnomon.encodings.positions import as_coordinates, beside_heads, namespace_of
 from gnomon.errors import EncodingError
 from gnomon.results import html_fields, plain
 
@@ -54,6 +60,10 @@ class Encoding(ABC):
     """Whether it can be made for positions with several axes."""
     mixes_axes: ClassVar[bool] = False
     """Whether the sign of a lag matters on several axes: distances are no function of |lags|."""
+    span: ClassVar[tuple[float, float] | None] = None
+    """Where its coordinates lie when they are no counts, such as (-1, 1) across a picture."""
+    whole_only: ClassVar[bool] = False
+    """Whether it knows whole positions only, as a table does."""
     axes: int = 1
 
     @property
@@ -117,7 +127,7 @@ class Encoding(ABC):
         turned = []
         for x, positions, side in ((q, positions_q, "q"), (k, keys_at, "k")):
             values = float_array(x, side, xp=xp)
-            coordinates = as_coordinates(positions, self.axes, like=values)
+            coordinates = beside_heads(as_coordinates(positions, self.axes, like=values), values)
             numbers = numbers_in(self, values, xp=xp)
             turned.append(self.turned(values, coordinates, numbers, side=side, xp=xp))
         return turned[0], turned[1]
@@ -132,26 +142,34 @@ class Encoding(ABC):
         return self.bias_between(queries, keys, numbers_in(self, positions_q, xp=xp), xp=xp)
 
     def scores(
-        self, q: Array, k: Array, positions_q: Array, positions_k: Array | None = None
+        self,
+        q: Array,
+        k: Array,
+        positions_q: Array,
+        positions_k: Array | None = None,
+        *,
+        numbers: Numbers | None = None,
     ) -> Array:
         """Return the logits q.k as this encoding makes them, before any scale: (..., n, m).
 
         Vectors are added to both sides, a transform acts on both, a bias is added. Under an
-        encoding that is causal only, keys after their query get -inf.
+        encoding that is causal only, keys after their query get -inf. A layer that holds the
+        numbers of the formula itself passes them.
         """
         keys_at = positions_q if positions_k is None else positions_k
         xp = reconciled(q, k)
         left, right = float_array(q, "q", xp=xp), float_array(k, "k", xp=xp)
+        held = numbers_in(self, left, xp=xp) if numbers is None else numbers
+        at_q = beside_heads(as_coordinates(positions_q, self.axes, like=left), left)
+        at_k = beside_heads(as_coordinates(keys_at, self.axes, like=right), right)
         if "vectors" in self.kinds:
-            at_q, at_k = as_coordinates(positions_q, self.axes, like=left), keys_at
-            at_k = as_coordinates(at_k, self.axes, like=right)
-            numbers = numbers_in(self, left, xp=xp)
-            left = left + xp.astype(self.vectors_at(at_q, numbers, xp=xp), left.dtype)
-            right = right + xp.astype(self.vectors_at(at_k, numbers, xp=xp), right.dtype)
+            left = with_vectors(self, left, at_q, held, name="q", xp=xp)
+            right = with_vectors(self, right, at_k, held, name="k", xp=xp)
         if "transform" in self.kinds:
-            left, right = self.transform(left, right, positions_q, keys_at)
+            left = self.turned(left, at_q, held, side="q", xp=xp)
+            right = self.turned(right, at_k, held, side="k", xp=xp)
         logits = xp.matmul(left, xp.matrix_transpose(right))
-        return masked_scores(self, logits, positions_q, keys_at, xp=xp)
+        return masked_scores(self, logits, positions_q, keys_at, numbers=held, xp=xp)
 
     def vectors_at(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Array:
         """Return the vectors at coordinates (..., axes): the formula behind `vectors`."""

@@ -35,3 +35,11 @@ def one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
     """Refuse anything but one of the known words."""
     if value not in known:
         raise EncodingError(f"{name} is {value!r}; pass one of: {', '.join(known)}.")
+
+
+def one_axis(name: str, axes: Any) -> None:
+    """Refuse several axes for an encoding that knows only one."""
+    if axes != 1:
+        raise EncodingError(
+            f"axes is {axes!r}, and the encoding {name!r} has positions on one axis; pass axes=1."
+        )

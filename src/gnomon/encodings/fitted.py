@@ -22,11 +22,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.base import Encoding
+from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import Card, in_words, proved
 from gnomon.encodings.filling import FILLED
-from gnomon.encodings.positions import Array, whole_coordinates
+from gnomon.encodings.positions import Array, Coordinates, Namespace
 from gnomon.encodings.rows import Rules
+from gnomon.encodings.taking import or_nan, row_numbers, seen_whole, take
 from gnomon.errors import EncodingError
 from gnomon.results import plain
 
@@ -100,6 +101,7 @@ class Fitted(Encoding):
     """Vectors U W at every position of a sequence or a grid."""
 
     kinds: ClassVar[tuple[str, ...]] = ("vectors",)
+    whole_only: ClassVar[bool] = True
     family: str
     """Name of the card: mds, mds-low-rank or smacof."""
     method: str
@@ -215,13 +217,25 @@ class Fitted(Encoding):
 
         return matched(self, match)
 
-    def vectors(self, positions: Array) -> NDArray[np.float64]:
-        """Return the fitted vectors at these positions, shape (..., dimension); gain is in them."""
-        wanted = whole_coordinates(positions, self.axes, what="a fitted encoding")
-        rows = self.rules.rows(wanted if self.axes > 1 else wanted[..., 0])
-        left = self.left[rows]
-        made: NDArray[np.float64] = left if self.right is None else left @ self.right
-        return self.gain * made
+    @property
+    def numbers(self) -> dict[str, NDArray[np.float64]]:
+        """Return U, W where they are apart, and the gain."""
+        parts = {"left": self.left, "gain": np.asarray(self.gain, dtype=np.float64)}
+        return parts if self.right is None else {**parts, "right": self.right}
+
+    def vectors_at(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Array:
+        """Return the fitted vectors, shape (..., dimension), with the gain in them.
+
+        Rows are taken first, so that a masked row of NaN reaches no other one.
+        """
+        whole = seen_whole(coordinates, what="a fitted encoding")
+        if whole is not None:
+            self.rules.rows(whole if self.axes > 1 else whole[..., 0])
+        rows, there = row_numbers(coordinates, self.shape, clamp=self.past == "clamp", xp=xp)
+        made = take(numbers["left"], rows, xp=xp)
+        made = xp.matmul(made, numbers["right"]) if "right" in numbers else made
+        made = numbers["gain"] * made
+        return made if whole is not None else or_nan(made, there, xp=xp)
 
     @cached_property
     def rules(self) -> Rules:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.numeric.learned_turns import learned_phases
 from gnomon.numeric.limbs import Limbs, Turns, limb_phases
 
 if TYPE_CHECKING:
@@ -32,9 +33,11 @@ def ladder(dimension: int, base: float, *, xp: Namespace, dtype: Any) -> Array:
     return 1.0 / (base ** (xp.astype(xp.arange(0, dimension, 2), dtype) / dimension))
 
 
-def on_axes(frequencies: Floats, axes: int) -> Floats:
+def on_axes(frequencies: Array, axes: int, *, xp: Namespace = np) -> Array:
     """Return the matrix (axes * pairs, axes) in which each axis has these frequencies, in order."""
-    return np.kron(np.eye(axes), frequencies[:, None]).astype(np.float64)
+    none = xp.zeros_like(frequencies)
+    columns = [xp.concat([none] * a + [frequencies] + [none] * (axes - 1 - a)) for a in range(axes)]
+    return xp.stack(columns, axis=-1)
 
 
 def geometric_frequencies(dimension: int, base: float, axes: int = 1) -> Floats:
@@ -56,7 +59,7 @@ def phases(coordinates: Coordinates, frequencies: Array, *, xp: Namespace) -> Ar
     if isinstance(coordinates, Limbs):
         if isinstance(frequencies, Turns):
             return limb_phases(coordinates, frequencies, xp=xp)
-        coordinates = xp.astype(coordinates.whole, xp.float32) + coordinates.fraction
+        return learned_phases(coordinates, frequencies, xp=xp)
     if frequencies.ndim == 2 and frequencies.shape[-1] == 1:
         return coordinates * frequencies[:, 0]
     wide = xp.astype(frequencies, coordinates.dtype)

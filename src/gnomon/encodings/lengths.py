@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import Any
 
 import array_api_compat
-import array_api_compat.numpy as array_numpy
 import numpy as np
 
 from gnomon.encodings import checks
@@ -101,7 +100,7 @@ def _places(values: Array, width: int, side: str, *, xp: Namespace) -> Array:
 
 def _lengths(lengths: Array) -> tuple[Array, Namespace, Any]:
     xp = namespace_of(lengths)
-    values = np.asarray(lengths) if xp is array_numpy else lengths
+    values = np.asarray(lengths) if xp is np else lengths
     if values.ndim != 1 or values.shape[0] == 0:
         raise EncodingError(
             f"The lengths have shape {tuple(values.shape)}; pass one list of lengths."

@@ -73,7 +73,8 @@ def lift(
         distances, profile = _by_lag(closed, points, mixes=encoding.mixes_axes)
         return _lifted(encoding, lift, distances, profile, 0.0)
     if lift == "kernel" and "vectors" not in encoding.kinds:
-        distances, share = _from_bias(encoding.bias(_shaped(points)))
+        bias = encoding.bias(_shaped(points))
+        distances, share = _from_bias(bias, causal=encoding.card.causal_only)
         return _lifted(encoding, lift, distances, None, share)
     vectors = _carried(encoding, points, content)
     return _lifted(encoding, lift, distances_between(vectors), None, 0.0)
@@ -174,15 +175,14 @@ def _all_pairs(closed: LagDistances, points: Floats) -> Floats:
     return distances
 
 
-def _from_bias(bias: Any) -> tuple[Floats, float]:
+def _from_bias(bias: Any, *, causal: bool) -> tuple[Floats, float]:
     """Return distances from the mean bias over heads, and the share of pairs with D^2 < 0.
 
-    The logit of a pair is the one of the later query and the earlier key, which a causal mask
-    leaves; where both halves are equal this is the ordinary symmetrisation.
+    Under a causal mask the logit of a pair is the one of the later query and the earlier key;
+    otherwise it is the mean of both.
     """
     mean = np.asarray(bias, dtype=np.float64).mean(axis=-3)
-    lower = np.tril(mean)
-    kernel = lower + np.tril(mean, -1).T
+    kernel = np.tril(mean) + np.tril(mean, -1).T if causal else 0.5 * (mean + mean.T)
     own = np.diagonal(kernel)
     squares = own[:, None] + own[None, :] - 2.0 * kernel
     np.fill_diagonal(squares, 0.0)

@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import Any
 
 import array_api_compat
-import array_api_compat.numpy as array_numpy
 import numpy as np
 
 from gnomon.errors import EncodingError
@@ -27,13 +26,19 @@ Namespace = Any
 """The module whose functions act on such arrays."""
 Coordinates = Any
 """A float64 array (..., axes), or `Limbs` where there is no float64."""
+_OF_NUMPY = (np.ndarray, np.generic)  # a tuple, which compilers of PyTorch follow
 
 
 def namespace_of(value: Array) -> Namespace:
-    """Return the namespace of an array; lists and numbers belong to NumPy."""
+    """Return the namespace of an array; lists and numbers belong to NumPy.
+
+    NumPy keeps the standard by itself; the compatible copy of it would cost a tenth of a second.
+    """
+    if isinstance(value, _OF_NUMPY):
+        return np
     if array_api_compat.is_array_api_obj(value):
         return array_api_compat.array_namespace(value)
-    return array_numpy
+    return np
 
 
 def has_float64(xp: Namespace, device: Any = None) -> bool:
@@ -47,12 +52,14 @@ def as_coordinates(positions: Array, axes: int, *, like: Array | None = None) ->
     """Return positions as coordinates (..., axes), on the library and device of `like`."""
     partner = positions if like is None else like
     xp = namespace_of(partner)
+    if isinstance(positions, Limbs):
+        return _given_limbs(positions, axes, partner, xp=xp)
     if array_api_compat.is_array_api_obj(positions) and namespace_of(positions) is xp:
-        device = array_api_compat.device(partner) if like is not None else None
+        device = array_api_compat.device(partner) if like is not None and xp is not np else None
         return _own_coordinates(positions, axes, device, xp=xp)
     values = _as_numpy(positions)
     check_numbers(values)
-    if xp is array_numpy:
+    if xp is np:
         return with_axes(values.astype(np.float64), axes)
     return foreign_coordinates(with_axes(values, axes), array_api_compat.device(partner), xp=xp)
 
@@ -69,25 +76,46 @@ def _own_coordinates(values: Array, axes: int, device: Any, *, xp: Namespace) ->
     values = with_axes(values, axes)
     if has_float64(xp, array_api_compat.device(values)):
         return xp.astype(values, xp.float64)
+    if not hidden(values):
+        _check_range(np.asarray(values))
     if xp.isdtype(values.dtype, "integral"):
         whole = xp.astype(values, xp.int32)
-        return Limbs(whole=whole, fraction=xp.zeros(whole.shape, dtype=xp.float32))
-    floor = xp.floor(values)
-    fraction = xp.astype(values - floor, xp.float32)
-    return Limbs(whole=xp.astype(floor, xp.int32), fraction=fraction)
+        return Limbs(whole=whole, fraction=xp.zeros_like(whole, dtype=xp.float32))
+    whole = xp.trunc(values)  # not the floor: -0.3 + 1 would have to be rounded
+    fraction = xp.astype(values - whole, xp.float32)
+    return Limbs(whole=xp.astype(whole, xp.int32), fraction=fraction)
 
 
 def foreign_coordinates(values: Any, device: Any, *, xp: Namespace) -> Coordinates:
     """Return coordinates of another library made of NumPy's, without losing what float64 holds."""
     if has_float64(xp, device):
         return xp.asarray(values.astype(np.float64), device=device)
-    if values.size and (values.min() < -(2**31) or values.max() >= 2**31):
+    _check_range(values)
+    whole, fraction = (xp.asarray(part, device=device) for part in split(values))
+    return Limbs(whole=whole, fraction=fraction)
+
+
+def _given_limbs(limbs: Limbs, axes: int, partner: Array, *, xp: Namespace) -> Coordinates:
+    """Return coordinates that were split before, joined again where the library has float64."""
+    if limbs.shape[-1] != axes:
         raise EncodingError(
-            f"The positions reach {values.max():g}, and without float64 they must lie within "
+            f"The positions were split on {limbs.shape[-1]} axes, but this encoding has {axes}; "
+            f"split them with axes={axes}."
+        )
+    known = array_api_compat.is_array_api_obj(partner)
+    if known and not has_float64(xp, array_api_compat.device(partner)):
+        return limbs
+    return xp.astype(limbs.whole, xp.float64) + xp.astype(limbs.fraction, xp.float64)
+
+
+def _check_range(values: np.ndarray[Any, Any]) -> None:
+    """Refuse positions that the whole numbers of limbs do not hold."""
+    if values.size and (values.min() < -(2**31) or values.max() >= 2**31):
+        farthest = max(values.min(), values.max(), key=abs)
+        raise EncodingError(
+            f"The positions reach {farthest:g}, and without float64 they must lie within "
             "-2^31 to 2^31 - 1; subtract an origin first."
         )
-    whole, fraction = split(values)
-    return Limbs(whole=xp.asarray(whole, device=device), fraction=xp.asarray(fraction))
 
 
 def with_axes(values: Array, axes: int) -> Array:
@@ -103,21 +131,30 @@ def with_axes(values: Array, axes: int) -> Array:
 
 
 def beside_heads(coordinates: Coordinates, x: Array) -> Coordinates:
-    """Return coordinates (..., n, axes) that broadcast against vectors x (..., n, d).
+    """Return coordinates (..., n, axes) that broadcast to vectors x (..., n, d).
 
     Positions of shape (n,) serve all of x; shape x.shape[:-1] serves each; with the axis of heads
-    left out, (..., n) against x (..., heads, n, d), every head is served alike.
+    left out, (..., n) against x (..., heads, n, d), every head is served alike. One position serves
+    all vectors.
     """
     missing = x.ndim - coordinates.ndim
-    if missing == 0 or coordinates.ndim <= 2:
-        return coordinates
-    if missing == 1:
-        return coordinates[..., None, :, :]
+    beside = coordinates[..., None, :, :] if missing == 1 and coordinates.ndim > 2 else coordinates
+    if (beside.ndim == x.ndim or beside.ndim <= 2) and _serves(beside.shape[:-1], x.shape[:-1]):
+        return beside
     raise EncodingError(
         f"The positions have shape {tuple(coordinates.shape[:-1])} and the vectors "
         f"{tuple(x.shape)}; pass positions of shape (n,), (..., n) with a place for each vector, "
         "or (..., n) without the axis of heads."
     )
+
+
+def _serves(places: tuple[int, ...], vectors: tuple[int, ...]) -> bool:
+    """Whether an array of places broadcasts to one of vectors; sizes still unknown are trusted."""
+    for place, vector in zip(places[::-1], vectors[::-1], strict=False):
+        known = isinstance(place, int) and isinstance(vector, int)
+        if known and place not in (1, vector):
+            return False
+    return True
 
 
 def _as_numpy(positions: Array) -> np.ndarray[Any, Any]:
@@ -138,18 +175,20 @@ def check_visible(values: Array, *, xp: Namespace) -> None:
     """Refuse NaN and infinite positions where values can be seen: not while code is compiled."""
     if isinstance(values, np.ndarray):
         check_numbers(values)
-    elif xp.isdtype(values.dtype, "real floating") and not _hidden(values):
+    elif xp.isdtype(values.dtype, "real floating") and not hidden(values):
         check_numbers(np.asarray(xp.astype(values, xp.float32)))
 
 
-def _hidden(values: Array) -> bool:
+def hidden(values: Array) -> bool:
     """Whether looking at values would fail, or break a graph that is being recorded."""
-    if array_api_compat.is_torch_array(values):
+    if type(values).__module__.startswith("torch"):  # compilers warn of a cached lookup
         import sys
 
         torch: Any = sys.modules["torch"]
-        recorded = torch.compiler.is_compiling() or torch.jit.is_tracing()
-        return bool(recorded or values.device.type != "cpu" or values.requires_grad)
+        if torch.compiler.is_compiling() or torch.jit.is_tracing():
+            return True
+        mapped = torch._C._functorch.is_functorch_wrapped_tensor(values)  # noqa: SLF001 - no other way to ask
+        return bool(mapped or values.device.type != "cpu" or values.requires_grad)
     return not hasattr(values, "__array__") or "Tracer" in type(values).__name__
 
 
@@ -164,18 +203,3 @@ def check_numbers(values: np.ndarray[Any, Any]) -> None:
         raise EncodingError(
             f"The position at index {at} is {values[tuple(at)]}; pass finite positions."
         )
-
-
-def whole_coordinates(positions: Array, axes: int, *, what: str) -> np.ndarray[Any, Any]:
-    """Return positions as int64 coordinates (..., axes); fractions are refused."""
-    values = _as_numpy(positions)
-    check_numbers(values)
-    values = with_axes(values.astype(np.float64), axes)
-    rounded = np.rint(values)
-    if not np.array_equal(values, rounded):
-        wrong = values[values != rounded].flat[0]
-        raise EncodingError(
-            f"Position {wrong:g} is not a whole number, and {what} knows whole positions only; "
-            "round the positions, or use an encoding with a formula in the position."
-        )
-    return rounded.astype(np.int64)

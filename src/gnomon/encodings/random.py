@@ -12,17 +12,20 @@ BERT starts from 0.02 [devlin2019], the published comparison from 1 [cirrincione
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from gnomon.encodings import checks
-from gnomon.encodings.base import Encoding
+from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import Card, in_words, proved
-from gnomon.encodings.positions import Array, whole_coordinates
+from gnomon.encodings.taking import or_nan, seen_whole, whole_parts
+from gnomon.numeric import words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from gnomon.encodings.positions import Array, Coordinates, Namespace
 
 CARD = Card(
     name="random",
@@ -51,6 +54,12 @@ def mix(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return mixed
 
 
+def stream(seed: int, count: int) -> NDArray[np.uint64]:
+    """Return the first words of the SplitMix64 stream that starts at the hash of a seed."""
+    start = mix(np.full(1, seed, dtype=np.uint64) + _GOLDEN)
+    return mix(start + np.arange(1, count + 1, dtype=np.uint64) * _GOLDEN)
+
+
 def normal_rows(coordinates: NDArray[np.int64], dimension: int, seed: int) -> NDArray[np.float64]:
     """Return standard normal rows (..., dimension) for whole coordinates (..., axes)."""
     flat = coordinates.reshape(-1, coordinates.shape[-1]).astype(np.uint64)
@@ -72,6 +81,7 @@ class Random(Encoding):
     """Normal vectors of `dimension` coordinates with standard deviation `sigma`."""
 
     kinds: ClassVar[tuple[str, ...]] = ("vectors",)
+    whole_only: ClassVar[bool] = True
     dimension: int
     sigma: float = 1.0
     seed: int = 0
@@ -87,7 +97,38 @@ class Random(Encoding):
         """Return the card of random vectors."""
         return CARD
 
-    def vectors(self, positions: Array) -> NDArray[np.float64]:
+    @property
+    def numbers(self) -> dict[str, NDArray[np.float64]]:
+        """Return where the stream of the seed starts and its steps, in 16-bit digits (4, ...)."""
+        steps = np.arange(1, 2 * ((self.dimension + 1) // 2) + 1, dtype=np.uint64) * _GOLDEN
+        start = mix(np.full(1, self.seed % 2**64, dtype=np.uint64) + _GOLDEN)
+        digits: dict[str, Any] = {"start": words.digits_of(start), "steps": words.digits_of(steps)}
+        return digits
+
+    def vectors_at(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Array:
         """Return one vector per whole position, shape (..., dimension)."""
-        coordinates = whole_coordinates(positions, self.axes, what="a random table")
-        return self.sigma * normal_rows(coordinates, self.dimension, int(self.seed) % 2**64)
+        whole = seen_whole(coordinates, what="a random table")
+        if xp is np and whole is not None:  # NumPy has 64-bit words of its own
+            return self.sigma * normal_rows(whole, self.dimension, int(self.seed) % 2**64)
+        places, fits = whole_parts(coordinates, xp=xp)
+        made = self.sigma * drawn_rows(places, numbers, xp=xp)[..., : self.dimension]
+        return made if whole is not None else or_nan(made, xp.all(fits, axis=-1), xp=xp)
+
+
+def drawn_rows(whole: Array, numbers: Numbers, *, xp: Namespace) -> Array:
+    """Return what `normal_rows` returns, in a library without 64-bit words."""
+    narrow = whole.dtype == xp.int32
+    word = words.as_word(numbers["start"][:, 0], xp=xp)
+    golden = words.as_word(numbers["steps"][:, 0], xp=xp)
+    for axis in range(whole.shape[-1]):
+        here = words.word_of_whole(whole[..., axis], xp=xp)
+        word = words.mixed(words.add(words.xor(word, here), golden))
+    steps = words.as_word(numbers["steps"], xp=xp)
+    word = words.mixed(words.add([digit[..., None] for digit in word], steps))
+    dtype = xp.float32 if narrow else xp.float64
+    uniform, rest = words.unit_interval(word, xp=xp, dtype=dtype)
+    pairs = uniform.shape[-1] // 2
+    near_one = xp.log1p(-rest[..., :pairs])  # the logarithm of u, without 1 - u being lost
+    logarithm = xp.where(uniform[..., :pairs] > 0.5, near_one, xp.log(uniform[..., :pairs]))
+    radius, angle = xp.sqrt(-2.0 * logarithm), (2.0 * np.pi) * uniform[..., pairs:]
+    return xp.concat([radius * xp.cos(angle), radius * xp.sin(angle)], axis=-1)

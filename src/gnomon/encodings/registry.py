@@ -23,6 +23,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Row:
+    """Rows of a survey's stress table: an encoding that needs no training, under its lifts."""
+
+    parameters: dict[str, Any] = field(default_factory=dict)
+    """What it is made with beside the dimension, the axes and the seed of the survey."""
+    lifts: tuple[str, ...] = ("kernel",)
+    label: str = ""
+    """What the rows are called; by default the name of the encoding."""
+    pairs: bool = True
+    """Whether its dimension must be a whole number of pairs on every axis."""
+    known: bool = True
+    """Whether a corpus may be said to be near it; nothing is near a random table."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Entry:
     """One encoding of the catalogue: where its maker and its card are, and examples of it."""
 
@@ -32,6 +47,10 @@ class Entry:
     """`module:name` or `module:name:key` of its card; by default the CARD of its maker's module."""
     examples: tuple[dict[str, Any], ...] = field(default=())
     """Parameters with which it can be made from nothing else; empty where data are needed."""
+    shown: dict[str, Any] = field(default_factory=dict)
+    """Parameters of its picture, beside its defaults (`gnomon.encodings.shown`)."""
+    surveyed: tuple[Row, ...] = ()
+    """Its rows in a survey; none where training or a choice would decide its distances."""
 
     @property
     def factory(self) -> Callable[..., Encoding]:
@@ -54,6 +73,7 @@ ENTRIES: dict[str, Entry] = {
     "sinusoidal": Entry(
         maker="sinusoidal:Sinusoidal",
         examples=({"dimension": 8}, {"dimension": 8, "axes": 2}, {"dimension": 12, "axes": 3}),
+        surveyed=(Row(),),
     ),
     "rope": Entry(
         maker="rotary.rope:Rope",
@@ -62,13 +82,179 @@ ENTRIES: dict[str, Entry] = {
             {"dimension": 8, "layout": "half", "fraction": 0.5, "base": 500000.0},
             {"dimension": 8, "axes": 2},
         ),
+        surveyed=(Row(lifts=("kernel", "probe")),),
+    ),
+    "m-rope": Entry(
+        maker="rotary.mrope:MRope",
+        examples=(
+            {"dimension": 16, "sections": (4, 2, 2)},
+            {"dimension": 16, "sections": (3, 3, 2), "arrangement": "interleaved", "base": 100.0},
+            {"dimension": 16, "sections": (2, 3, 3), "arrangement": "spatial-first"},
+            {"dimension": 12, "sections": (2, 1), "axes": 2, "fraction": 0.5},
+        ),
+        shown={"dimension": 128, "sections": (16, 24, 24)},
+    ),
+    "rope-mixed": Entry(
+        maker="rotary.mixed:Mixed",
+        examples=({"dimension": 8, "heads": 2}, {"dimension": 12, "heads": 3, "axes": 3}),
+    ),
+    "rope-pixel": Entry(
+        maker="rotary.pixel:Pixel",
+        examples=({"dimension": 8}, {"dimension": 16, "axes": 1, "fraction": 0.5}),
+    ),
+    "rope-patches": Entry(
+        maker="rotary.patches:Patches", examples=({"dimension": 8}, {"dimension": 12, "axes": 3})
+    ),
+    "mla": Entry(
+        maker="rotary.mla:Mla",
+        examples=(
+            {"dimension": 12, "content_dimension": 8},
+            {"dimension": 8, "content_dimension": 4, "layout": "half", "base": 500.0},
+        ),
+    ),
+    "rope-nope-layers": Entry(
+        maker="layers:Interleaved",
+        examples=(
+            {"inner": {"name": "rope", "dimension": 8}},
+            {"inner": {"name": "rope", "dimension": 8}, "layer": 3},
+            {
+                "inner": {"name": "rope", "dimension": 8},
+                "layer": 1,
+                "every": 2,
+                "temperature": 0.1,
+                "temperature_length": 4,
+            },
+        ),
+        shown={"inner": {"name": "rope", "dimension": 64}},
+    ),
+    "rope-linear": Entry(
+        maker="rotary.flat:MAKERS:rope-linear",
+        card="rotary.flat:CARDS:rope-linear",
+        examples=({"dimension": 8, "factor": 4.0},),
+    ),
+    "rope-ntk": Entry(
+        maker="rotary.flat:MAKERS:rope-ntk",
+        card="rotary.flat:CARDS:rope-ntk",
+        examples=({"dimension": 8, "factor": 4.0, "layout": "half"},),
+    ),
+    "rope-dynamic": Entry(
+        maker="rotary.flat:MAKERS:rope-dynamic",
+        card="rotary.flat:CARDS:rope-dynamic",
+        examples=(
+            {"dimension": 8, "factor": 2.0, "original_length": 64, "length": 200},
+            {"dimension": 8, "factor": 2.0, "original_length": 64},
+        ),
+        shown={"original_length": 2048, "length": 8192},
+    ),
+    "rope-yarn": Entry(
+        maker="rotary.flat:MAKERS:rope-yarn",
+        card="rotary.flat:CARDS:rope-yarn",
+        examples=(
+            {"dimension": 16, "factor": 4.0, "original_length": 512},
+            {
+                "dimension": 16,
+                "layout": "half",
+                "factor": 8.0,
+                "original_length": 512,
+                "truncate": False,
+                "mscale": 0.7,
+                "mscale_all_dim": 1.0,
+            },
+        ),
+        shown={"original_length": 4096},
+    ),
+    "rope-longrope": Entry(
+        maker="rotary.flat:MAKERS:rope-longrope",
+        card="rotary.flat:CARDS:rope-longrope",
+        examples=tuple(
+            {
+                "dimension": 8,
+                "short_factor": (1.0, 1.05, 1.1, 1.2),
+                "long_factor": (1.0, 1.5, 3.0, 6.0),
+                "original_length": 64,
+                "factor": 4.0,
+                "length": length,
+            }
+            for length in (None, 200)
+        ),
+        shown={"dimension": 8},
+    ),
+    "rope-llama3": Entry(
+        maker="rotary.flat:MAKERS:rope-llama3",
+        card="rotary.flat:CARDS:rope-llama3",
+        examples=(
+            {
+                "dimension": 16,
+                "base": 500000.0,
+                "layout": "half",
+                "factor": 8.0,
+                "low_freq_factor": 1.0,
+                "high_freq_factor": 4.0,
+                "original_length": 256,
+            },
+        ),
+        shown={"base": 500000.0, "original_length": 8192},
+    ),
+    "rope-proportional": Entry(
+        maker="rotary.proportional:Proportional",
+        examples=(
+            {"dimension": 8, "fraction": 0.5, "layout": "half", "base": 1000000.0},
+            {"dimension": 8, "fraction": 0.75, "factor": 2.0},
+        ),
     ),
     "alibi": Entry(
         maker="alibi:Alibi",
-        examples=({"heads": 3}, {"heads": 4, "symmetric": True}, {"heads": 2, "axes": 2}),
+        examples=(
+            {"heads": 3},
+            {"heads": 4, "symmetric": True},
+            {"heads": 2, "axes": 2},
+            {"heads": 2, "slopes_after": (0.5, 0.125)},
+        ),
+        surveyed=(Row(parameters={"heads": 8}, lifts=("kernel", "slope")),),
     ),
     "nope": Entry(maker="nope:Nope", examples=({},)),
-    "random": Entry(maker="random:Random", examples=({"dimension": 8},)),
+    "random": Entry(
+        maker="random:Random",
+        examples=({"dimension": 8},),
+        surveyed=(  # unit normals, and as BERT starts its own table
+            Row(parameters={"sigma": 1.0}, label="random, sigma 1", pairs=False, known=False),
+            Row(parameters={"sigma": 0.02}, label="random, sigma 0.02", pairs=False, known=False),
+        ),
+    ),
+    "learned": Entry(maker="learned:Learned", examples=({"rows": 64, "dimension": 8, "seed": 1},)),
+    "xpos": Entry(
+        maker="rotary.xpos:XPos",
+        examples=(
+            {"dimension": 8},
+            {"dimension": 8, "layout": "half", "gamma": 0.8, "scale_base": 64.0, "base": 500.0},
+        ),
+    ),
+    "retnet": Entry(
+        maker="rotary.retnet:RetNet",
+        examples=(
+            {"dimension": 8, "heads": 2},
+            {"dimension": 8, "heads": 2, "layout": "half", "spacing": "open"},
+            {"dimension": 8, "heads": 2, "gammas": (0.9, 1.0)},
+        ),
+        shown={"heads": 8},
+    ),
+    "t5": Entry(
+        maker="t5:T5",
+        examples=(
+            {"heads": 2},
+            {"heads": 3, "buckets": 8, "largest_lag": 20, "bidirectional": False, "seed": 1},
+        ),
+        shown={"heads": 8},
+    ),
+    "randomised": Entry(
+        maker="randomised:Randomised",
+        examples=(
+            {"inner": {"name": "rope", "dimension": 8}, "largest": 2048, "length": 64},
+            {"inner": {"name": "sinusoidal", "dimension": 8}, "largest": 2048, "length": 64},
+            {"inner": {"name": "alibi", "heads": 2}, "largest": 2048, "length": 64},
+        ),
+        shown={"inner": {"name": "rope", "dimension": 64}},
+    ),
     "table": Entry(maker="table_files:open_table", card="table:CARD"),
     "mds": Entry(maker="fitted:mds", card="fitted:CARDS:mds"),
     "mds-low-rank": Entry(maker="fitted:low_rank", card="fitted:CARDS:mds-low-rank"),
@@ -76,13 +262,24 @@ ENTRIES: dict[str, Entry] = {
 }
 
 
-def catalogue() -> list[Card]:
-    """Return the card of every encoding there is.
+def catalogue(
+    *,
+    family: str | None = None,
+    level: str | None = None,
+    kind: str | None = None,
+    framework: str | None = None,
+) -> list[Card]:
+    """Return the card of every encoding there is, or of those that are what is asked for.
 
-    >>> [card.name for card in catalogue()][:3]
-    ['sinusoidal', 'rope', 'alibi']
+    >>> [card.name for card in catalogue()][:2]
+    ['sinusoidal', 'rope']
+    >>> [card.name for card in catalogue(level="L1", kind="bias")]
+    ['alibi']
     """
-    return [entry.read_card() for entry in ENTRIES.values()]
+    from gnomon.encodings.choosing import chosen
+
+    cards = [entry.read_card() for entry in ENTRIES.values()]
+    return chosen(cards, family=family, level=level, kind=kind, framework=framework)
 
 
 def encoding(name: str, **parameters: Any) -> Encoding:

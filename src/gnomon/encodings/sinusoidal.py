@@ -39,6 +39,16 @@ CARD = Card(
             "encodings/test_encoding_sinusoidal.py",
             "test_sinusoidal_vectors_equal_their_formula",
         ),
+        (
+            "positional-encodings, on one to three axes",
+            "agreement/test_additive_peers.py",
+            "test_sinusoids_on_several_axes_equal_those_of_positional_encodings",
+        ),
+        (
+            "transformers, DistilBERT and Marian",
+            "agreement/test_additive_peers.py",
+            "test_sinusoids_equal_those_of_distilbert_and_in_halves_those_of_marian",
+        ),
     ),
 )
 

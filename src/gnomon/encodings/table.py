@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.base import Encoding
+from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import Card, in_words, proved
-from gnomon.encodings.positions import Array, whole_coordinates
+from gnomon.encodings.taking import or_nan, row_numbers, seen_whole, take
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from gnomon.encodings.positions import Array, Coordinates, Namespace
 
 CARD = Card(
     name="table",
@@ -50,6 +52,7 @@ class Table(Encoding):
 
     kinds: ClassVar[tuple[str, ...]] = ("vectors",)
     on_grids: ClassVar[bool] = False
+    whole_only: ClassVar[bool] = True
     values: NDArray[np.float64] = field(repr=False)
     source: str = "array"
 
@@ -74,17 +77,35 @@ class Table(Encoding):
         """Return the number of coordinates of a row."""
         return int(self.values.shape[1])
 
-    def vectors(self, positions: Array) -> NDArray[np.float64]:
+    @property
+    def numbers(self) -> dict[str, NDArray[np.float64]]:
+        """Return the rows."""
+        return {"values": self.values}
+
+    @property
+    def learnable(self) -> tuple[str, ...]:
+        """Name the rows."""
+        return ("values",)
+
+    def vectors_at(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Array:
         """Return the rows at whole positions, shape (..., dimension)."""
-        rows = whole_coordinates(positions, 1, what=f"the table {self.source}")[..., 0]
-        outside = (rows < 0) | (rows >= len(self.values))
-        if outside.any():
-            raise EncodingError(
-                f"Position {rows[outside].flat[0]} is not in the table {self.source}, which has "
-                f"rows 0 to {len(self.values) - 1}; ask for positions within it."
-            )
-        taken: NDArray[np.float64] = self.values[rows]
-        return taken
+        return table_rows(coordinates, numbers["values"], what=f"the table {self.source}", xp=xp)
+
+
+def table_rows(coordinates: Coordinates, values: Array, *, what: str, xp: Namespace) -> Array:
+    """Return the rows of a table at coordinates (..., 1); a position outside is refused, or NaN."""
+    last = values.shape[0] - 1
+    whole = seen_whole(coordinates, what=what)
+    rows, there = row_numbers(coordinates, (last + 1,), xp=xp)
+    if whole is None:
+        return or_nan(take(values, rows, xp=xp), there, xp=xp)
+    outside = (whole < 0) | (whole > last)
+    if outside.any():
+        raise EncodingError(
+            f"Position {whole[outside].flat[0]} is not in {what}, which has rows 0 to {last}; ask "
+            "for positions within it."
+        )
+    return take(values, rows, xp=xp)
 
 
 def checked_table(values: Any, source: str) -> NDArray[np.float64]:

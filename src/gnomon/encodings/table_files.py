@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.fitted_files import open_fitted
 from gnomon.encodings.table import Table
 from gnomon.errors import EncodingError, nearest
 
@@ -42,9 +41,12 @@ def open_table(path: str | os.PathLike[str] | Any, *, member: str | None = None)
         raise EncodingError(
             f"{file} is no table that can be read; pass one of: {', '.join(SUFFIXES)}."
         )
-    fitted = open_fitted(file) if file.suffix == ".safetensors" and member is None else None
-    if fitted is not None:
-        return fitted
+    if file.suffix == ".safetensors" and member is None:
+        from gnomon.encodings.fitted_files import open_fitted
+
+        fitted = open_fitted(file)
+        if fitted is not None:
+            return fitted
     values, name = reader(file, member)
     return Table(values=values, source=file.name if name is None else f"{file.name}:{name}")
 

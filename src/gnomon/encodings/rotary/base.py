@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -50,6 +50,14 @@ class Rotating(Encoding):
     @abstractmethod
     def frequencies(self) -> NDArray[np.float64]:
         """Return the frequencies in radians per position, (pairs, axes) or (heads, pairs, axes)."""
+
+    def frequencies_in(self, *, xp: Namespace, dtype: Any) -> Array:
+        """Return the frequencies in another library and type: by default, the same ones rounded.
+
+        Where transformers has the encoding, they are computed in its order of operations instead:
+        PyTorch in float32 then gives the very bits that its models are trained with.
+        """
+        return xp.astype(xp.asarray(np.array(self.frequencies)), dtype)
 
     @property
     def attention_factor(self) -> float:
@@ -87,18 +95,22 @@ class Rotating(Encoding):
         self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
     ) -> Array:
         """Return vectors (..., n, dimension), each turned to its position."""
-        self.check_vectors(x, side)
+        self.check_vectors(x, side, numbers["frequencies"])
         cosine, sine = self.tables(beside_heads(coordinates, x), numbers, xp=xp)
         return turn(x, cosine, sine, layout=self.layout, first=self.first, xp=xp)
 
-    def check_vectors(self, x: Array, name: str) -> None:
-        """Refuse vectors that are not of this head dimension, or of another number of heads."""
+    def check_vectors(self, x: Array, name: str, frequencies: Any) -> None:
+        """Refuse vectors that are not of this head dimension, or of another number of heads.
+
+        Shapes alone are looked at, so that a compiler that follows this finds no NumPy in it.
+        """
         if x.ndim == 0 or x.shape[-1] != self.dimension:
             raise EncodingError(
                 f"{name} has shape {tuple(x.shape)}, but this encoding turns vectors of dimension "
                 f"{self.dimension}; pass an array of shape (..., positions, {self.dimension})."
             )
-        heads = self.frequencies.shape[0] if self.frequencies.ndim == 3 else None
+        shape = getattr(frequencies, "radians", frequencies).shape
+        heads = shape[0] if len(shape) == 3 else None
         if heads is not None and (x.ndim < 3 or x.shape[-3] != heads):
             raise EncodingError(
                 f"{name} has shape {tuple(x.shape)}, but this encoding has frequencies for {heads} "

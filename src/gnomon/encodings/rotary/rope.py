@@ -5,7 +5,8 @@
 of the `dimension` coordinates of a head the first `fraction` [su2021 sec. 3.4]. On several axes
 each axis has an equal share of them, in order, with a ladder of its own (*axial*).
 A *scaling* is a value that changes the ladder, and perhaps the length of q and k, for contexts
-longer than the trained one: `gnomon.encodings.rotary.scaling`.
+longer than the trained one: `gnomon.encodings.rotary.scaling`. It may be written as a mapping with
+its name and parameters, too.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from gnomon.encodings.positions import Array, Namespace
+
+AGREEMENT = "agreement/test_transformers_rotated.py"
 CARD = Card(
     name="rope",
     family="rotary",
@@ -42,6 +46,32 @@ CARD = Card(
             "complex multiplication",
             "encodings/test_encoding_rotary.py",
             "test_rotation_equals_multiplication_by_complex_numbers",
+        ),
+        ("transformers' Llama", AGREEMENT, "test_llama_turns_as_layout_half"),
+        (
+            "transformers' GPT-J",
+            AGREEMENT,
+            "test_gpt_j_turns_the_first_coordinates_as_layout_interleaved",
+        ),
+        (
+            "transformers' GPT-NeoX",
+            AGREEMENT,
+            "test_gpt_neox_turns_a_fraction_as_layout_half",
+        ),
+        (
+            "rotary-embedding-torch",
+            "agreement/test_rotary_libraries.py",
+            "test_axes_turn_as_rotary_embedding_torch",
+        ),
+        (
+            "x-transformers",
+            "agreement/test_rotary_libraries.py",
+            "test_custom_positions_turn_as_x_transformers",
+        ),
+        (
+            "ONNX's reference evaluator",
+            "agreement/test_onnx_rotary.py",
+            "test_vectors_turn_as_the_reference_evaluator_of_onnx",
         ),
     ),
 )
@@ -67,10 +97,9 @@ class Rope(Rotating):
         if self.fraction > 1.0:
             raise EncodingError(f"fraction is {self.fraction:g}; pass a number above 0, up to 1.")
         if not isinstance(self.scaling, Scaling):
-            raise EncodingError(
-                f"scaling is {self.scaling!r}; pass a value such as Yarn(...) of "
-                "gnomon.encodings.rotary.scaling."
-            )
+            from gnomon.encodings.rotary.scaling.known import as_scaling
+
+            object.__setattr__(self, "scaling", as_scaling(self.scaling))
         turned, name = self._turned_count, "dimension" if self.fraction == 1.0 else "fraction"
         if turned < 2 * self.axes or turned % (2 * self.axes):
             raise EncodingError(
@@ -91,9 +120,13 @@ class Rope(Rotating):
     @property
     def frequencies(self) -> NDArray[np.float64]:
         """Return the frequencies in radians per position, shape (pairs, axes)."""
+        return np.asarray(self.frequencies_in(xp=np, dtype=np.float64))
+
+    def frequencies_in(self, *, xp: Namespace, dtype: Any) -> Array:
+        """Return the frequencies computed in a library and type as transformers does it."""
         share = self._turned_count // self.axes
-        ladder = self.scaling.frequencies(share, float(self.base), xp=np, dtype=np.float64)
-        return on_axes(np.asarray(ladder), self.axes)
+        ladder = self.scaling.frequencies(share, float(self.base), xp=xp, dtype=dtype)
+        return on_axes(ladder, self.axes, xp=xp)
 
     @property
     def attention_factor(self) -> float:

@@ -8,7 +8,7 @@ precision are turned in float32 and cast last: tables in half precision err by f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings.frequencies import phases
 
@@ -25,18 +25,31 @@ def tables(
     return (cosine, sine) if factor == 1.0 else (cosine * factor, sine * factor)
 
 
-def turn_interleaved(x: Array, cosine: Array, sine: Array, *, xp: Namespace) -> Array:
+def turned_pairs(
+    first: Array, second: Array, cosine: Array, sine: Array, *, dtype: Any, xp: Namespace
+) -> tuple[Array, Array]:
+    """Return (a cos - b sin, a sin + b cos) in a type, cast before they are joined.
+
+    Compilers then write the result in one pass; cast after, it would be written twice.
+    """
+    return (
+        xp.astype(first * cosine - second * sine, dtype),
+        xp.astype(first * sine + second * cosine, dtype),
+    )
+
+
+def turn_interleaved(x: Array, cosine: Array, sine: Array, *, dtype: Any, xp: Namespace) -> Array:
     """Turn the pairs (2k, 2k+1) of x (..., 2 pairs) by angles with these cosines and sines."""
     first, second = x[..., 0::2], x[..., 1::2]
-    turned = xp.stack([first * cosine - second * sine, first * sine + second * cosine], axis=-1)
+    turned = xp.stack(turned_pairs(first, second, cosine, sine, dtype=dtype, xp=xp), axis=-1)
     return xp.reshape(turned, (*turned.shape[:-2], x.shape[-1]))
 
 
-def turn_half(x: Array, cosine: Array, sine: Array, *, xp: Namespace) -> Array:
+def turn_half(x: Array, cosine: Array, sine: Array, *, dtype: Any, xp: Namespace) -> Array:
     """Turn the pairs (k, k + pairs) of x (..., 2 pairs) by angles with these cosines and sines."""
     pairs = x.shape[-1] // 2
     first, second = x[..., :pairs], x[..., pairs:]
-    return xp.concat([first * cosine - second * sine, first * sine + second * cosine], axis=-1)
+    return xp.concat(turned_pairs(first, second, cosine, sine, dtype=dtype, xp=xp), axis=-1)
 
 
 TURN = {"interleaved": turn_interleaved, "half": turn_half}
@@ -49,10 +62,8 @@ def turn(
     last = first + 2 * cosine.shape[-1]
     wide = xp.result_type(x.dtype, xp.float32)
     part = x[..., first:last]
-    turned = TURN[layout](
-        xp.astype(part, wide), xp.astype(cosine, wide), xp.astype(sine, wide), xp=xp
-    )
-    turned = xp.astype(turned, x.dtype)
+    cosine, sine = xp.astype(cosine, wide), xp.astype(sine, wide)
+    turned = TURN[layout](xp.astype(part, wide), cosine, sine, dtype=x.dtype, xp=xp)
     if first == 0 and last == x.shape[-1]:
         return turned
     return xp.concat([x[..., :first], turned, x[..., last:]], axis=-1)

@@ -27,6 +27,8 @@ class Scaling:
     """Base of all scalings: the plain ladder, no factor, the same at every length."""
 
     name: ClassVar[str] = "unscaled"
+    about: ClassVar[dict[str, Any]] = {}
+    """What the card of a scaled encoding says instead of the plain one's words."""
 
     def check(self, rotated: int, base: float) -> None:
         """Refuse a scaling that does not fit `rotated` coordinates; all fit the plain one."""
@@ -48,7 +50,7 @@ class Scaling:
 
     def on_card(self) -> dict[str, Any]:
         """Return what the card of a scaled encoding says instead of the plain one's words."""
-        return {}
+        return dict(self.about)
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -1,0 +1,113 @@
+"""A model's config as a source of facts: read from a file or mapping, asked by any spelling.
+
+Spellings differ between releases of [wolf2020] and between model types (`rope_theta`,
+`rotary_emb_base`; `hidden_size`, `n_embd`). A question names all spellings of one thing: those that
+are given must agree; where none is given, the habit of the model type answers
+(`gnomon.encodings.rotary.models`), and where it has none, nothing does. Nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gnomon.encodings import checks
+from gnomon.encodings.rotary.models import DEFAULTS, plain_type
+from gnomon.errors import EncodingError
+
+Config = Mapping[str, Any] | str | os.PathLike[str]
+TEXT_PARTS = ("text_config", "language_config", "llm_config")
+"""Where configs of larger models keep the part that reads text."""
+HIDDEN = ("hidden_size", "n_embd", "d_model")
+HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
+LONGEST = ("max_position_embeddings", "n_positions", "max_seq_len")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """What a config says, and what its model type leaves unsaid."""
+
+    said: Mapping[str, Any]
+    ignored: frozenset[str] = frozenset()
+
+    @property
+    def model_type(self) -> str:
+        """Return the model type, without the ending of a text part; may be empty."""
+        return plain_type(str(self.said.get("model_type") or ""))
+
+    def one(self, *names: str) -> Any:
+        """Return the one value behind several spellings, or None where nothing answers."""
+        found = [(name, self.said[name]) for name in names if self.said.get(name) is not None]
+        for name, value in found[1:]:
+            if value != found[0][1]:
+                raise EncodingError(
+                    f"The config says {found[0][0]} = {found[0][1]!r} and {name} = {value!r}, "
+                    "which name one thing; keep the right one."
+                )
+        if found:
+            return found[0][1]
+        unsaid = DEFAULTS.get(self.model_type, {})
+        return next((unsaid[name] for name in names if name in unsaid), None)
+
+    def whole(self, *names: str) -> int | None:
+        """Return a whole number behind several spellings, or None where nothing answers."""
+        value = self.one(*names)
+        if value is not None:
+            checks.whole(names[0], value, least=1)
+        return None if value is None else int(value)
+
+    @property
+    def head(self) -> int:
+        """Return the dimension of a head."""
+        given = self.whole("head_dim", "kv_channels")
+        if given is not None:
+            return given
+        hidden, heads = self.whole(*HIDDEN), self.whole(*HEADS)
+        if hidden is None or heads is None:
+            missing = HIDDEN[0] if hidden is None else HEADS[0]
+            raise EncodingError(
+                f"The config has neither head_dim nor {missing}, so the dimension of a head is "
+                "unknown; add head_dim."
+            )
+        return hidden // heads
+
+    @property
+    def longest(self) -> int | None:
+        """Return the longest sequence the model is meant for, where it says so."""
+        return self.whole(*LONGEST)
+
+
+def read_config(config: Config, ignore: Iterable[str] = ()) -> Source:
+    """Return the part of a config that says how text is encoded, read from a file if need be."""
+    said = config if isinstance(config, Mapping) else _from_file(config)
+    for name in TEXT_PARTS:
+        part = said.get(name)
+        if isinstance(part, Mapping) and not any(key in said for key in HIDDEN):
+            return read_config({"model_type": said.get("model_type"), **part}, ignore)
+    names = (ignore,) if isinstance(ignore, str) else ignore
+    return Source(said=said, ignored=frozenset(names))
+
+
+def _from_file(path: Any) -> Mapping[str, Any]:
+    if not isinstance(path, (str, os.PathLike)):
+        raise EncodingError(
+            f"A config is a mapping or the path of a config.json, not {type(path).__name__}; of a "
+            "config object pass its to_dict()."
+        )
+    file = Path(path)
+    file = file / "config.json" if file.is_dir() else file
+    try:
+        said = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise EncodingError(
+            f"The config {file} can not be read ({error.strerror}); check its path."
+        ) from error
+    except ValueError as error:
+        raise EncodingError(f"{file} holds no JSON ({error}); pass a config.json.") from error
+    if not isinstance(said, Mapping):
+        raise EncodingError(f"{file} holds a JSON {type(said).__name__}; pass a config.json.")
+    return said

@@ -1,0 +1,164 @@
+"""The decoupled part of multi-head latent attention: content without position, position apart.
+
+    q = [q_c ; R_i q_r],  k = [k_c ; R_j k_r],  q.k = q_c.k_c + q_r^T R_(j-i) k_r.
+
+The first `content_dimension` coordinates of a head come from the compressed latent and are not
+turned, so the latent alone can be cached and its up-projection absorbed into the query's. The rest
+turn; their key k_r is one for all heads, and is cached turned [deepseek2024 sec. 2.1.3]. Defaults
+are those of DeepSeek-V2 and V3: 128 + 64.
+
+With YaRN the logits of all coordinates are multiplied by m^2, m = 0.1 `mscale_all_dim` ln s + 1,
+for a factor s > 1, by way of the softmax scale, and cosines and sines by the ratio of the two m's:
+
+    scale = m^2 / sqrt(dimension).
+
+Layout: weights of the published models are interleaved. transformers returns what it has turned
+from interleaved vectors in layout *half*; logits are the same.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gnomon.encodings import checks
+from gnomon.encodings.card import Card, in_words, proved
+from gnomon.encodings.positions import namespace_of
+from gnomon.encodings.rotary.base import Rotating
+from gnomon.encodings.rotary.rope import Rope
+from gnomon.encodings.rotary.scaled import with_scaling
+from gnomon.encodings.rotary.scaling.unscaled import UNSCALED, Scaling
+from gnomon.encodings.rotary.scaling.yarn import Yarn, magnitude
+from gnomon.errors import EncodingError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gnomon.encodings.positions import Array, Namespace
+
+AGREEMENT = "agreement/test_transformers_mla.py"
+CARD = Card(
+    name="mla",
+    family="rotary",
+    kind=("transform",),
+    formula="q = [q_c; R_i q_r], k = [k_c; R_j k_r], k_r one for all heads, R as in rope",
+    source="deepseek2024",
+    level=in_words("L0"),
+    relative=True,
+    extrapolation="no claim without a scaling; with YaRN to 128K, by its authors",
+    proofs=proved(
+        (
+            "transformers' DeepSeek-V3 attention",
+            AGREEMENT,
+            "test_scores_equal_those_of_deepseek_v3_attention",
+        ),
+        (
+            "transformers' DeepSeek-V3 softmax scale",
+            AGREEMENT,
+            "test_the_softmax_scale_is_that_of_deepseek_v3",
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Mla(Rotating):
+    """Rotary encoding of the last coordinates of a head, after `content_dimension` others.
+
+    >>> mla = Mla()
+    >>> mla.first, mla.rotated, round(mla.softmax_scale * 192**0.5, 6)
+    (128, 64, 1.0)
+    """
+
+    dimension: int = 192
+    content_dimension: int = 128
+    base: float = 10000.0
+    scaling: Scaling = UNSCALED
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.whole("content_dimension", self.content_dimension, least=0)
+        turned = self.dimension - self.content_dimension
+        if self.axes != 1:
+            raise EncodingError(f"axes is {self.axes}; pass 1: this encoding has one axis.")
+        if turned < 2 or turned % 2:
+            raise EncodingError(
+                f"dimension is {self.dimension} and content_dimension {self.content_dimension}; "
+                "pass a content_dimension that leaves an even number of coordinates to turn."
+            )
+        object.__setattr__(self, "scaling", self.decoupled.scaling)
+
+    @property
+    def decoupled(self) -> Rope:
+        """Return the rotary encoding of the decoupled part alone, as the shared key needs it."""
+        return Rope(
+            dimension=self.dimension - self.content_dimension,
+            layout=self.layout,
+            base=self.base,
+            scaling=self.scaling,
+        )
+
+    @property
+    def card(self) -> Card:
+        """Return the card of decoupled rotary encoding, with what the scaling says of itself."""
+        return with_scaling(CARD, self.scaling)
+
+    @property
+    def frequencies(self) -> NDArray[np.float64]:
+        """Return the frequencies in radians per position, shape (pairs, 1)."""
+        return self.decoupled.frequencies
+
+    def frequencies_in(self, *, xp: Namespace, dtype: Any) -> Array:
+        """Return the frequencies computed in a library and type as transformers does it."""
+        return self.decoupled.frequencies_in(xp=xp, dtype=dtype)
+
+    @property
+    def attention_factor(self) -> float:
+        """Return what the scaling multiplies cosines and sines by."""
+        return self.scaling.attention_factor
+
+    @property
+    def first(self) -> int:
+        """Return the first coordinate that is turned: content stands before."""
+        return self.content_dimension
+
+    @property
+    def softmax_scale(self) -> float:
+        """Return what logits are multiplied by before the softmax: m^2 / sqrt(dimension)."""
+        scaling = self.scaling
+        if not isinstance(scaling, Yarn) or not scaling.mscale_all_dim:
+            return float(self.dimension**-0.5)
+        return float(self.dimension**-0.5 * magnitude(scaling.factor, scaling.mscale_all_dim) ** 2)
+
+    def at_length(self, length: int) -> Self:
+        """Return the encoding as it is for a context of `length`, where the scaling follows it."""
+        return dataclasses.replace(self, scaling=self.scaling.at_length(length))
+
+    def joined(self, content: Array, shared: Array) -> Array:
+        """Return keys (..., heads, n, dimension) of content and of one decoupled key for all heads.
+
+        `content` has shape (..., heads, n, content_dimension), `shared` (..., n, rest) or
+        (..., 1, n, rest), turned or not.
+        """
+        xp = namespace_of(content)
+        rest = shared if shared.ndim == content.ndim else shared[..., None, :, :]
+        if rest.ndim != content.ndim or (content.shape[-1], rest.shape[-1]) != self._parts:
+            raise EncodingError(
+                f"content has shape {tuple(content.shape)} and shared {tuple(shared.shape)}; pass "
+                f"(..., heads, n, {self._parts[0]}) and (..., n, {self._parts[1]})."
+            )
+        rest = xp.broadcast_to(rest, (*content.shape[:-1], rest.shape[-1]))
+        return xp.concat([content, xp.astype(rest, content.dtype)], axis=-1)
+
+    @property
+    def _parts(self) -> tuple[int, int]:
+        return self.content_dimension, self.dimension - self.content_dimension
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Return the hyper-parameters as plain values, the scaling with its own."""
+        return {**super().parameters, "scaling": self.scaling.parameters}
