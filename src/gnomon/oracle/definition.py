@@ -1,0 +1,25 @@
+"""What the oracle knows of one encoding: up to three functions of exact coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gnomon.oracle.exact import Real
+
+Point = list[Real]
+"""One exact number for each axis."""
+Vector = list[Real]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Definition:
+    """The mathematics of a class of encodings; the first argument is always the encoding."""
+
+    vectors: Callable[[Any, Point], Vector] | None = None
+    """(encoding, i) -> what is added at position i."""
+    turned: Callable[[Any, Vector, Point, str, int], Vector] | None = None
+    """(encoding, x, i, side, head) -> a query ("q") or key ("k") as seen from position i."""
+    bias: Callable[[Any, Point, Point, int], Real] | None = None
+    """(encoding, i, j, head) -> what is added to the logit of query i and key j."""

@@ -1,0 +1,77 @@
+"""Encodings around another one: layers that leave it out, and positions drawn at random.
+
+layers       layer l has the inner encoding where (l + 1) mod every is not 0; elsewhere queries
+             are multiplied by 1 + s ln(1 + floor((i + 1) / L)), from position 0 on  [yang2025]
+randomised   position i stands at the i-th of a sorted sample of larger ones       [ruoss2023]
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from gnomon.errors import EncodingError
+from gnomon.oracle.definition import Definition, Point, Vector
+from gnomon.oracle.draws import sample
+from gnomon.oracle.exact import Real, context, number
+
+
+def layers(encoding: Any, inner: Definition) -> Definition:
+    """Return the inner definition, or that of a layer without it."""
+    if (encoding.layer + 1) % encoding.every:
+        return on_inner(encoding, inner, lambda at: at)
+    mp = context()
+
+    def turned(_: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
+        del head
+        if side == "k" or not encoding.temperature:
+            return x
+        steps = max(mp.floor((at[0] + 1) / encoding.temperature_length), mp.zero)
+        factor = 1 + number(encoding.temperature) * mp.log(1 + steps)
+        return [factor * value for value in x]
+
+    return Definition(turned=turned)
+
+
+def randomised(encoding: Any, inner: Definition) -> Definition:
+    """Return the inner definition at the places that are drawn."""
+    places = _places(encoding.largest, encoding.length, encoding.seed)
+
+    def place(at: Point) -> Point:
+        index = at[0]
+        if index != int(index) or not 0 <= index < len(places):
+            raise EncodingError(
+                f"Position {index} has no place; ask for whole ones from 0 to {len(places) - 1}."
+            )
+        return [number(places[int(index)])]
+
+    return on_inner(encoding, inner, place)
+
+
+@lru_cache(maxsize=16)
+def _places(largest: int, length: int, seed: int) -> tuple[int, ...]:
+    """Return the sample; kept for a while, since every question asks for all of it."""
+    return tuple(sample(largest, length, seed))
+
+
+def on_inner(encoding: Any, rule: Definition, place: Any) -> Definition:
+    """Return a definition that asks the inner encoding at other positions."""
+    inner = encoding.inner
+
+    def vectors(_: Any, at: Point) -> Vector:
+        return rule.vectors(inner, place(at)) if rule.vectors else []
+
+    def turned(_: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
+        return rule.turned(inner, x, place(at), side, head) if rule.turned else x
+
+    def bias(_: Any, at_q: Point, at_k: Point, head: int) -> Real:
+        return rule.bias(inner, place(at_q), place(at_k), head) if rule.bias else context().zero
+
+    return Definition(
+        vectors=vectors if rule.vectors else None,
+        turned=turned if rule.turned else None,
+        bias=bias if rule.bias else None,
+    )
+
+
+WRAPPERS = {"Interleaved": layers, "Randomised": randomised}

@@ -1,0 +1,120 @@
+"""One list for all laws: every example of every entry of the catalogue.
+
+A law asks for `subject`; it then runs on every example, and on those of encodings added later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gnomon.encodings.base import Encoding
+from gnomon.encodings.registry import ENTRIES, encoding
+from gnomon.errors import EncodingError
+
+EXAMPLES = [
+    pytest.param((name, parameters), id=f"{name}-{count}")
+    for name, entry in ENTRIES.items()
+    for count, parameters in enumerate(entry.examples)
+]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One encoding, and contents and positions that it can take."""
+
+    name: str
+    parameters: dict[str, Any]
+    encoding: Encoding
+
+    @property
+    def level(self) -> str:
+        """L0 ... L7, without words."""
+        return self.encoding.card.level.partition(" ")[0]
+
+    @property
+    def heads(self) -> int:
+        """How many heads it tells apart, or 1."""
+        return heads_of(self.encoding)
+
+    @property
+    def width(self) -> int:
+        """Coordinates of a query."""
+        return width_of(self.encoding)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it takes whole positions only."""
+        return not accepts(self.encoding, 0.5)
+
+    @property
+    def reach(self) -> int:
+        """Positions 0 ... reach - 1 may be asked for; 4096 stands for no end."""
+        return next(n for n in (4096, 512, 64, 32, 16, 12, 8) if accepts(self.encoding, n - 1))
+
+    def places(self, rng: np.random.Generator, *shape: int, most: int | None = None) -> Any:
+        """Random whole positions of a shape, with axes where there are several."""
+        last = self.reach if most is None else min(most, self.reach)
+        axes = () if self.encoding.axes == 1 else (self.encoding.axes,)
+        return rng.integers(0, last, size=(*shape, *axes))
+
+    def line(self, *shape: int, start: int = 0) -> Any:
+        """Positions start, start + 1, ... along the last axis, the same on every axis of theirs."""
+        steps = np.broadcast_to(start + np.arange(shape[-1]), shape).copy()
+        return on_axes(steps, self.encoding.axes)
+
+    def content(self, rng: np.random.Generator, *shape: int) -> tuple[Any, Any]:
+        """Queries and keys of shape (..., heads, n, width); `shape` ends with n."""
+        size = (*shape[:-1], self.heads, shape[-1], self.width)
+        q, k = rng.normal(size=(2, *size))
+        return q, k
+
+
+def on_axes(steps: Any, axes: int) -> Any:
+    """Give positions their axes: the place on every axis is its number times the step."""
+    return steps if axes == 1 else np.stack([steps] * axes, axis=-1)
+
+
+def heads_of(made: Encoding) -> int:
+    """How many heads an encoding tells apart, or the one inside of it."""
+    made = getattr(made, "inner", made)
+    frequencies = getattr(made, "frequencies", None)
+    if frequencies is not None and frequencies.ndim == 3:
+        return len(frequencies)
+    return getattr(made, "heads", None) or 1
+
+
+def width_of(made: Encoding) -> int:
+    """How many coordinates a query has."""
+    return getattr(made, "width", None) or getattr(made, "dimension", 8)
+
+
+def accepts(made: Encoding, position: float) -> bool:
+    """Whether an encoding has something at a position."""
+    at = on_axes(np.asarray([position]), made.axes)
+    q = np.ones((heads_of(made), 1, width_of(made)))
+    try:
+        made.scores(q, q, at)
+    except EncodingError:
+        return False
+    return True
+
+
+@pytest.fixture(params=EXAMPLES)
+def subject(request: pytest.FixtureRequest) -> Subject:
+    """Every example in turn."""
+    name, parameters = request.param
+    return Subject(name=name, parameters=parameters, encoding=encoding(name, **parameters))
+
+
+@pytest.fixture(name="heads_of")
+def _heads_of() -> Any:
+    return heads_of
+
+
+@pytest.fixture(name="width_of")
+def _width_of() -> Any:
+    return width_of

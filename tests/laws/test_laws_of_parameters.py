@@ -1,0 +1,189 @@
+"""Every parameter matters: changing any one of them changes what an encoding does.
+
+This is the law that a cache keyed by too little breaks. Alternatives of a value are made from its
+type; an entry passes when, for each parameter its maker takes, some example shows a difference.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gnomon.encodings.registry import ENTRIES, encoding
+from gnomon.errors import EncodingError
+
+WORDS = ("interleaved", "half", "chunked", "open", "closed")
+WITH_EXAMPLES = [name for name, entry in ENTRIES.items() if entry.examples]
+NO_CHANGE = {"axes"}
+"""Positions with another number of axes are another question: `test_laws_of_positions`."""
+
+
+def alternatives(value: Any) -> list[Any]:
+    """Other values of the same type, likely ones first."""
+    for kind, others in OTHERS.items():
+        if isinstance(value, kind):
+            return others(value)
+    return [True, False, 0.5, 2.0, 1, 3, 64, 4096, 2.5, {"name": "linear", "factor": 2.0}]
+
+
+def other_entries(value: Any) -> list[Any]:
+    """A list or mapping in which one entry is another, and a list the other way round."""
+    if isinstance(value, dict):
+        return [{**value, key: other} for key in value for other in alternatives(value[key])]
+    entries = [*value]
+    return [
+        *(
+            [*entries[:at], other, *entries[at + 1 :]]
+            for at, entry in enumerate(entries)
+            for other in alternatives(entry)
+        ),
+        entries[::-1],
+    ]
+
+
+OTHERS: dict[Any, Any] = {
+    bool: lambda value: [not value],
+    int: lambda value: [2 * value, value + 1, value + 2, value // 2, 4 * value, 3 * value],
+    float: lambda value: [1.5 * value, 0.5 * value, value + 1.0],
+    str: lambda value: [word for word in WORDS if word != value],
+    (dict, tuple, list): other_entries,
+}
+"""By type; True is an int, so the order matters."""
+LISTS = {"short_factor": (1.0, 2.0), "long_factor": (1.0, 3.0), "original_length": 64}
+TOGETHER: dict[tuple[str, str], tuple[dict[str, Any], dict[str, Any]]] = {
+    ("alibi", "slopes"): ({"slopes": (0.5, 0.2)}, {"slopes": (0.5, 0.1)}),
+    ("alibi", "slopes_after"): (
+        {"slopes": (0.5,), "slopes_after": (0.2,)},
+        {"slopes": (0.5,), "slopes_after": (0.1,)},
+    ),
+    ("learned", "values"): (
+        {"rows": 8, "dimension": 2, "values": [[0.0, 1.0]] * 8},
+        {"rows": 8, "dimension": 2, "values": [[0.0, 2.0]] * 8},
+    ),
+    ("t5", "table"): (
+        {"heads": 1, "buckets": 4, "table": [[0.0], [1.0], [2.0], [3.0]]},
+        {"heads": 1, "buckets": 4, "table": [[0.0], [1.0], [2.0], [4.0]]},
+    ),
+    ("m-rope", "fraction"): (
+        {"dimension": 8, "sections": (2, 1, 1)},
+        {"dimension": 8, "sections": (1, 1, 0), "fraction": 0.5},
+    ),
+    ("rope-longrope", "dimension"): (
+        {"dimension": 8, "fraction": 0.5, **LISTS},
+        {"dimension": 9, "fraction": 0.5, **LISTS},
+    ),
+    ("rope-longrope", "fraction"): (
+        {"dimension": 8, "fraction": 0.5, **LISTS},
+        {"dimension": 8, **LISTS, "short_factor": (1, 2, 3, 4), "long_factor": (1, 2, 3, 4)},
+    ),
+    ("rope-mixed", "frequencies"): (
+        {"dimension": 4, "heads": 1, "frequencies": [[[1.0, 0.5], [0.2, 0.1]]]},
+        {"dimension": 4, "heads": 1, "frequencies": [[[1.0, 0.5], [0.2, 0.3]]]},
+    ),
+}
+"""Two sets of parameters that tell one of them apart, where it can not change all by itself."""
+
+
+def behaviour(name: str, parameters: dict[str, Any], heads: Any, width: Any) -> list[Any] | None:
+    """What an encoding does at near and far positions; None where it can not be made."""
+    try:
+        made = encoding(name, **parameters)
+        near, far = np.array([0, 1, 2, 3, 5, 7]), np.array([63, 100, 500, 40_000])
+        size = heads(made), len(near), width(made)
+        q = np.random.default_rng(5).normal(size=size)
+        k = np.roll(q, 1, axis=-1)
+        there = [place for place in far if reaches(made, q, place)]
+        later = on_axes(np.array([*near, *there])[-len(near) :], made.axes)
+        seen = [made.scores(q, k, on_axes(near, made.axes)), made.scores(q, k, later)]
+        if "transform" in made.kinds:
+            seen += made.transform(q, k, on_axes(near, made.axes))
+    except EncodingError:
+        return None
+    return [made.card.level, made.card.causal_only, q.shape, there, seen]
+
+
+def on_axes(steps: Any, axes: int) -> Any:
+    """Positions on several axes, at different places on the first and on the others."""
+    return steps if axes == 1 else np.stack([steps, *[steps // 2] * (axes - 1)], axis=-1)
+
+
+def reaches(made: Any, q: Any, position: int) -> bool:
+    """Whether an encoding has something so far out."""
+    try:
+        made.scores(q[:, :1], q[:, :1], on_axes(np.array([position]), made.axes))
+    except EncodingError:
+        return False
+    return True
+
+
+def differ(first: list[Any], second: list[Any]) -> bool:
+    """Whether two behaviours can be told apart by more than rounding."""
+    if first[:-1] != second[:-1]:
+        return True
+    pairs = zip(first[-1], second[-1], strict=True)
+    return not all(np.allclose(a, b, rtol=1e-9, atol=1e-9) for a, b in pairs)
+
+
+def matters(name: str, parameter: str, default: Any, heads: Any, width: Any) -> bool:
+    """Whether some alternative of a parameter changes what some example does."""
+    if (name, parameter) in TOGETHER:
+        first, second = (behaviour(name, p, heads, width) for p in TOGETHER[name, parameter])
+        assert first is not None
+        assert second is not None
+        return differ(first, second)
+    for example in ENTRIES[name].examples:
+        usual = behaviour(name, example, heads, width)
+        assert usual is not None, f"{name} with {example} does nothing at small positions"
+        for other in alternatives(example.get(parameter, default)):
+            changed = behaviour(name, {**example, parameter: other}, heads, width)
+            if changed is not None and differ(usual, changed):
+                return True
+    return False
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_changing_any_parameter_changes_what_is_computed(name, heads_of, width_of):
+    signature = inspect.signature(ENTRIES[name].factory)
+    idle = [
+        parameter
+        for parameter, declared in signature.parameters.items()
+        if parameter not in NO_CHANGE
+        and not matters(name, parameter, declared.default, heads_of, width_of)
+    ]
+    assert not idle, f"{name}: nothing changes with {idle}"
+
+
+def test_the_law_sees_a_parameter_that_does_nothing(monkeypatch, heads_of, width_of):
+    """Without this, a law that always passes would look the same."""
+    planted = replace(ENTRIES["rope"], examples=({"dimension": 8},))
+    monkeypatch.setitem(ENTRIES, "rope", planted)
+    monkeypatch.setattr(type(planted), "factory", property(lambda _: idle_base))
+    assert matters("rope", "dimension", None, heads_of, width_of)
+    assert not matters("rope", "base", 10000.0, heads_of, width_of)
+
+
+def idle_base(dimension: int, base: float = 10000.0) -> Any:
+    """A rotary encoding that forgets its base."""
+    from gnomon.encodings.rotary.rope import Rope
+
+    del base
+    return Rope(dimension=dimension)
+
+
+def test_made_again_it_is_the_same(subject, rng):
+    """No call leaves a trace in another encoding: nothing is kept between them."""
+    q, k = subject.content(rng, 5)
+    at = subject.places(rng, 5)
+    before = subject.encoding.scores(q, k, at)
+    again = encoding(subject.name, **subject.parameters)
+    np.testing.assert_array_equal(again.scores(q, k, at), before)
+
+
+def test_parameters_are_plain_values(subject):
+    """They go into JSON as they are."""
+    assert json.loads(json.dumps(subject.encoding.parameters)) is not None

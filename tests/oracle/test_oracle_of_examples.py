@@ -1,0 +1,167 @@
+"""Array formulas against the oracle: every example, to position 10^6 and at timestamps.
+
+Stated accuracy of the NumPy formulas, with u = 2^-53 and p the largest phase (or, of decays,
+exponent) in radians: a coordinate errs by at most `4 u (1 + p)` times the size of the vector. The
+term in p is what rounding of a frequency costs at a position: 4 u p is 8e-7 radians for the
+fastest pair at 1.7e9, in seconds since 1970, and 5e-10 at 10^6. Biases err by 4 u of themselves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gnomon import oracle
+from gnomon.errors import EncodingError
+
+pytest.importorskip("mpmath")
+UNIT = 2.0**-53
+WHOLE = [0, 1, 2, 3, 7, 31, 1000, 65_535, 999_999, 1_000_000]
+REAL = [0.5, -3.25, 1234.5678, 1e6 + 0.1, 1.7e9 + 0.123456, 1_712_345_678.9]
+
+
+def heads_of(made):
+    """How many heads an encoding tells apart."""
+    made = getattr(made, "inner", made)
+    frequencies = getattr(made, "frequencies", None)
+    if frequencies is not None and frequencies.ndim == 3:
+        return len(frequencies)
+    return getattr(made, "heads", None) or 1
+
+
+def width_of(made):
+    """How many coordinates a query has."""
+    return getattr(made, "dimension", 8)
+
+
+def usable(made, position, kind):
+    """Whether an encoding has something of a kind at a position."""
+    at = np.asarray([spread(position, made.axes)])
+    q = np.ones((heads_of(made), 1, width_of(made)))
+    try:
+        made.transform(q, q, at) if kind == "transform" else made.scores(q, q, at)
+    except EncodingError:
+        return False
+    return True
+
+
+def spread(position, axes):
+    """A position on several axes: at different places on each."""
+    return position if axes == 1 else tuple(position / 2**axis for axis in range(axes))
+
+
+def places_of(made, kind="scores"):
+    """The positions at which an example is tried, as it wants them; at least four."""
+    found = [spread(p, made.axes) for p in [*WHOLE, *REAL] if usable(made, p, kind)]
+    assert len(found) >= 4
+    return found
+
+
+def largest_phase(made, at):
+    """How far the fastest pair has turned, or the largest exponent has grown; tables have none."""
+    moving = [made.numbers[name] for name in ("frequencies", "rates") if name in made.numbers]
+    if made.name in ("random", "learned", "t5"):
+        return 2 * np.pi  # the angle of Box and Muller
+    fastest = max((np.abs(values).max() for values in moving), default=0.0)
+    far = getattr(made, "largest", 0.0)  # positions drawn at random lie below it
+    return fastest * (np.abs(np.asarray(at, dtype=float)).sum() + far)
+
+
+def size_of(values):
+    """The largest entry, or 1."""
+    return max(1.0, *(abs(float(value)) for value in values))
+
+
+def close(found, wanted, size, phase):
+    """Within the stated accuracy."""
+    error = max(abs(float(w - oracle_number(f))) for f, w in zip(found, wanted, strict=True))
+    return error <= 4 * UNIT * (1 + phase) * size
+
+
+def oracle_number(value):
+    """An array's number, exactly."""
+    from gnomon.oracle.exact import number
+
+    return number(value)
+
+
+def test_every_example_is_known_to_the_oracle(example):
+    known = oracle.definition_of(example)
+    offered = [kind for kind in ("vectors", "turned", "bias") if getattr(known, kind)]
+    assert ["transform" if kind == "turned" else kind for kind in offered] == [
+        kind for kind in ("vectors", "transform", "bias") if kind in example.kinds
+    ]
+
+
+def test_vectors_are_those_of_the_oracle(example):
+    if "vectors" not in example.kinds:
+        pytest.skip("no vectors")
+    for at in places_of(example):
+        found = example.vectors(np.asarray([at]))[0]
+        [wanted] = oracle.vectors(example, [at])
+        size = size_of(wanted)
+        assert close(found, wanted, size, largest_phase(example, at)), at
+
+
+@pytest.mark.parametrize("side", ["q", "k"])
+def test_turned_vectors_are_those_of_the_oracle(example, side, rng):
+    if "transform" not in example.kinds:
+        pytest.skip("no transform")
+    heads = heads_of(example)
+    x = rng.normal(size=(heads, 1, width_of(example)))
+    for at in places_of(example, "transform"):
+        pair = example.transform(x, x, np.asarray([at]))
+        for head in {0, heads - 1}:
+            found = pair[0 if side == "q" else 1][head, 0]
+            wanted = oracle.turned(example, x[head, 0], at, side=side, head=head)
+            size = size_of(wanted)
+            assert close(found, wanted, size, largest_phase(example, at)), at
+
+
+def test_biases_are_those_of_the_oracle(example):
+    if "bias" not in example.kinds:
+        pytest.skip("no bias")
+    at, phase = places_of(example), 0.0
+    found = example.bias(np.asarray(at))
+    if "table" in example.numbers:
+        phase = largest_phase(example, 0)
+    for head in range(heads_of(example)):
+        for i, query in enumerate(at):
+            for j, key in enumerate(at):
+                wanted = oracle.bias(example, query, key, head=head)
+                error = abs(float(wanted - oracle_number(found[head, i, j])))
+                # A lag between positions is exact or rounded once; so is its product. A table errs
+                # as its largest entry does.
+                size = np.abs(example.numbers.get("table", float(wanted))).max()
+                assert error <= 4 * UNIT * (1 + phase) * size
+
+
+def test_scores_are_those_of_the_oracle(example, rng):
+    at = places_of(example)
+    compare_scores(example, at, rng, pairs=12)
+
+
+@pytest.mark.wide
+def test_scores_at_random_positions_are_those_of_the_oracle(example, rng):
+    """Positions up to 10^6, evenly in their logarithm, and seconds within a year of 1.7e9."""
+    far = [*np.exp(rng.uniform(0, np.log(1e6), size=60)), *(1.7e9 + rng.uniform(0, 3e7, size=20))]
+    tried = [*np.floor(far).tolist(), *far, *range(8)]
+    at = [spread(p, example.axes) for p in tried if usable(example, p, "scores")]
+    compare_scores(example, at, rng, pairs=300)
+
+
+def compare_scores(example, at, rng, *, pairs):
+    """Compare some pairs of positions and heads."""
+    heads = heads_of(example)
+    q, k = rng.normal(size=(2, heads, len(at), width_of(example)))
+    found = example.scores(q, k, np.asarray(at))
+    size = width_of(example) * np.abs(q).max() * np.abs(k).max()
+    for i, j in rng.integers(0, len(at), size=(pairs, 2)):
+        head = int(rng.integers(heads))
+        wanted = oracle.score(example, q[head, i], k[head, j], at[i], at[j], head=head)
+        phase = largest_phase(example, at[i]) + largest_phase(example, at[j])
+        phase += abs(float(wanted))  # a bias may be larger than all contents
+        if np.isneginf(float(wanted)):
+            assert np.isneginf(found[head, i, j])
+        else:
+            assert close([found[head, i, j]], [wanted], size, phase), (at[i], at[j])
