@@ -19,6 +19,7 @@ from scipy.spatial.distance import squareform
 import gnomon
 from gnomon.diagnostics.parameters import parameter_table
 from gnomon.encodings.lifts import lift
+from gnomon.encodings.portrait import portrait
 from gnomon.encodings.table import Table
 from gnomon.errors import InputError
 from gnomon.geometry.debiased.intervals import figure
@@ -78,6 +79,7 @@ EXAMPLES: dict[str, Callable[[Survey], Any]] = {
     "gnomon.encodings.lifts.Lifted": lambda s: lift(
         gnomon.encoding("sinusoidal", dimension=8), s.geometry.coordinates
     ),
+    "gnomon.encodings.portrait.Portrait": lambda _: portrait(gnomon.encoding("rope", dimension=8)),
     "gnomon.geometry.debiased.estimate.Debiased": lambda s: s.trust.debiased,
     "gnomon.geometry.debiased.survivorship.Survivorship": lambda _: survivorship(),
     "gnomon.geometry.mds.Coordinates": lambda s: scale(s.geometry, dimension=3),

@@ -19,6 +19,8 @@ from typer.core import TyperGroup
 
 import gnomon
 from gnomon.cli.cache import app as cache_app
+from gnomon.cli.card import card
+from gnomon.cli.catalogue import catalogue
 from gnomon.cli.fit import fit
 from gnomon.cli.report import report
 from gnomon.cli.reproduce import reproduce
@@ -78,6 +80,9 @@ app = typer.Typer(
 app.command()(survey)
 app.command()(fit)
 app.command()(stress)
+app.command()(catalogue)
+app.command("catalog", hidden=True)(catalogue)
+app.command()(card)
 app.command()(report)
 app.command()(reproduce)
 app.add_typer(cache_app, name="cache")

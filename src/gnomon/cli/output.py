@@ -12,7 +12,7 @@ import typer
 from gnomon.files import check_place, dump_json, write_text
 
 
-def emit(value: dict[str, Any], text: str, *, json_file: str | None, quiet: bool) -> None:
+def emit(value: Any, text: str, *, json_file: str | None, quiet: bool) -> None:
     """Print the text, and write JSON where it was asked for (`-`: instead of the text)."""
     if json_file == "-":
         typer.echo(_portable(dump_json(value)), nl=False)

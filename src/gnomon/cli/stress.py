@@ -14,6 +14,7 @@ import typer
 
 from gnomon.cli import options as o
 from gnomon.cli.output import check_json, emit
+from gnomon.cli.parameters import Parameter, given_parameters
 from gnomon.cli.progress import TerminalProgress
 from gnomon.errors import InputError
 
@@ -28,10 +29,6 @@ Target = Annotated[
     ),
 ]
 Lift = Annotated[str, typer.Option("--lift", help="kernel, vectors, probe or slope.")]
-Parameter = Annotated[
-    list[str] | None,
-    typer.Option("--parameter", help="NAME=VALUE of the encoding, as heads=12; may be repeated."),
-]
 Estimator = Annotated[
     str,
     typer.Option(
@@ -61,7 +58,7 @@ def stress(
 
     o.check_seed(seed)
     check_json(json_file)
-    given = dict(_pair(text) for text in parameter or [])
+    given = given_parameters(parameter)
     asked = Asked(name=encoding, lift=lift, dimension=dimension, given=given, seed=seed)
     progress = TerminalProgress(quiet=quiet)
     try:
@@ -101,18 +98,6 @@ def _distances(path: Path) -> Any:
     except (OSError, ValueError) as error:
         reason = "it holds no plain numbers" if "pickle" in str(error) else str(error)
         raise InputError(f"{path} can not be read as a .npy file ({reason}); check it.") from error
-
-
-def _pair(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise InputError(f"--parameter {text!r} has no '='; write it like heads=12.")
-    for kind in (int, float):
-        try:
-            return name, kind(value)
-        except ValueError:
-            continue
-    return name, value
 
 
 def _text(value: dict[str, Any]) -> str:

@@ -23,6 +23,13 @@ Tables = Annotated[
         "may be repeated.",
     ),
 ]
+Encodings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--encoding",
+        help="A further encoding of `gnomon catalogue` to compare, as xpos; may be repeated.",
+    ),
+]
 ShowTokens = Annotated[
     bool,
     typer.Option(
@@ -65,6 +72,7 @@ def survey(
     errors: o.Errors = "strict",
     shuffles: o.Shuffles = 2,
     table: Tables = None,
+    encoding: Encodings = None,
     show_tokens: ShowTokens = False,
     engine: o.Engine = "local",
     memory: o.Memory = 4.0,
@@ -117,6 +125,7 @@ def survey(
         seed=seed,
         shuffles=shuffles,
         tables=tuple(table or ()),
+        encodings=tuple(encoding or ()),
         show_tokens=show_tokens,
     )
     if dry_run:

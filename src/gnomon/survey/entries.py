@@ -1,7 +1,9 @@
 """One line of the survey for each encoding: how its distances compare with the corpus's.
 
-Every encoding is lifted by the kernel; rotary encodings also by a probe and ALiBi also as a slope,
-since published tables use those. The lift decides rankings, so each line names its own.
+The lines come from the catalogue, which says of every encoding with which parameters and under
+which lifts it is compared: all by the kernel, rotary encodings also by a probe and ALiBi also as a
+slope, since published tables use those. The lift decides rankings, so each line names its own.
+Then follow what the user asks for, the user's tables, and what is fitted to the corpus.
 """
 
 from __future__ import annotations
@@ -24,16 +26,15 @@ from gnomon.encodings.finishing import Finish, finish
 from gnomon.encodings.fitted import Fitted, fit
 from gnomon.encodings.lifts import lift as lift_encoding
 from gnomon.encodings.points import places_of
-from gnomon.encodings.registry import encoding
+from gnomon.encodings.registry import ENTRIES, Row, encoding, entry_of
 from gnomon.geometry.measure import Geometry
 from gnomon.results import Result, plain
+from gnomon.survey.asked import encoding_for, encoding_of_row
 from gnomon.survey.debiased_points import debiased_points
 from gnomon.survey.debiased_stress import DebiasedStress, DebiasedTarget
 from gnomon.survey.shepard import scaled_at_pairs
 from gnomon.survey.trust import Trust
 
-SIGMAS = (1.0, 0.02)
-"""Random tables of unit normals, and as BERT starts its own."""
 NONMETRIC_UP_TO = 1024
 """Non-metric stress sorts all pairs: beyond this many positions a survey leaves it out."""
 
@@ -131,18 +132,18 @@ def candidates(
     rank: int,
     seed: int,
     tables: tuple[Path, ...] = (),
+    asked: tuple[str | Encoding, ...] = (),
     trust: Trust | None = None,
 ) -> Iterator[Candidate]:
     """Yield the encodings that a survey compares, fitted ones last."""
     axes = geometry.coordinates.shape[1]
-    for name in ("sinusoidal", "rope"):
-        made = encoding(name, dimension=_divisible(dimension, 2 * axes), axes=axes)
-        for lift in ("kernel", "probe") if name == "rope" else ("kernel",):
-            yield Candidate(encoding=made, lift=lift, label=name)
-    yield from _alibis(geometry, axes)
-    for sigma in SIGMAS:
-        made = encoding("random", dimension=dimension, sigma=sigma, seed=seed, axes=axes)
-        yield Candidate(encoding=made, lift="kernel", label=f"random, sigma {sigma:g}")
+    for name, listed in ENTRIES.items():
+        for row in listed.surveyed:
+            yield from _of_catalogue(name, row, dimension=dimension, axes=axes, seed=seed)
+        if name == "alibi":
+            yield _best_alibi(geometry, axes)
+    for what in asked:
+        yield from _asked(what, dimension=dimension, axes=axes, seed=seed)
     for path in tables:
         yield Candidate(encoding=encoding("table", path=path), lift="kernel", label=path.stem)
     yield from _fitted(geometry, dimension, rank)
@@ -151,13 +152,33 @@ def candidates(
         yield Candidate(encoding=made, lift="kernel", label=f"mds, debiased, rank {made.rank}")
 
 
-def _alibis(geometry: Geometry, axes: int) -> Iterator[Candidate]:
-    official = encoding("alibi", heads=8, axes=axes)
+def _of_catalogue(
+    name: str, row: Row, *, dimension: int, axes: int, seed: int
+) -> Iterator[Candidate]:
+    """Yield the rows of an encoding as the catalogue wants them; none where it knows no grids."""
+    if axes > 1 and not getattr(entry_of(name).factory, "on_grids", True):
+        return
+    made = encoding_of_row(name, row, dimension=dimension, axes=axes, seed=seed)
+    for lift in row.lifts:
+        yield Candidate(encoding=made, lift=lift, label=row.label or name)
+
+
+def _asked(what: str | Encoding, *, dimension: int, axes: int, seed: int) -> Iterator[Candidate]:
+    """Yield what a user asked for under its first lift; nothing where it has rows already."""
+    if isinstance(what, str) and entry_of(what).surveyed:
+        return
+    made = encoding_for(what, dimension=dimension, axes=axes, seed=seed)
+    yield Candidate(encoding=made, lift=made.lifts[0], label=made.name)
+
+
+def _best_alibi(geometry: Geometry, axes: int) -> Candidate:
+    """Return the one slope that fits this corpus best, read as a distance as published tables do.
+
+    It is no row of the catalogue, since its number comes from the corpus.
+    """
     slope = best_slope(geometry.distances, geometry.coordinates)
     best = encoding("alibi", slopes=(slope,), axes=axes)
-    yield Candidate(encoding=official, lift="kernel", label="alibi")
-    yield Candidate(encoding=official, lift="slope", label="alibi")
-    yield Candidate(encoding=best, lift="slope", label="alibi, best slope")
+    return Candidate(encoding=best, lift="slope", label="alibi, best slope")
 
 
 def _fitted(geometry: Geometry, dimension: int, rank: int) -> Iterator[Candidate]:
@@ -168,11 +189,6 @@ def _fitted(geometry: Geometry, dimension: int, rank: int) -> Iterator[Candidate
     yield Candidate(encoding=made, lift="kernel", label=f"mds, rank {low}")
     made = fit(geometry, method="smacof", dimension=dimension, rank=low)
     yield Candidate(encoding=made, lift="kernel", label=f"smacof, rank {low}")
-
-
-def _divisible(dimension: int, by: int) -> int:
-    """Return the largest usable dimension: whole pairs on every axis."""
-    return max(dimension - dimension % by, by)
 
 
 def debiased_encoding(trust: Trust, geometry: Geometry, dimension: int) -> Fitted:

@@ -1,11 +1,11 @@
 """The known encoding that is nearest to a corpus, by one rule that every output reads.
 
-Known are the encodings without numbers fitted to the corpus: the sinusoid, rotary phases, ALiBi and
-tables of the user, under every lift that the survey lists. Random tables are none: what is near
-them is near to nothing. The nearest has the least debiased scale-free stress, of squared distances
-where most pairs of positions are not significantly apart, since a root turns noise around zero into
-distances. Beside it stands what equal distances leave: an encoding that leaves as much or more has
-nothing of the corpus in it.
+Known are the encodings without numbers fitted to the corpus: those that the catalogue lists for
+surveys (the sinusoid, rotary phases, ALiBi), those a user asked for, and tables of the user, under
+every lift that the survey lists. Random tables are none: what is near them is near to nothing. The
+nearest has the least debiased scale-free stress, of squared distances where most pairs of positions
+are not significantly apart, since a root turns noise around zero into distances. Beside it stands
+what equal distances leave: an encoding that leaves as much or more has nothing of the corpus in it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gnomon.encodings.registry import ENTRIES
 from gnomon.results import Result
 from gnomon.survey.debiased_stress import DebiasedTarget
 from gnomon.survey.entries import Entry
 
-FIXED = ("sinusoidal", "rope", "alibi", "table")
 WHY_SQUARED = "squared, since most pairs of positions are not significantly apart"
 
 
@@ -70,16 +70,33 @@ def called(label: str, lift: str) -> str:
     return label if lift == "kernel" else f"{label} under the {lift} lift"
 
 
+def known_names() -> tuple[str, ...]:
+    """Return the names of the encodings that a corpus may be near to, tables of the user last.
+
+    All that can be made from nothing but parameters, as far as a survey has them as rows.
+
+    >>> "sinusoidal" in known_names(), "random" in known_names()
+    (True, False)
+    """
+    named = [
+        name
+        for name, listed in ENTRIES.items()
+        if listed.examples and all(row.known for row in listed.surveyed)
+    ]
+    return (*named, "table")
+
+
 def nearest_known(target: DebiasedTarget | None, entries: Sequence[Entry]) -> Nearest | None:
     """Return the nearest known encoding; None where there is no geometry to compare with."""
     if target is None:
         return None
     squared = target.trust.significant_share < 0.5
     equal = target.simplex_squared if squared else target.simplex
+    fixed = known_names()
     known = [
         (round(stress_of(entry, squared=squared), 9), place)
         for place, entry in enumerate(entries)
-        if entry.name in FIXED and entry.debiased is not None
+        if entry.name in fixed and entry.debiased is not None
     ]
     if not known:
         return None

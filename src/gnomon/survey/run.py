@@ -20,11 +20,13 @@ from gnomon.corpus.single_words import check_words
 from gnomon.diagnostics.dimension import StressByDimension, stress_by_dimension
 from gnomon.diagnostics.monotonicity import GRAIN, Monotonicity, violations
 from gnomon.diagnostics.shift import ShiftEquivariance, shift_equivariance
+from gnomon.encodings.base import Encoding
 from gnomon.encodings.registry import encoding
 from gnomon.errors import InputError
 from gnomon.geometry.measure import Geometry, check_metric, measure
 from gnomon.geometry.nulls import NullGeometry, dealt_null, null_geometry
 from gnomon.results import Result, to_dataframe
+from gnomon.survey.asked import encoding_for
 from gnomon.survey.contents import contents
 from gnomon.survey.debiased_stress import DebiasedTarget, target_of_trust
 from gnomon.survey.entries import Entry, candidates, entry
@@ -50,6 +52,8 @@ class SurveyOptions:
     seed: int = 0
     shuffles: int = 2
     tables: tuple[Path, ...] = ()
+    encodings: tuple[str | Encoding, ...] = ()
+    """Further encodings of the catalogue to compare: names, or encodings that were made."""
     show_tokens: bool = False
     """Whether survey.json may hold tokens of the corpus."""
 
@@ -146,6 +150,8 @@ def survey_with(
     listener = progress or Silence()
     for path in options.tables:
         encoding("table", path=path)  # a table that can not be read is refused before counting
+    for asked in options.encodings:
+        encoding_for(asked, dimension=options.dimension, axes=1, seed=options.seed)
     if isinstance(corpus, PositionCounts):
         return survey_counts(corpus, options, progress=listener)
     listener.stage("counting")
@@ -255,6 +261,7 @@ def _entries(
         rank=options.rank,
         seed=options.seed,
         tables=options.tables,
+        asked=options.encodings,
         trust=known,
     ):
         listener.stage(f"stress of {candidate.label}")

@@ -24,6 +24,7 @@ from gnomon.report.figure import (
     short,
     to_plotly,
 )  # fmt: skip
+from gnomon.report.figures.card import card_panels
 from gnomon.report.figures.counts import counts_figure
 from gnomon.report.figures.distances import (
     colours,
@@ -218,6 +219,7 @@ DRAWN: dict[str, Callable[[Any], Figure]] = {
     "gnomon.diagnostics.dimension.StressByDimension": _by_dimension,
     "gnomon.diagnostics.parameters.ParameterTable": _parameters,
     "gnomon.encodings.lifts.Lifted": _lifted,
+    "gnomon.encodings.portrait.Portrait": card_panels,
     "gnomon.geometry.debiased.estimate.Debiased": _debiased,
     "gnomon.geometry.debiased.survivorship.Survivorship": _survivorship,
     "gnomon.geometry.mds.Coordinates": _coordinates,

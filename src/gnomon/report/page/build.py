@@ -78,15 +78,15 @@ def page(surveys: Sequence[Given], *, folders: Sequence[str] | None = None) -> s
     ]
     comparison = _shown(_compared(surveys), "all", "comparison", packer, store)
     figures = {"arrays": packer.arrays, "figures": store}
-    scripts = {"plotly": _plotly(), "script": _text("page.js")}
+    scripts = page_scripts()
     return str(
-        _environment()
+        page_environment()
         .get_template("page.html")
         .render(
             parts=parts,
             comparison=comparison,
-            style=_text("page.css"),
-            policy=_policy(scripts.values()),
+            style=page_style(),
+            policy=page_policy(scripts.values()),
             figures=script_json(figures),
             whole_scale=reference_scale(),
             **scripts,
@@ -138,7 +138,8 @@ def file_name(label: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", label).strip("-")[:60] or "corpus"
 
 
-def _environment() -> Any:
+def page_environment() -> Any:
+    """Return the templates of pages, with the functions that they use."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
@@ -169,6 +170,16 @@ def _tied(part: Part) -> dict[str, Any]:
     }
 
 
+def page_style() -> str:
+    """Return the style of every page."""
+    return _text("page.css")
+
+
+def page_scripts() -> dict[str, str]:
+    """Return the two scripts of every page."""
+    return {"plotly": _plotly(), "script": _text("page.js")}
+
+
 def _text(name: str) -> str:
     return files(_ROOM).joinpath(name).read_text(encoding="utf-8")
 
@@ -179,7 +190,8 @@ def _plotly() -> str:
     return str(get_plotlyjs())
 
 
-def _policy(scripts: Any) -> str:
+def page_policy(scripts: Any) -> str:
+    """Return the policy of a page that runs these scripts and nothing else, and fetches nothing."""
     hashes = " ".join(
         f"'sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}'" for text in scripts
     )

@@ -90,11 +90,13 @@
   }
 
   // -- figures -------------------------------------------------------------------------------
+  function small() {
+    return narrow.matches && !printing;
+  }
   function specification(id) {
     const figure = store.figures[id];
     const layout = merged({ height: figure.height }, unpacked(figure.layout));
-    const small = narrow.matches && !printing;
-    const found = themed(small ? merged(layout, unpacked(figure.narrow)) : layout);
+    const found = themed(small() ? merged(layout, unpacked(figure.narrow)) : layout);
     found.autosize = !printing;
     if (printing) {
       found.width = PRINTED_WIDTH;
@@ -127,6 +129,7 @@
         turnable(place);
       }
       const done = Plotly.newPlot(place, ...specification(place.dataset.figure));
+      place.dataset.small = small();
       place.style.minHeight = "";
       done.then(() => { place.dataset.state = "drawn"; }, (error) => failed(place, error));
     } catch (error) {
@@ -142,6 +145,8 @@
       if (/^(drawn|drawing)$/.test(place.dataset.state)) {
         const [data, layout, options] = specification(place.dataset.figure);
         if (place.layout && place.layout.scene && layout.scene) layout.scene.camera = place.layout.scene.camera;
+        if (place.dataset.small !== String(small())) Plotly.purge(place); // else parts of a scale that turns stay
+        place.dataset.small = small();
         Plotly.react(place, data, layout, options);
       }
     }

@@ -1,0 +1,43 @@
+"""Parameters of an encoding on the command line: NAME=VALUE, as often as there are any.
+
+A value is a number, or JSON (true, null, [16, 24, 24], {"name": "yarn"}), or else a word.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from gnomon.errors import InputError
+
+Parameter = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-p", "--parameter", help="NAME=VALUE of the encoding, as heads=12; may be repeated."
+    ),
+]
+
+
+def given_parameters(texts: list[str] | None) -> dict[str, Any]:
+    """Return parameters by name.
+
+    >>> given_parameters(["heads=12", "sections=[2, 1, 1]", "layout=half"])
+    {'heads': 12, 'sections': [2, 1, 1], 'layout': 'half'}
+    """
+    return dict(_pair(text) for text in texts or [])
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"--parameter {text!r} has no '='; write it like heads=12.")
+    for kind in (int, float, json.loads):
+        try:
+            return name.strip(), kind(value)
+        except (ValueError, RecursionError):
+            continue
+    if value[:1] in ("[", "{"):
+        raise InputError(f"--parameter {text!r} is no JSON; write it like sections=[16,24,24].")
+    return name.strip(), value
