@@ -26,7 +26,7 @@ import numpy as np
 from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.border import lags_between
-from gnomon.encodings.card import Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ CARD = Card(
     causal_only=True,
     extrapolation="the authors claim, at twice the trained length, what training there gives",
     proofs=proved(
+        ORACLE,
         (
             "the published slopes of 8, 12 and 40 heads",
             "encodings/test_encoding_alibi.py",

@@ -28,6 +28,12 @@ LEVELS: Mapping[str, str] = MappingProxyType(
     }
 )
 FRAMEWORKS = ("numpy", "torch", "jax")
+ORACLE = (
+    "mpmath, 60 digits",
+    "oracle/test_oracle_of_examples.py",
+    "test_scores_are_those_of_the_oracle",
+)
+"""The proof that every encoding has which can be made from its parameters alone."""
 
 
 def in_words(level: str) -> str:

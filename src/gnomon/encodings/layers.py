@@ -25,7 +25,7 @@ import numpy as np
 
 from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
-from gnomon.encodings.card import Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.inner import inner_encoding, inner_parameters
 from gnomon.encodings.positions import beside_heads
 from gnomon.errors import EncodingError
@@ -50,6 +50,7 @@ CARD = Card(
     relative=True,
     extrapolation="longer contexts than trained on, by its authors",
     proofs=proved(
+        ORACLE,
         ("transformers' SmolLM3", AGREEMENT, "test_the_schedule_is_that_of_smollm3"),
         ("transformers' Llama 4", AGREEMENT, "test_the_schedule_is_that_of_llama_4"),
         ("transformers' Llama 4", AGREEMENT, "test_layers_turn_or_sharpen_as_llama_4_attention"),

@@ -17,7 +17,7 @@ import numpy as np
 
 from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.card import Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.random import normal_rows
 from gnomon.encodings.table import checked_table, table_rows
 from gnomon.errors import EncodingError
@@ -38,6 +38,7 @@ CARD = Card(
     learnable=True,
     extrapolation="none: positions past the table are refused",
     proofs=proved(
+        ORACLE,
         (
             "torch.nn.Embedding",
             "agreement/test_additive_peers.py",

@@ -15,7 +15,7 @@ import numpy as np
 from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.border import lags_between
-from gnomon.encodings.card import Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, in_words, proved
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +31,7 @@ CARD = Card(
     level=in_words("L0"),
     relative=True,
     proofs=proved(
+        ORACLE,
         ("the identity", "laws/test_laws_of_scores.py", "test_without_an_encoding_scores_are_q_k"),
     ),
 )

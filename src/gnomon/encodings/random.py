@@ -18,7 +18,7 @@ import numpy as np
 
 from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.card import Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.taking import or_nan, seen_whole, whole_parts
 from gnomon.numeric import words
 
@@ -36,6 +36,7 @@ CARD = Card(
     level=in_words("L6"),
     relative=False,
     proofs=proved(
+        ORACLE,
         (
             "the normal law (Kolmogorov-Smirnov)",
             "encodings/test_encoding_random.py",

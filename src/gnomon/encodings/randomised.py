@@ -24,7 +24,7 @@ import numpy as np
 from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.border import constant
-from gnomon.encodings.card import Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.inner import inner_encoding, inner_parameters
 from gnomon.encodings.positions import as_coordinates, namespace_of
 from gnomon.encodings.random import stream
@@ -49,6 +49,7 @@ CARD = Card(
     relative=False,
     extrapolation="the authors claim that models generalise to lengths up to largest",
     proofs=proved(
+        ORACLE,
         (
             "the inner encoding at the drawn places",
             "encodings/test_encoding_randomised.py",

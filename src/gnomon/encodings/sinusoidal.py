@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
-from gnomon.encodings.card import Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import circular_distances, geometric_frequencies, phases
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ CARD = Card(
     source="vaswani2017",
     level=in_words("L6"),
     relative=False,
+    extrapolation="the authors suppose longer lengths may work; [press2021] found they do not",
     proofs=proved(
+        ORACLE,
         (
             "the formula in Python floats",
             "encodings/test_encoding_sinusoidal.py",

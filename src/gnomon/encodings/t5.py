@@ -28,7 +28,7 @@ import numpy as np
 from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.border import lags_between
-from gnomon.encodings.card import Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.learned import given
 from gnomon.encodings.random import normal_rows
 from gnomon.encodings.taking import take
@@ -50,6 +50,7 @@ CARD = Card(
     learnable=True,
     extrapolation="all lags from largest_lag on share one bucket; the authors claim no more",
     proofs=proved(
+        ORACLE,
         (
             "transformers, T5 and MPNet",
             "agreement/test_transformers_biases.py",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gnomon.encodings import checks
-from gnomon.encodings.card import Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import ladder
 from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.rotary.grids import check_share
@@ -41,6 +41,7 @@ CARD = Card(
     learnable=True,
     extrapolation="larger pictures than trained on, by its authors",
     proofs=proved(
+        ORACLE,
         (
             "complex multiplication",
             "encodings/test_encoding_mixed.py",

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings import checks
-from gnomon.encodings.card import Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.positions import namespace_of
 from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.rotary.rope import Rope
@@ -51,6 +51,7 @@ CARD = Card(
     relative=True,
     extrapolation="no claim without a scaling; with YaRN to 128K, by its authors",
     proofs=proved(
+        ORACLE,
         (
             "transformers' DeepSeek-V3 attention",
             AGREEMENT,

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.encodings import checks
-from gnomon.encodings.card import Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.rotary.rope import Rope
 from gnomon.encodings.rotary.scaled import with_scaling
@@ -50,6 +50,7 @@ CARD = Card(
     relative=True,
     extrapolation="longer sequences, by its authors, since pictures use up fewer positions",
     proofs=proved(
+        ORACLE,
         ("transformers' Qwen2-VL", AGREEMENT, "test_chunked_sections_turn_as_in_qwen2_vl"),
         ("transformers' Qwen3-VL", AGREEMENT, "test_interleaved_sections_turn_as_in_qwen3_vl"),
         ("transformers' Ernie-4.5-VL", AGREEMENT, "test_spatial_first_turns_as_in_ernie_4_5_vl"),

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from gnomon.encodings import checks
-from gnomon.encodings.card import Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import geometric_frequencies
 from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.rotary.grids import check_share, grid_of
@@ -40,6 +40,7 @@ CARD = Card(
     relative=True,
     extrapolation="other resolutions and aspect ratios, by its authors, trained with moved centres",
     proofs=proved(
+        ORACLE,
         ("transformers' DINOv3", AGREEMENT, "test_patches_of_a_picture_turn_as_in_dinov3"),
         ("transformers' DINOv3", AGREEMENT, "test_patch_centres_are_those_of_dinov3"),
     ),

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from gnomon.encodings import checks
-from gnomon.encodings.card import Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import on_axes
 from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.rotary.grids import check_share, grid_of
@@ -37,6 +37,7 @@ CARD = Card(
     relative=True,
     extrapolation="no claim; pictures of any size are scaled to [-1, 1]",
     proofs=proved(
+        ORACLE,
         (
             "rotary-embedding-torch, freqs_for='pixel'",
             AGREEMENT,

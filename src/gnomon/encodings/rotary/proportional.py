@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.encodings import checks
-from gnomon.encodings.card import Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.rotary.base import Rotating
 from gnomon.errors import EncodingError
 
@@ -37,6 +37,7 @@ CARD = Card(
     relative=True,
     extrapolation="its authors claim that still pairs keep content robust at long lags",
     proofs=proved(
+        ORACLE,
         (
             "transformers' Gemma 4",
             "agreement/test_transformers_rotated.py",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.encodings import checks
-from gnomon.encodings.card import Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import geometric_frequencies
 from gnomon.encodings.rotary.decay import Decaying
 from gnomon.errors import EncodingError
@@ -36,6 +36,7 @@ CARD = Card(
     causal_only=True,
     extrapolation="no claim of the authors",
     proofs=proved(
+        ORACLE,
         (
             "the recurrence s_n = gamma s_(n-1) + k_n v_n",
             "encodings/test_encoding_decay.py",

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.encodings import checks
-from gnomon.encodings.card import Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import on_axes
 from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.rotary.scaling.unscaled import UNSCALED, Scaling
@@ -42,6 +42,7 @@ CARD = Card(
     relative=True,
     extrapolation="no claim of the authors beyond the trained length",
     proofs=proved(
+        ORACLE,
         (
             "complex multiplication",
             "encodings/test_encoding_rotary.py",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gnomon.encodings import checks
-from gnomon.encodings.card import Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import geometric_frequencies
 from gnomon.encodings.rotary.decay import Decaying
 
@@ -33,6 +33,7 @@ CARD = Card(
     causal_only=True,
     extrapolation="the authors claim lower perplexity past the trained length, by blocks",
     proofs=proved(
+        ORACLE,
         (
             "x-transformers and rotary-embedding-torch",
             "agreement/test_decay_peers.py",

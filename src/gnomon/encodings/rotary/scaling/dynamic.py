@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gnomon.encodings import checks
-from gnomon.encodings.card import proved
+from gnomon.encodings.card import ORACLE, proved
 from gnomon.encodings.frequencies import ladder
 from gnomon.encodings.rotary.scaling.ntk import check_exponent
 from gnomon.encodings.rotary.scaling.unscaled import Scaling
@@ -50,6 +50,7 @@ class DynamicNtk(Scaling):
         "cacheable": False,
         "extrapolation": "its author claims lengths beyond the trained one without fine-tuning",
         "proofs": proved(
+            ORACLE,
             (
                 "transformers, rope type dynamic",
                 "agreement/test_transformers_frequencies.py",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gnomon.encodings import checks
-from gnomon.encodings.card import proved
+from gnomon.encodings.card import ORACLE, proved
 from gnomon.encodings.frequencies import ladder
 from gnomon.encodings.rotary.scaling.unscaled import Scaling
 
@@ -38,6 +38,7 @@ class Linear(Scaling):
         "source": "chen2023",
         "extrapolation": "its authors claim s times the trained length after a short fine-tuning",
         "proofs": proved(
+            ORACLE,
             (
                 "transformers, rope type linear",
                 "agreement/test_transformers_frequencies.py",

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gnomon.encodings import checks
-from gnomon.encodings.card import proved
+from gnomon.encodings.card import ORACLE, proved
 from gnomon.encodings.frequencies import ladder
 from gnomon.encodings.rotary.scaling.unscaled import Scaling
 from gnomon.errors import EncodingError
@@ -45,6 +45,7 @@ class Llama3(Scaling):
         "source": "grattafiori2024",
         "extrapolation": "its authors claim 128k tokens after long-context training",
         "proofs": proved(
+            ORACLE,
             (
                 "transformers, rope type llama3",
                 "agreement/test_transformers_frequencies.py",

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gnomon.encodings import checks
-from gnomon.encodings.card import proved
+from gnomon.encodings.card import ORACLE, proved
 from gnomon.encodings.rotary.scaling.unscaled import Scaling
 from gnomon.errors import EncodingError
 
@@ -55,6 +55,7 @@ class LongRope(Scaling):
         "cacheable": False,
         "extrapolation": "its authors claim 2,048k tokens with searched factors and fine-tuning",
         "proofs": proved(
+            ORACLE,
             (
                 "transformers, rope type longrope",
                 "agreement/test_transformers_frequencies.py",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gnomon.encodings import checks
-from gnomon.encodings.card import proved
+from gnomon.encodings.card import ORACLE, proved
 from gnomon.encodings.frequencies import ladder
 from gnomon.encodings.rotary.scaling.unscaled import Scaling
 from gnomon.errors import EncodingError
@@ -47,6 +47,7 @@ class NtkAware(Scaling):
         "source": "bloc972023",
         "extrapolation": "its author claims s times the trained length without fine-tuning",
         "proofs": proved(
+            ORACLE,
             (
                 "rotary-embedding-torch, theta_rescale_factor",
                 "agreement/test_scalings_of_other_libraries.py",

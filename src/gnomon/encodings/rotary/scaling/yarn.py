@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gnomon.encodings import checks
-from gnomon.encodings.card import proved
+from gnomon.encodings.card import ORACLE, proved
 from gnomon.encodings.rotary.scaling.unscaled import Scaling
 from gnomon.errors import EncodingError
 
@@ -59,6 +59,7 @@ class Yarn(Scaling):
         "source": "peng2024",
         "extrapolation": "its authors claim s times the trained length after a short fine-tuning",
         "proofs": proved(
+            ORACLE,
             (
                 "transformers, rope type yarn",
                 "agreement/test_transformers_frequencies.py",
