@@ -124,3 +124,12 @@ def test_slopes_after_that_do_not_fit_are_refused():
         EncodingError, match=r"slopes_after needs one axis and no symmetric=True, and"
     ):
         encoding("alibi", heads=1, slopes_after=(1.0,), symmetric=True)
+
+
+@pytest.mark.parametrize("axes", [1, 2])
+def test_the_slope_in_the_positions_is_finite_where_query_and_key_meet(axes):
+    torch = pytest.importorskip("torch")
+    positions = torch.zeros((3, axes)[: 1 if axes == 1 else 2], dtype=torch.float64)
+    positions.requires_grad_()
+    encoding("alibi", heads=2, axes=axes, symmetric=True).bias(positions).sum().backward()
+    assert torch.isfinite(positions.grad).all()

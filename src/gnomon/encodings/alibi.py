@@ -92,6 +92,15 @@ def two_slopes(lags: Array, before: Array, after: Array, *, xp: Namespace) -> Ar
     return linear_bias(seen, before, xp=xp) + linear_bias(ahead, after, xp=xp)
 
 
+def euclidean(steps: Array, *, xp: Namespace) -> Array:
+    """Return the length of lags (..., axes), with a slope of 0 at lag 0 where it has a kink."""
+    if steps.shape[-1] == 1:
+        return xp.abs(steps[..., 0])
+    squares = xp.sum(steps * steps, axis=-1)
+    apart = squares > 0.0  # the root of 0 has an infinite slope, and 0 times that is NaN
+    return xp.where(apart, xp.sqrt(xp.where(apart, squares, 1.0)), 0.0)
+
+
 def best_slope(distances: NDArray[np.float64], positions: Any = None) -> float:
     """Return m* = sum h l / sum l^2 over pairs: the slope whose m |i-j| has the least raw stress.
 
@@ -207,7 +216,7 @@ class Alibi(Encoding):
         if self.slopes_after is not None:
             after = numbers["slopes_after"]
             return two_slopes(steps[..., 0], numbers["slopes"], after, xp=xp)
-        lags = steps[..., 0] if not self.symmetric else xp.sqrt(xp.sum(steps * steps, axis=-1))
+        lags = euclidean(steps, xp=xp) if self.symmetric else steps[..., 0]
         return linear_bias(lags, numbers["slopes"], xp=xp)
 
     def lag_distances(

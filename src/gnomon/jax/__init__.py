@@ -1,8 +1,8 @@
-"""Fitted encodings in JAX: `load` gives a pytree, `embed` the vectors; `nnx` holds Flax's module.
+"""Encodings in JAX as pytrees: `layer` for any of them, `load` for fitted ones; `nnx` for Flax.
 
-from gnomon.jax import embed, load
-encoding = load("encoding.safetensors")
-vectors = embed(encoding, positions)
+from gnomon.jax import embed, layer, load
+q, k = layer(gnomon.encoding("rope", dimension=64)).transform(q, k, positions)
+vectors = embed(load("encoding.safetensors"), positions)
 """
 
 from __future__ import annotations
@@ -17,5 +17,17 @@ except ImportError as error:
     ) from error
 
 from gnomon.jax.embedding import PositionVectors, embed, load, to_fitted
+from gnomon.jax.layers import Layer, Places, Tables, layer
+from gnomon.jax.splitting import split
 
-__all__ = ["PositionVectors", "embed", "load", "to_fitted"]
+__all__ = [
+    "Layer",
+    "Places",
+    "PositionVectors",
+    "Tables",
+    "embed",
+    "layer",
+    "load",
+    "split",
+    "to_fitted",
+]

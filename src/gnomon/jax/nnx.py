@@ -1,6 +1,7 @@
-"""A fitted encoding as a module of Flax NNX: `Param` where it is trained, `Frozen` where it is not.
+"""Encodings as modules of Flax NNX: `Param` for what is trained, `Frozen` for a table that is not.
 
-An optimiser over `nnx.Param` leaves a frozen table alone, and `nnx.split` sets it apart. The
+`Layer` is any encoding, with the methods of `gnomon.jax.Layer`. `PositionEmbedding` is a fitted
+one: an optimiser over `nnx.Param` leaves a frozen table alone, and `nnx.split` sets it apart; its
 vectors, and what happens past the end, are those of `gnomon.jax.embed`.
 """
 
@@ -11,9 +12,11 @@ from typing import Any
 
 import jax
 
+from gnomon.encodings.base import Encoding
 from gnomon.encodings.fitted import Fitted
 from gnomon.encodings.opened import opened
 from gnomon.errors import MissingExtraError
+from gnomon.jax import layers
 from gnomon.jax.embedding import PositionVectors, embed, load, to_fitted
 
 try:
@@ -68,3 +71,53 @@ class PositionEmbedding(nnx.Module):  # type: ignore[misc]  # flax is not follow
     def to_fitted(self, source: Fitted | str | PathLike[str]) -> Fitted:
         """Return the present numbers as an encoding of NumPy, with the card of `source`."""
         return to_fitted(self.vectors, source)
+
+
+class Layer(nnx.Module):  # type: ignore[misc]  # flax is not followed by the checker
+    """Any encoding; each of its learnable numbers is a `Param` under its own name."""
+
+    def __init__(
+        self, encoding: Encoding, *, dtype: Any = None, rngs: nnx.Rngs | None = None
+    ) -> None:
+        del rngs  # nothing is drawn; modules of Flax are handed one
+        made = layers.layer(encoding, dtype=dtype)
+        self.definition, self.dtype = made.definition, dtype
+        for name, numbers in made.numbers.items():
+            setattr(self, name, nnx.Param(numbers))
+
+    @property
+    def pytree(self) -> layers.Layer:
+        """Return the present numbers as the pytree of `gnomon.jax`."""
+        learned = {name: getattr(self, name)[...] for name in self.definition.encoding.learnable}
+        return layers.Layer(numbers=learned, definition=self.definition, dtype=self.dtype)
+
+    @property
+    def encoding(self) -> Encoding:
+        """Return the definition with the numbers as they are now, for NumPy."""
+        return self.pytree.encoding
+
+    def vectors(self, positions: Any) -> jax.Array:
+        """Return one vector per position, shape (..., dimension)."""
+        return self.pytree.vectors(positions)
+
+    def transform(
+        self, q: Any, k: Any, positions_q: Any, positions_k: Any = None
+    ) -> tuple[jax.Array, jax.Array]:
+        """Return queries and keys (..., n, dimension) as seen from their positions."""
+        return self.pytree.transform(q, k, positions_q, positions_k)
+
+    def bias(self, positions_q: Any, positions_k: Any = None) -> jax.Array:
+        """Return what is added to the logits, shape (..., heads, queries, keys)."""
+        return self.pytree.bias(positions_q, positions_k)
+
+    def scores(self, q: Any, k: Any, positions_q: Any, positions_k: Any = None) -> jax.Array:
+        """Return the logits q.k as the encoding makes them, before any scale: (..., n, m)."""
+        return self.pytree.scores(q, k, positions_q, positions_k)
+
+    def tables(self, positions: Any) -> layers.Tables | layers.Places:
+        """Return what `turn` needs at positions, made once for all layers of a model."""
+        return self.pytree.tables(positions)
+
+    def turn(self, x: Any, tables: layers.Tables | layers.Places, *, side: str) -> jax.Array:
+        """Return queries (side "q") or keys ("k"), turned by tables of their positions."""
+        return self.pytree.turn(x, tables, side=side)

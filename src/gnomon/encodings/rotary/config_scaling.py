@@ -17,12 +17,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gnomon.encodings.rotary.scaling.known import scaling
+from gnomon.encodings.rotary.scaling.unscaled import UNSCALED, Scaling
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:
     from gnomon.encodings.rotary.config_source import Source
-    from gnomon.encodings.rotary.scaling.unscaled import Scaling
 
 BASES = ("rope_theta", "rotary_emb_base", "global_rope_theta")
 
@@ -42,7 +41,9 @@ def base_of(source: Source, parameters: Mapping[str, Any]) -> Any:
 def scaling_of(kind: str, parameters: Mapping[str, Any], source: Source) -> Scaling:
     """Return the scaling of flat parameters."""
     if kind == "default":
-        return scaling("unscaled")
+        return UNSCALED
+    from gnomon.encodings.rotary.scaling.known import scaling
+
     return scaling(kind, **_READERS[kind](parameters, source))
 
 
