@@ -1,6 +1,7 @@
-"""Fitted encodings in PyTorch: `load` gives a module that stands where `nn.Embedding` stood.
+"""Encodings in PyTorch: `layer` makes a module of a definition, `load` one of a fitted file.
 
-from gnomon.torch import load
+from gnomon.torch import layer, load
+rotary = layer(gnomon.encoding("rope", dimension=64))
 model.bert.embeddings.position_embeddings = load("encoding.safetensors")
 """
 
@@ -15,6 +16,18 @@ except ImportError as error:
         "gnomon.torch needs PyTorch, which is not installed; run `pip install gnomon[torch]`."
     ) from error
 
+from gnomon.torch.bias import Bias
 from gnomon.torch.embedding import FactoredPositionEmbedding, PositionEmbedding, load
+from gnomon.torch.layer import layer
+from gnomon.torch.transform import Transform
+from gnomon.torch.vectors import Vectors
 
-__all__ = ["FactoredPositionEmbedding", "PositionEmbedding", "load"]
+__all__ = [
+    "Bias",
+    "FactoredPositionEmbedding",
+    "PositionEmbedding",
+    "Transform",
+    "Vectors",
+    "layer",
+    "load",
+]

@@ -1,0 +1,55 @@
+"""From a definition to a module: one function for every encoding of the catalogue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from gnomon.encodings.base import Encoding
+from gnomon.errors import EncodingError
+from gnomon.torch.base import Layer
+from gnomon.torch.bias import Bias
+from gnomon.torch.transform import Transform
+from gnomon.torch.vectors import Vectors
+
+KINDS: dict[str, type[Layer]] = {"transform": Transform, "vectors": Vectors, "bias": Bias}
+
+
+def layer(
+    encoding: Encoding,
+    *,
+    kind: str | None = None,
+    arithmetic: str = "exact",
+    learn: bool = True,
+    compiled: bool = False,
+    dtype: torch.dtype | None = None,
+) -> Any:
+    """Return an encoding as a module of its kind: `Transform`, `Vectors` or `Bias`.
+
+    `kind` chooses where an encoding has several; by default it is the first it names. Learnable
+    numbers are parameters of type `dtype`, frozen where `learn` is False; `dtype` is also the type
+    of vectors and biases, and follows `.to(...)`. For transforms, `arithmetic="float32"` repeats
+    the operations of transformers bit for bit, and `compiled` turns vectors by a compiled function.
+    """
+    if not isinstance(encoding, Encoding):
+        raise EncodingError(
+            f"A layer is made of an encoding, and this is {type(encoding).__name__}; pass what "
+            "gnomon.encoding(...) returns."
+        )
+    chosen = encoding.kinds[0] if kind is None else kind
+    if chosen not in encoding.kinds:
+        raise EncodingError(
+            f"The encoding {encoding.name!r} has no kind {chosen!r}; pass one of: "
+            f"{', '.join(encoding.kinds)}."
+        )
+    if chosen == "transform":
+        return Transform(
+            encoding, arithmetic=arithmetic, learn=learn, compiled=compiled, dtype=dtype
+        )
+    if arithmetic != "exact" or compiled:
+        raise EncodingError(
+            f"The encoding {encoding.name!r} gives {chosen}; arithmetic and compiled are for "
+            "transforms of queries and keys: leave them out."
+        )
+    return KINDS[chosen](encoding, learn=learn, dtype=dtype)

@@ -1,0 +1,115 @@
+"""Coordinates of positions in PyTorch, in a form that compiles, exports and vectorises.
+
+Positions are whole or real numbers in a tensor, an array or a list; coordinates are float64, or two
+limbs on a device without float64 (`gnomon.numeric.limbs`). Nothing here resolves a library or, in
+compiled code, looks at a value: both would break the graph. In eager mode on a processor, positions
+that are no finite numbers are refused.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gnomon.encodings.positions import check_numbers, with_axes
+from gnomon.errors import EncodingError
+from gnomon.numeric.limbs import Limbs
+
+Offset = Any
+"""How many positions came before: a number, or a tensor with one for each sequence of a batch."""
+
+
+def recording() -> bool:
+    """Whether code is compiled, exported or traced, so that values can not be looked at."""
+    return bool(torch.compiler.is_compiling() or torch.jit.is_tracing())
+
+
+def unmixed(device: torch.device) -> Any:
+    """Return a context without mixed precision, which would round phases of several axes."""
+    kind = device.type
+    mixed = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
+    return torch.autocast(kind, enabled=False) if mixed else nullcontext()
+
+
+def narrow(coordinates: Any) -> Tensor:
+    """Return coordinates in float32, as models keep them that have no better."""
+    if isinstance(coordinates, Limbs):
+        return coordinates.whole.float() + coordinates.fraction
+    return coordinates.to(torch.float32)
+
+
+def coordinates_of(positions: Any, axes: int, device: Any) -> Any:
+    """Return positions as coordinates (..., axes) on a device."""
+    if not isinstance(positions, Tensor):
+        positions = _from_list(positions)
+    if positions.dtype == torch.bool or positions.is_complex():
+        raise EncodingError(
+            f"The positions have type {positions.dtype}; pass whole numbers or real numbers."
+        )
+    if positions.is_floating_point() and not recording():
+        _check_finite(positions)
+    return _wide(with_axes(positions.to(device), axes))
+
+
+def counted(count: int, offset: Offset, axes: int, device: Any) -> Any:
+    """Return coordinates of `count` positions after `offset`, a row for each offset in a tensor."""
+    if axes != 1:
+        raise EncodingError(
+            f"This encoding has {axes} axes, so positions can not be counted; pass positions of "
+            f"shape (..., {axes})."
+        )
+    here = torch.arange(count, device=device)
+    if isinstance(offset, Tensor):
+        return coordinates_of(offset[..., None] + here.to(offset.device), 1, device)
+    return _wide((here + offset)[..., None])
+
+
+def device_of(coordinates: Any) -> torch.device:
+    """Return the device of coordinates, in limbs or not."""
+    return (coordinates.whole if isinstance(coordinates, Limbs) else coordinates).device
+
+
+def check_count(coordinates: Any, x: Tensor, name: str) -> None:
+    """Refuse positions that are not as many as the vectors."""
+    if coordinates.shape[-2] not in (1, x.shape[-2]):
+        raise EncodingError(
+            f"There are {coordinates.shape[-2]} positions for the {x.shape[-2]} vectors of {name}, "
+            f"which has shape {tuple(x.shape)}; pass one position for each."
+        )
+
+
+def _from_list(positions: Any) -> Tensor:
+    try:
+        values = np.asarray(positions)
+    except ValueError as error:
+        raise EncodingError(
+            "The positions are a ragged list; pass numbers in one array of shape (...,)."
+        ) from error
+    check_numbers(values)
+    return torch.as_tensor(values)
+
+
+def _check_finite(positions: Tensor) -> None:
+    """Raise for NaN and infinite positions; only where looking costs no wait for a device."""
+    if positions.device.type != "cpu":
+        return
+    try:
+        finite = bool(torch.isfinite(positions).all())
+    except RuntimeError:  # vectorised by vmap: no single value can be looked at
+        return
+    if not finite:
+        check_numbers(positions.detach().to(torch.float64).numpy())
+
+
+def _wide(values: Tensor) -> Any:
+    """Return positions (..., axes) in float64, or in limbs where there is none."""
+    if values.device.type != "mps":
+        return values.to(torch.float64)
+    if not values.is_floating_point():
+        return Limbs(whole=values.to(torch.int32), fraction=torch.zeros_like(values).float())
+    whole = values.trunc()  # not the floor: -0.3 + 1 would have to be rounded
+    return Limbs(whole=whole.to(torch.int32), fraction=(values - whole).float())
