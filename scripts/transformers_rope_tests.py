@@ -3,8 +3,7 @@
     python scripts/transformers_rope_tests.py transformers/tests/utils/test_modeling_rope_utils.py
 
 The file comes from a checkout of transformers; nothing of it is kept here. Its functions from a
-config to frequencies are replaced by `gnomon.encodings.rotary.config.from_config`, computed with
-PyTorch in float32; a call that reached ours is counted for each test, so that a test that touches
+config to frequencies are replaced by `gnomon.from_config`, computed with PyTorch in float32; a call that reached ours is counted for each test, so that a test that touches
 no formula is seen. Needs transformers, torch and `parameterized`. With `--theirs` nothing is
 replaced, which shows what the file does by itself on the installed release.
 """
@@ -36,7 +35,7 @@ def ours(kind: str) -> Any:
         import array_api_compat.torch as array_torch
         import torch
 
-        from gnomon.encodings.rotary.config import from_config
+        from gnomon.encodings.rotary.config.build import from_config
 
         CALLS[kind] += 1
         config.standardize_rope_params()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gnomon.diagnostics.stress import stress as stress
     from gnomon.encodings.registry import catalogue as catalogue
     from gnomon.encodings.registry import encoding as encoding
-    from gnomon.encodings.rotary.config import from_config as from_config
+    from gnomon.encodings.rotary.config.build import from_config as from_config
     from gnomon.errors import GnomonError as GnomonError
     from gnomon.geometry.measure import measure as geometry
     from gnomon.survey.fitting import fit as fit
@@ -35,7 +35,7 @@ _HOME = {
     "count": "gnomon.corpus.counting",
     "encoding": "gnomon.encodings.registry",
     "fit": "gnomon.survey.fitting",
-    "from_config": "gnomon.encodings.rotary.config",
+    "from_config": "gnomon.encodings.rotary.config.build",
     "stress": "gnomon.diagnostics.stress",
 }
 # Rooms that are functions, too: the package of that name can be called (docs/decisions).

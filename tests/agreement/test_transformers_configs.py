@@ -11,7 +11,7 @@ import importlib
 
 import pytest
 
-from gnomon.encodings.rotary.config import from_config, layer_types
+from gnomon.encodings.rotary.config.build import from_config, layer_types
 from gnomon.errors import EncodingError
 
 torch = pytest.importorskip("torch")

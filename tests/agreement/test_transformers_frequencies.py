@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gnomon.encodings.rotary.config import from_config
+from gnomon.encodings.rotary.config.build import from_config
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

@@ -7,7 +7,7 @@ import inspect
 
 import pytest
 
-from gnomon.encodings.rotary.models import DEFAULTS, INTERLEAVED, SECTIONS, plain_type
+from gnomon.encodings.rotary.config.models import DEFAULTS, INTERLEAVED, SECTIONS, plain_type
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

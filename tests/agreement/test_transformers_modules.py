@@ -11,7 +11,7 @@ import itertools
 import numpy as np
 import pytest
 
-from gnomon.encodings.rotary.config import from_config
+from gnomon.encodings.rotary.config.build import from_config
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

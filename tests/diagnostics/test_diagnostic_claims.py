@@ -12,8 +12,8 @@ from scipy.spatial.distance import pdist, squareform
 
 from gnomon.diagnostics.monotonicity import violations
 from gnomon.diagnostics.stress import stress
-from gnomon.encodings.alibi import best_slope
-from gnomon.encodings.fitted import fit
+from gnomon.encodings.biases.alibi import best_slope
+from gnomon.encodings.fitted.fitted import fit
 from gnomon.encodings.registry import encoding
 
 

@@ -18,7 +18,7 @@ from gnomon.diagnostics.parameters import parameter_table
 from gnomon.diagnostics.separation import separation
 from gnomon.diagnostics.shift import shift_equivariance
 from gnomon.diagnostics.stress import stress
-from gnomon.encodings.fitted import fit
+from gnomon.encodings.fitted.fitted import fit
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding
 from gnomon.errors import InputError

@@ -12,10 +12,10 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import gnomon
-from gnomon.encodings.finishing import Finish, finish
-from gnomon.encodings.fitted import Fitted
-from gnomon.encodings.fitted_files import FORMAT, fitted_bytes
-from gnomon.encodings.points import Points
+from gnomon.encodings.fitted.files import FORMAT, fitted_bytes
+from gnomon.encodings.fitted.finishing import Finish, finish
+from gnomon.encodings.fitted.fitted import Fitted
+from gnomon.encodings.fitted.points import Points
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError, StorageError
 

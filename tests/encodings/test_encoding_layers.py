@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.encodings.inner import inner_encoding, inner_parameters
-from gnomon.encodings.layers import sharpening
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding
+from gnomon.encodings.wrappers.inner import inner_encoding, inner_parameters
+from gnomon.encodings.wrappers.layers import sharpening
 from gnomon.errors import EncodingError
 from gnomon.numeric.limbs import Limbs
 

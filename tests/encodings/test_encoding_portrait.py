@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.encodings.portrait import portrait, unit_pairs
+from gnomon.encodings.catalogue.portrait import portrait, unit_pairs
+from gnomon.encodings.catalogue.shown import described, shown, usual_parameters
 from gnomon.encodings.registry import ENTRIES, encoding
-from gnomon.encodings.shown import described, shown, usual_parameters
 from gnomon.errors import EncodingError
 
 EXAMPLES = [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gnomon.encodings.random import mix
+from gnomon.encodings.additive.random import mix
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
 

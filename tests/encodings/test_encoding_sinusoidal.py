@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from gnomon.encodings.additive.sinusoidal import Sinusoidal
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.errors import EncodingError
 
 ULP = 2.0**-52

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from gnomon.encodings.biases.t5 import bucket_bounds
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.t5 import bucket_bounds
 from gnomon.errors import EncodingError
 
 

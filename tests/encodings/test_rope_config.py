@@ -13,7 +13,7 @@ import pytest
 
 import gnomon
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.rotary.config import from_config, layer_types
+from gnomon.encodings.rotary.config.build import from_config, layer_types
 
 HEAD = {"hidden_size": 256, "num_attention_heads": 4}
 TRAINED = {"max_position_embeddings": 4096}

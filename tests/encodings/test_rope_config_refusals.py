@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gnomon.encodings.rotary.config import from_config
+from gnomon.encodings.rotary.config.build import from_config
 from gnomon.errors import EncodingError
 
 HEAD = {"hidden_size": 256, "num_attention_heads": 4}

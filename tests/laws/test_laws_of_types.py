@@ -123,7 +123,9 @@ def test_learned_numbers_can_be_put_back(subject, rng):
     """What training found becomes the encoding: `with_numbers` is the way back."""
     made = subject.encoding
     for name in made.learnable:
-        moved = made.numbers[name] + 0.25 * rng.normal(size=made.numbers[name].shape)
+        before = made.numbers[name]  # a number that must stay above 0 keeps its sign
+        step = 0.25 * np.where(before == 0.0, 1.0, np.abs(before))
+        moved = before + step * rng.uniform(-1.0, 1.0, size=before.shape)
         again = made.with_numbers(**{name: moved})
         np.testing.assert_array_equal(again.numbers[name], moved)
         q, k = subject.content(rng, 4)

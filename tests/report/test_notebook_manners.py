@@ -18,9 +18,9 @@ from scipy.spatial.distance import squareform
 
 import gnomon
 from gnomon.diagnostics.parameters import parameter_table
+from gnomon.encodings.additive.table import Table
+from gnomon.encodings.catalogue.portrait import portrait
 from gnomon.encodings.lifts import lift
-from gnomon.encodings.portrait import portrait
-from gnomon.encodings.table import Table
 from gnomon.errors import InputError
 from gnomon.geometry.debiased.intervals import figure
 from gnomon.geometry.debiased.survivorship import Survivorship
@@ -79,7 +79,9 @@ EXAMPLES: dict[str, Callable[[Survey], Any]] = {
     "gnomon.encodings.lifts.Lifted": lambda s: lift(
         gnomon.encoding("sinusoidal", dimension=8), s.geometry.coordinates
     ),
-    "gnomon.encodings.portrait.Portrait": lambda _: portrait(gnomon.encoding("rope", dimension=8)),
+    "gnomon.encodings.catalogue.portrait.Portrait": lambda _: portrait(
+        gnomon.encoding("rope", dimension=8)
+    ),
     "gnomon.geometry.debiased.estimate.Debiased": lambda s: s.trust.debiased,
     "gnomon.geometry.debiased.survivorship.Survivorship": lambda _: survivorship(),
     "gnomon.geometry.mds.Coordinates": lambda s: scale(s.geometry, dimension=3),

@@ -36,7 +36,7 @@ def card(
     quiet: o.Quiet = False,
 ) -> None:
     """Show what an encoding is, who defined it and what it was verified against."""
-    from gnomon.encodings.shown import described
+    from gnomon.encodings.catalogue.shown import described
     from gnomon.report.card_text import card_text
 
     check_json(json_file)
@@ -45,7 +45,7 @@ def card(
     contents, made = described(name, make=figure is not None, **given)
     text = card_text(contents)
     if figure is not None:
-        from gnomon.encodings.portrait import portrait
+        from gnomon.encodings.catalogue.portrait import portrait
         from gnomon.report.page.card import card_page
 
         page = card_page(contents, portrait(made), version=gnomon.__version__)

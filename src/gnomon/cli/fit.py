@@ -189,8 +189,8 @@ def _fit_options(given: dict[str, Any], *, no_rotation: bool) -> Any:
 
 def _matched(text: str | None) -> Any:
     """Return the number, or the table of the file, that the scale is to match."""
-    from gnomon.encodings.table import Table
-    from gnomon.encodings.table_files import names_table, open_table
+    from gnomon.encodings.additive.table import Table
+    from gnomon.encodings.additive.table_files import names_table, open_table
 
     if text is None:
         return None

@@ -17,8 +17,8 @@ from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.progress import Progress
 from gnomon.diagnostics.pairs import lifted_of, target_of
 from gnomon.diagnostics.stress import stress
+from gnomon.encodings.additive.table_files import names_table
 from gnomon.encodings.registry import encoding, takes
-from gnomon.encodings.table_files import names_table
 from gnomon.geometry.measure import Geometry, measure
 from gnomon.geometry.nulls import dealt_geometry, dealt_null
 from gnomon.survey.debiased_stress import DebiasedTarget

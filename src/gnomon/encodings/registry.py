@@ -14,7 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gnomon.encodings.table_files import names_table
 from gnomon.errors import EncodingError, nearest
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class Entry:
     examples: tuple[dict[str, Any], ...] = field(default=())
     """Parameters with which it can be made from nothing else; empty where data are needed."""
     shown: dict[str, Any] = field(default_factory=dict)
-    """Parameters of its picture, beside its defaults (`gnomon.encodings.shown`)."""
+    """Parameters of its picture, beside its defaults (`gnomon.encodings.catalogue.shown`)."""
     surveyed: tuple[Row, ...] = ()
     """Its rows in a survey; none where training or a choice would decide its distances."""
 
@@ -71,7 +70,7 @@ def _found(path: str) -> Any:
 
 ENTRIES: dict[str, Entry] = {
     "sinusoidal": Entry(
-        maker="sinusoidal:Sinusoidal",
+        maker="additive.sinusoidal:Sinusoidal",
         examples=({"dimension": 8}, {"dimension": 8, "axes": 2}, {"dimension": 12, "axes": 3}),
         surveyed=(Row(),),
     ),
@@ -83,49 +82,6 @@ ENTRIES: dict[str, Entry] = {
             {"dimension": 8, "axes": 2},
         ),
         surveyed=(Row(lifts=("kernel", "probe")),),
-    ),
-    "m-rope": Entry(
-        maker="rotary.mrope:MRope",
-        examples=(
-            {"dimension": 16, "sections": (4, 2, 2)},
-            {"dimension": 16, "sections": (3, 3, 2), "arrangement": "interleaved", "base": 100.0},
-            {"dimension": 16, "sections": (2, 3, 3), "arrangement": "spatial-first"},
-            {"dimension": 12, "sections": (2, 1), "axes": 2, "fraction": 0.5},
-        ),
-        shown={"dimension": 128, "sections": (16, 24, 24)},
-    ),
-    "rope-mixed": Entry(
-        maker="rotary.mixed:Mixed",
-        examples=({"dimension": 8, "heads": 2}, {"dimension": 12, "heads": 3, "axes": 3}),
-    ),
-    "rope-pixel": Entry(
-        maker="rotary.pixel:Pixel",
-        examples=({"dimension": 8}, {"dimension": 16, "axes": 1, "fraction": 0.5}),
-    ),
-    "rope-patches": Entry(
-        maker="rotary.patches:Patches", examples=({"dimension": 8}, {"dimension": 12, "axes": 3})
-    ),
-    "mla": Entry(
-        maker="rotary.mla:Mla",
-        examples=(
-            {"dimension": 12, "content_dimension": 8},
-            {"dimension": 8, "content_dimension": 4, "layout": "half", "base": 500.0},
-        ),
-    ),
-    "rope-nope-layers": Entry(
-        maker="layers:Interleaved",
-        examples=(
-            {"inner": {"name": "rope", "dimension": 8}},
-            {"inner": {"name": "rope", "dimension": 8}, "layer": 3},
-            {
-                "inner": {"name": "rope", "dimension": 8},
-                "layer": 1,
-                "every": 2,
-                "temperature": 0.1,
-                "temperature_length": 4,
-            },
-        ),
-        shown={"inner": {"name": "rope", "dimension": 64}},
     ),
     "rope-linear": Entry(
         maker="rotary.flat:MAKERS:rope-linear",
@@ -202,26 +158,34 @@ ENTRIES: dict[str, Entry] = {
             {"dimension": 8, "fraction": 0.75, "factor": 2.0},
         ),
     ),
-    "alibi": Entry(
-        maker="alibi:Alibi",
+    "m-rope": Entry(
+        maker="rotary.mrope:MRope",
         examples=(
-            {"heads": 3},
-            {"heads": 4, "symmetric": True},
-            {"heads": 2, "axes": 2},
-            {"heads": 2, "slopes_after": (0.5, 0.125)},
+            {"dimension": 16, "sections": (4, 2, 2)},
+            {"dimension": 16, "sections": (3, 3, 2), "arrangement": "interleaved", "base": 100.0},
+            {"dimension": 16, "sections": (2, 3, 3), "arrangement": "spatial-first"},
+            {"dimension": 12, "sections": (2, 1), "axes": 2, "fraction": 0.5},
         ),
-        surveyed=(Row(parameters={"heads": 8}, lifts=("kernel", "slope")),),
+        shown={"dimension": 128, "sections": (16, 24, 24)},
     ),
-    "nope": Entry(maker="nope:Nope", examples=({},)),
-    "random": Entry(
-        maker="random:Random",
-        examples=({"dimension": 8},),
-        surveyed=(  # unit normals, and as BERT starts its own table
-            Row(parameters={"sigma": 1.0}, label="random, sigma 1", pairs=False, known=False),
-            Row(parameters={"sigma": 0.02}, label="random, sigma 0.02", pairs=False, known=False),
+    "rope-mixed": Entry(
+        maker="rotary.mixed:Mixed",
+        examples=({"dimension": 8, "heads": 2}, {"dimension": 12, "heads": 3, "axes": 3}),
+    ),
+    "rope-pixel": Entry(
+        maker="rotary.pixel:Pixel",
+        examples=({"dimension": 8}, {"dimension": 16, "axes": 1, "fraction": 0.5}),
+    ),
+    "rope-patches": Entry(
+        maker="rotary.patches:Patches", examples=({"dimension": 8}, {"dimension": 12, "axes": 3})
+    ),
+    "mla": Entry(
+        maker="rotary.mla:Mla",
+        examples=(
+            {"dimension": 12, "content_dimension": 8},
+            {"dimension": 8, "content_dimension": 4, "layout": "half", "base": 500.0},
         ),
     ),
-    "learned": Entry(maker="learned:Learned", examples=({"rows": 64, "dimension": 8, "seed": 1},)),
     "xpos": Entry(
         maker="rotary.xpos:XPos",
         examples=(
@@ -238,16 +202,42 @@ ENTRIES: dict[str, Entry] = {
         ),
         shown={"heads": 8},
     ),
+    "alibi": Entry(
+        maker="biases.alibi:Alibi",
+        examples=(
+            {"heads": 3},
+            {"heads": 4, "symmetric": True},
+            {"heads": 2, "axes": 2},
+            {"heads": 2, "slopes_after": (0.5, 0.125)},
+        ),
+        surveyed=(Row(parameters={"heads": 8}, lifts=("kernel", "slope")),),
+    ),
     "t5": Entry(
-        maker="t5:T5",
+        maker="biases.t5:T5",
         examples=(
             {"heads": 2},
             {"heads": 3, "buckets": 8, "largest_lag": 20, "bidirectional": False, "seed": 1},
         ),
         shown={"heads": 8},
     ),
+    "nope": Entry(maker="nope:Nope", examples=({},)),
+    "rope-nope-layers": Entry(
+        maker="wrappers.layers:Interleaved",
+        examples=(
+            {"inner": {"name": "rope", "dimension": 8}},
+            {"inner": {"name": "rope", "dimension": 8}, "layer": 3},
+            {
+                "inner": {"name": "rope", "dimension": 8},
+                "layer": 1,
+                "every": 2,
+                "temperature": 0.1,
+                "temperature_length": 4,
+            },
+        ),
+        shown={"inner": {"name": "rope", "dimension": 64}},
+    ),
     "randomised": Entry(
-        maker="randomised:Randomised",
+        maker="wrappers.randomised:Randomised",
         examples=(
             {"inner": {"name": "rope", "dimension": 8}, "largest": 2048, "length": 64},
             {"inner": {"name": "sinusoidal", "dimension": 8}, "largest": 2048, "length": 64},
@@ -255,10 +245,21 @@ ENTRIES: dict[str, Entry] = {
         ),
         shown={"inner": {"name": "rope", "dimension": 64}},
     ),
-    "table": Entry(maker="table_files:open_table", card="table:CARD"),
-    "mds": Entry(maker="fitted:mds", card="fitted:CARDS:mds"),
-    "mds-low-rank": Entry(maker="fitted:low_rank", card="fitted:CARDS:mds-low-rank"),
-    "smacof": Entry(maker="fitted:smacof", card="fitted:CARDS:smacof"),
+    "random": Entry(
+        maker="additive.random:Random",
+        examples=({"dimension": 8},),
+        surveyed=(  # unit normals, and as BERT starts its own table
+            Row(parameters={"sigma": 1.0}, label="random, sigma 1", pairs=False, known=False),
+            Row(parameters={"sigma": 0.02}, label="random, sigma 0.02", pairs=False, known=False),
+        ),
+    ),
+    "learned": Entry(
+        maker="additive.learned:Learned", examples=({"rows": 64, "dimension": 8, "seed": 1},)
+    ),
+    "table": Entry(maker="additive.table_files:open_table", card="additive.table:CARD"),
+    "mds": Entry(maker="fitted.fitted:mds", card="fitted.fitted:CARDS:mds"),
+    "mds-low-rank": Entry(maker="fitted.fitted:low_rank", card="fitted.fitted:CARDS:mds-low-rank"),
+    "smacof": Entry(maker="fitted.fitted:smacof", card="fitted.fitted:CARDS:smacof"),
 }
 
 
@@ -276,7 +277,7 @@ def catalogue(
     >>> [card.name for card in catalogue(level="L1", kind="bias")]
     ['alibi']
     """
-    from gnomon.encodings.choosing import chosen
+    from gnomon.encodings.catalogue.choosing import chosen
 
     cards = [entry.read_card() for entry in ENTRIES.values()]
     return chosen(cards, family=family, level=level, kind=kind, framework=framework)
@@ -288,11 +289,18 @@ def encoding(name: str, **parameters: Any) -> Encoding:
     >>> encoding("rope", dimension=64).card.level
     'L0 strict group'
     """
-    if name not in ENTRIES and names_table(name):
+    if name not in ENTRIES and _names_table(name):
         return encoding("table", path=name, **parameters)
     factory = entry_of(name).factory
     _check_names(name, inspect.signature(factory), parameters)
     return factory(**parameters)
+
+
+def _names_table(name: str) -> bool:
+    """Whether a name that is no encoding's is that of a file; readers are loaded only then."""
+    from gnomon.encodings.additive.table_files import names_table
+
+    return names_table(name)
 
 
 def entry_of(name: str) -> Entry:

@@ -22,9 +22,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gnomon.encodings.fitted import Fitted
-from gnomon.encodings.opened import factors, opened, retrained, rules_of
-from gnomon.encodings.rows import Rules
+from gnomon.encodings.fitted.fitted import Fitted
+from gnomon.encodings.fitted.opened import factors, opened, retrained, rules_of
+from gnomon.encodings.fitted.rows import Rules
 from gnomon.errors import EncodingError
 
 Array = Any

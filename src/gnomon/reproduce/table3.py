@@ -16,7 +16,7 @@ import numpy as np
 
 from gnomon.corpus.progress import Progress
 from gnomon.diagnostics.stress import StressReport, stress
-from gnomon.encodings.fitted import fit
+from gnomon.encodings.fitted.fitted import fit
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding
 from gnomon.reproduce.bound import least_raw_stress, smallest

@@ -20,7 +20,7 @@ from gnomon.corpus.counting import CountOptions
 from gnomon.corpus.progress import Progress
 from gnomon.diagnostics.monotonicity import GRAIN, Monotonicity, violations
 from gnomon.diagnostics.stress import stress
-from gnomon.encodings.fitted import fit
+from gnomon.encodings.fitted.fitted import fit
 from gnomon.errors import InputError
 from gnomon.geometry.measure import Geometry, measure
 from gnomon.geometry.nulls import dealt_null

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gnomon.encodings.alibi import best_slope, official_slopes
-from gnomon.encodings.fitted import fit
+from gnomon.encodings.biases.alibi import best_slope, official_slopes
+from gnomon.encodings.fitted.fitted import fit
 from gnomon.encodings.registry import encoding
 from gnomon.geometry.measure import Geometry
 from gnomon.reproduce.readings import Reading

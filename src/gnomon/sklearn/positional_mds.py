@@ -23,9 +23,9 @@ from sklearn.utils.validation import check_non_negative, validate_data
 
 from gnomon.encodings import checks
 from gnomon.encodings.euclidean import distances_between
-from gnomon.encodings.filling import FILLED, filled
-from gnomon.encodings.fitted import Fitted
-from gnomon.encodings.points import check_rank
+from gnomon.encodings.fitted.filling import FILLED, filled
+from gnomon.encodings.fitted.fitted import Fitted
+from gnomon.encodings.fitted.points import check_rank
 from gnomon.geometry.estimators import ESTIMATORS
 from gnomon.geometry.gram import double_centred
 from gnomon.geometry.mds import METHODS, scale

@@ -16,8 +16,8 @@ from scipy.sparse import issparse
 
 from gnomon.corpus.counts import PositionCounts
 from gnomon.encodings.euclidean import distances_between
-from gnomon.encodings.filling import FILLED, MEASURED
-from gnomon.encodings.fitted import Fitted
+from gnomon.encodings.fitted.filling import FILLED, MEASURED
+from gnomon.encodings.fitted.fitted import Fitted
 from gnomon.errors import CountsError
 from gnomon.geometry.distances import angle
 from gnomon.survey.fitting import fit

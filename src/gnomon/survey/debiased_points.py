@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.encodings.euclidean import distances_between
-from gnomon.encodings.filling import MEASURED, PROJECTED
-from gnomon.encodings.points import Places, Points
+from gnomon.encodings.fitted.filling import MEASURED, PROJECTED
+from gnomon.encodings.fitted.points import Places, Points
 from gnomon.geometry.debiased.estimate import Debiased
 from gnomon.geometry.debiased.projection import outside_core, projected
 from gnomon.geometry.distances import angle

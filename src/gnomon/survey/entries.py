@@ -20,12 +20,12 @@ from gnomon.diagnostics.correlation import correlation
 from gnomon.diagnostics.monotonicity import GRAIN, Monotonicity, violations
 from gnomon.diagnostics.separation import Separation, separation
 from gnomon.diagnostics.stress import StressReport, stress
-from gnomon.encodings.alibi import best_slope
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.finishing import Finish, finish
-from gnomon.encodings.fitted import Fitted, fit
+from gnomon.encodings.biases.alibi import best_slope
+from gnomon.encodings.fitted.finishing import Finish, finish
+from gnomon.encodings.fitted.fitted import Fitted, fit
+from gnomon.encodings.fitted.points import places_of
 from gnomon.encodings.lifts import lift as lift_encoding
-from gnomon.encodings.points import places_of
 from gnomon.encodings.registry import ENTRIES, Row, encoding, entry_of
 from gnomon.geometry.measure import Geometry
 from gnomon.results import Result, plain

@@ -21,9 +21,9 @@ from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.counts_file import load_counts
 from gnomon.corpus.progress import Progress, Silence
 from gnomon.encodings import checks
-from gnomon.encodings.finishing import Finish, finish
-from gnomon.encodings.fitted import Fitted
-from gnomon.encodings.points import (
+from gnomon.encodings.fitted.finishing import Finish, finish
+from gnomon.encodings.fitted.fitted import Fitted
+from gnomon.encodings.fitted.points import (
     GIVEN,
     Places,
     Points,

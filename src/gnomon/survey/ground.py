@@ -17,7 +17,7 @@ from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.counts_file import load_counts
 from gnomon.corpus.progress import Progress
 from gnomon.corpus.single_words import check_words
-from gnomon.encodings.points import Places
+from gnomon.encodings.fitted.points import Places
 from gnomon.errors import InputError
 from gnomon.geometry.measure import Geometry, check_metric, measure
 from gnomon.results import Result

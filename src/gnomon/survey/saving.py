@@ -54,7 +54,7 @@ def _writer(content: bytes) -> Writer:
 
 def encoding_bytes(survey: Survey) -> bytes:
     """Return the fitted encoding of a survey as a file, its card in the header."""
-    from gnomon.encodings.fitted_files import fitted_bytes
+    from gnomon.encodings.fitted.files import fitted_bytes
     from gnomon.survey.fitting import fit_survey
 
     return fitted_bytes(fit_survey(survey))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gnomon.encodings.portrait import portrait
-from gnomon.encodings.shown import described
+from gnomon.encodings.catalogue.portrait import portrait
+from gnomon.encodings.catalogue.shown import described
 from gnomon.report.page.card import card_page
 
 SPREAD = """() => {

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from gnomon.encodings import checks
+from gnomon.encodings.additive.taking import seen
 from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.border import float_array, numbers_in, reconciled
 from gnomon.encodings.positions import as_coordinates, beside_heads
@@ -35,7 +36,6 @@ from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.rotary.decay_scores import Side, causal_scores
 from gnomon.encodings.rotary.factors import check_factors, exponents, since
 from gnomon.encodings.rotary.turning import turn
-from gnomon.encodings.taking import seen
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:

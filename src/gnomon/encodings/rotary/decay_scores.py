@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gnomon.encodings.additive.taking import seen
 from gnomon.encodings.border import lags_between
 from gnomon.encodings.rotary.factors import since
-from gnomon.encodings.taking import seen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

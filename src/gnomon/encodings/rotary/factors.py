@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.encodings.taking import seen
+from gnomon.encodings.additive.taking import seen
 from gnomon.errors import EncodingError
 from gnomon.numeric.limbs import Limbs
 

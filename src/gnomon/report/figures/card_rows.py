@@ -17,7 +17,7 @@ from gnomon.report.figures.panels import LEGEND
 from gnomon.report.figures.places import counted, figure_of
 
 if TYPE_CHECKING:
-    from gnomon.encodings.portrait import Portrait
+    from gnomon.encodings.catalogue.portrait import Portrait
 
 TITLES = {
     "vectors": "Vectors by position",

@@ -219,7 +219,7 @@ DRAWN: dict[str, Callable[[Any], Figure]] = {
     "gnomon.diagnostics.dimension.StressByDimension": _by_dimension,
     "gnomon.diagnostics.parameters.ParameterTable": _parameters,
     "gnomon.encodings.lifts.Lifted": _lifted,
-    "gnomon.encodings.portrait.Portrait": card_panels,
+    "gnomon.encodings.catalogue.portrait.Portrait": card_panels,
     "gnomon.geometry.debiased.estimate.Debiased": _debiased,
     "gnomon.geometry.debiased.survivorship.Survivorship": _survivorship,
     "gnomon.geometry.mds.Coordinates": _coordinates,

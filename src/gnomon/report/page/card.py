@@ -21,7 +21,7 @@ from gnomon.report.page.build import (
 from gnomon.report.page.packing import Packer, script_json
 
 if TYPE_CHECKING:
-    from gnomon.encodings.portrait import Portrait
+    from gnomon.encodings.catalogue.portrait import Portrait
 
 
 def card_page(contents: dict[str, Any], portrait: Portrait, *, version: str) -> bytes:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gnomon.encodings import checks
+from gnomon.encodings.additive.taking import or_nan, seen_whole, whole_parts
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.taking import or_nan, seen_whole, whole_parts
 from gnomon.numeric import words
 
 if TYPE_CHECKING:

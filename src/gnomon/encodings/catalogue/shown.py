@@ -9,9 +9,9 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from gnomon.encodings.additive.table_files import names_table
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.registry import encoding, entry_of
-from gnomon.encodings.table_files import names_table
 from gnomon.results import plain
 from gnomon.sources import cite
 

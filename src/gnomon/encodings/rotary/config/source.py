@@ -3,7 +3,7 @@
 Spellings differ between releases of [wolf2020] and between model types (`rope_theta`,
 `rotary_emb_base`; `hidden_size`, `n_embd`). A question names all spellings of one thing: those that
 are given must agree; where none is given, the habit of the model type answers
-(`gnomon.encodings.rotary.models`), and where it has none, nothing does. Nothing is guessed.
+(`gnomon.encodings.rotary.config.models`), and where it has none, nothing does. Nothing is guessed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gnomon.encodings import checks
-from gnomon.encodings.rotary.models import DEFAULTS, plain_type
+from gnomon.encodings.rotary.config.models import DEFAULTS, plain_type
 from gnomon.errors import EncodingError
 
 Config = Mapping[str, Any] | str | os.PathLike[str]

@@ -22,13 +22,13 @@ import array_api_compat
 import numpy as np
 
 from gnomon.encodings import checks
+from gnomon.encodings.additive.random import stream
+from gnomon.encodings.additive.taking import row_numbers, seen_whole, take
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.border import constant
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.inner import inner_encoding, inner_parameters
 from gnomon.encodings.positions import as_coordinates, namespace_of
-from gnomon.encodings.random import stream
-from gnomon.encodings.taking import row_numbers, seen_whole, take
+from gnomon.encodings.wrappers.inner import inner_encoding, inner_parameters
 from gnomon.errors import EncodingError
 from gnomon.numeric.limbs import Limbs
 

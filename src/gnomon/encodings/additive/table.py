@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from gnomon.encodings.additive.taking import or_nan, row_numbers, seen_whole, take
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import Card, in_words, proved
-from gnomon.encodings.taking import or_nan, row_numbers, seen_whole, take
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.encodings import checks
-from gnomon.encodings.filling import FILLED, MEASURED
+from gnomon.encodings.fitted.filling import FILLED, MEASURED
 from gnomon.errors import EncodingError
 from gnomon.geometry.gram import double_centred
 from gnomon.geometry.mds import METHODS, scale

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from gnomon.encodings.fitted import Fitted
-from gnomon.encodings.fitted_files import fitted_bytes, read_fitted
+from gnomon.encodings.fitted.files import fitted_bytes, read_fitted
+from gnomon.encodings.fitted.fitted import Fitted
 from gnomon.errors import EncodingError, MissingExtraError
 from gnomon.files import check_writable, dump_json, write_together
 

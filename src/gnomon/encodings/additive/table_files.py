@@ -8,14 +8,13 @@ bfloat16, which NumPy lacks, is the upper half of a float32. Nothing is ever loa
 from __future__ import annotations
 
 import os
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gnomon.encodings.additive.table import Table
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.table import Table
 from gnomon.errors import EncodingError, nearest
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def open_table(path: str | os.PathLike[str] | Any, *, member: str | None = None)
             f"{file} is no table that can be read; pass one of: {', '.join(SUFFIXES)}."
         )
     if file.suffix == ".safetensors" and member is None:
-        from gnomon.encodings.fitted_files import open_fitted
+        from gnomon.encodings.fitted.files import open_fitted
 
         fitted = open_fitted(file)
         if fitted is not None:
@@ -81,6 +80,8 @@ def _from_npy(file: Path, member: str | None) -> tuple[Any, str | None]:
 
 
 def _from_npz(file: Path, member: str | None) -> tuple[Any, str]:
+    import zipfile
+
     try:
         with file.open("rb") as handle, zipfile.ZipFile(handle):
             handle.seek(0)

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.encodings import checks
-from gnomon.encodings.filling import FILLED, MASKED_RULES, PROJECTED, filled, runs, stretched
-from gnomon.encodings.fitted import BEYOND, SCALES, Fitted
-from gnomon.encodings.points import Points
-from gnomon.encodings.rotation import orthonormal_rows
+from gnomon.encodings.fitted.filling import FILLED, MASKED_RULES, PROJECTED, filled, runs, stretched
+from gnomon.encodings.fitted.fitted import BEYOND, SCALES, Fitted
+from gnomon.encodings.fitted.points import Points
+from gnomon.encodings.fitted.rotation import orthonormal_rows
 from gnomon.errors import EncodingError
 
 Floats = NDArray[np.float64]

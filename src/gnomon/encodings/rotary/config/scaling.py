@@ -21,7 +21,7 @@ from gnomon.encodings.rotary.scaling.unscaled import UNSCALED, Scaling
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:
-    from gnomon.encodings.rotary.config_source import Source
+    from gnomon.encodings.rotary.config.source import Source
 
 BASES = ("rope_theta", "rotary_emb_base", "global_rope_theta")
 

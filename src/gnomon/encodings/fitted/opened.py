@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.encodings.fitted import Fitted
-from gnomon.encodings.rows import Rules
+from gnomon.encodings.fitted.fitted import Fitted
+from gnomon.encodings.fitted.rows import Rules
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings import checks
-from gnomon.encodings.rotary.models import TRAILING
+from gnomon.encodings.rotary.config.models import TRAILING
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:
-    from gnomon.encodings.rotary.config_source import Source
+    from gnomon.encodings.rotary.config.source import Source
 
 
 @dataclass(frozen=True, kw_only=True)

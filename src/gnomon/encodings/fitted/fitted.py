@@ -22,12 +22,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.encodings.additive.taking import or_nan, row_numbers, seen_whole, take
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import Card, in_words, proved
-from gnomon.encodings.filling import FILLED
+from gnomon.encodings.fitted.filling import FILLED
+from gnomon.encodings.fitted.rows import Rules
 from gnomon.encodings.positions import Array, Coordinates, Namespace
-from gnomon.encodings.rows import Rules
-from gnomon.encodings.taking import or_nan, row_numbers, seen_whole, take
 from gnomon.errors import EncodingError
 from gnomon.results import plain
 
@@ -213,7 +213,7 @@ class Fitted(Encoding):
         `match` is the embedding (an array, a tensor or a layer) or the root mean square of its
         entries; that of the encoding's own entries becomes the same.
         """
-        from gnomon.encodings.finishing import matched
+        from gnomon.encodings.fitted.finishing import matched
 
         return matched(self, match)
 
@@ -256,27 +256,27 @@ class Fitted(Encoding):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the encoding to a `.safetensors` file with its card in the header."""
-        from gnomon.encodings.fitted_files import write_fitted
+        from gnomon.encodings.fitted.files import write_fitted
 
         write_fitted(self, path)
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Fitted:
         """Read an encoding that `save`, `gnomon fit` or a survey wrote."""
-        from gnomon.encodings.fitted_files import read_fitted
+        from gnomon.encodings.fitted.files import read_fitted
 
         return read_fitted(path)
 
     def save_pretrained(self, folder: str | PathLike[str]) -> None:
         """Write `encoding.safetensors` and its card, `config.json`, to a folder."""
-        from gnomon.encodings.pretrained import save_pretrained
+        from gnomon.encodings.fitted.pretrained import save_pretrained
 
         save_pretrained(self, folder)
 
     @staticmethod
     def from_pretrained(name: str | PathLike[str]) -> Fitted:
         """Read what `save_pretrained` wrote: from a folder, or by its name on the hub."""
-        from gnomon.encodings.pretrained import from_pretrained
+        from gnomon.encodings.fitted.pretrained import from_pretrained
 
         return from_pretrained(name)
 
@@ -301,8 +301,8 @@ def fit(
     nothing is rotated, scaled or filled. With `rank`, the vectors span only that many directions
     and are stored factored. `gnomon.fit` does more.
     """
-    from gnomon.encodings.finishing import Finish, finish
-    from gnomon.encodings.points import points_of_distances
+    from gnomon.encodings.fitted.finishing import Finish, finish
+    from gnomon.encodings.fitted.points import points_of_distances
 
     points = points_of_distances(geometry, method=method, dimension=dimension, rank=rank)
     return finish(points, Finish(dimension=dimension), factored=rank is not None)

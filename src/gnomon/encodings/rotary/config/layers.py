@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings import checks
-from gnomon.encodings.rotary.config_keys import check_nested
+from gnomon.encodings.rotary.config.keys import check_nested
 from gnomon.errors import EncodingError, nearest
 
 if TYPE_CHECKING:
-    from gnomon.encodings.rotary.config_source import Source
+    from gnomon.encodings.rotary.config.source import Source
 
 Flat = Mapping[str, Any] | None
 """The parameters of one type of layer; None where such layers do not turn."""

@@ -26,8 +26,8 @@ import numpy as np
 from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.inner import inner_encoding, inner_parameters
 from gnomon.encodings.positions import beside_heads
+from gnomon.encodings.wrappers.inner import inner_encoding, inner_parameters
 from gnomon.errors import EncodingError
 from gnomon.numeric.limbs import Limbs
 

@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from gnomon.encodings.filling import MASKED_RULES
-from gnomon.encodings.fitted import BEYOND, CARDS, SCALES
+from gnomon.encodings.fitted.filling import MASKED_RULES
+from gnomon.encodings.fitted.fitted import BEYOND, CARDS, SCALES
 from gnomon.geometry.mds import METHODS
 
 

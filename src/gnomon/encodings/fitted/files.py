@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.filling import FILLED, MEASURED
-from gnomon.encodings.fitted import Fitted
-from gnomon.encodings.fitted_card import CardError, read_card
+from gnomon.encodings.fitted.filling import FILLED, MEASURED
+from gnomon.encodings.fitted.fitted import Fitted
+from gnomon.encodings.fitted.reading import CardError, read_card
 from gnomon.errors import EncodingError
 from gnomon.files import write_with
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from gnomon.errors import EncodingError, nearest
 
 if TYPE_CHECKING:
-    from gnomon.encodings.rotary.config_source import Source
+    from gnomon.encodings.rotary.config.source import Source
 
 SHARED = ("rope_type", "type", "rope_theta", "partial_rotary_factor")
 SECTIONED = ("mrope_section", "mrope_interleaved", "interleaved")

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gnomon.encodings import checks
+from gnomon.encodings.additive.random import normal_rows
+from gnomon.encodings.additive.table import checked_table, table_rows
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.random import normal_rows
-from gnomon.encodings.table import checked_table, table_rows
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:

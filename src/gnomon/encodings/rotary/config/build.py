@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings.nope import Nope
-from gnomon.encodings.rotary.config_keys import SECTIONED, check_parameters, check_top, rope_type
-from gnomon.encodings.rotary.config_layers import parameters_by_type, parameters_of, turns
-from gnomon.encodings.rotary.config_scaling import base_of, scaling_of
-from gnomon.encodings.rotary.config_shape import shape_of
-from gnomon.encodings.rotary.config_source import Config, Source, read_config
-from gnomon.encodings.rotary.models import INTERLEAVED, SECTIONS, UNLIKE
+from gnomon.encodings.rotary.config.keys import SECTIONED, check_parameters, check_top, rope_type
+from gnomon.encodings.rotary.config.layers import parameters_by_type, parameters_of, turns
+from gnomon.encodings.rotary.config.models import INTERLEAVED, SECTIONS, UNLIKE
+from gnomon.encodings.rotary.config.scaling import base_of, scaling_of
+from gnomon.encodings.rotary.config.shape import shape_of
+from gnomon.encodings.rotary.config.source import Config, Source, read_config
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _still(source: Source, encoding: Encoding) -> Encoding:
     """Return a layer that does not turn; Llama 4 sharpens queries there as positions grow."""
     if not source.one("attn_temperature_tuning"):
         return Nope()
-    from gnomon.encodings.layers import Interleaved
+    from gnomon.encodings.wrappers.layers import Interleaved
 
     return Interleaved(
         inner=encoding,

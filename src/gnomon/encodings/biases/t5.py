@@ -26,12 +26,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gnomon.encodings import checks
+from gnomon.encodings.additive.learned import given
+from gnomon.encodings.additive.random import normal_rows
+from gnomon.encodings.additive.taking import take
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.border import lags_between
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.learned import given
-from gnomon.encodings.random import normal_rows
-from gnomon.encodings.taking import take
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Encodings whose vectors are added to embeddings."""

@@ -1,0 +1,1 @@
+"""What the catalogue shows: cards that are chosen, and portraits."""

@@ -1,0 +1,1 @@
+"""Rotary encodings from the config of a model."""

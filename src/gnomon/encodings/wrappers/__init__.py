@@ -1,0 +1,1 @@
+"""Encodings made of other encodings."""
