@@ -3,9 +3,10 @@
     python scripts/transformers_rope_tests.py transformers/tests/utils/test_modeling_rope_utils.py
 
 The file comes from a checkout of transformers; nothing of it is kept here. Its functions from a
-config to frequencies are replaced by `gnomon.from_config`, computed with PyTorch in float32; a call that reached ours is counted for each test, so that a test that touches
-no formula is seen. Needs transformers, torch and `parameterized`. With `--theirs` nothing is
-replaced, which shows what the file does by itself on the installed release.
+config to frequencies are replaced by `gnomon.from_config`, computed with PyTorch in float32; a call
+that reached ours is counted for each test, so that a test that touches no formula is seen. Needs
+transformers, torch and `parameterized`. With `--theirs` nothing is replaced, which shows what the
+file does by itself on the installed release.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -30,3 +31,11 @@ def rng() -> np.random.Generator:
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the user's token cache out of the tests."""
     monkeypatch.setenv("GNOMON_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture(autouse=True)
+def _jax_as_it_comes() -> None:
+    """Undo what scikit-bio does where it is imported: it switches JAX to float64 for everybody."""
+    jax = sys.modules.get("jax")
+    if jax is not None and jax.config.jax_enable_x64:
+        jax.config.update("jax_enable_x64", False)

@@ -7,7 +7,14 @@ import inspect
 
 import pytest
 
-from gnomon.encodings.rotary.config.models import DEFAULTS, INTERLEAVED, SECTIONS, plain_type
+from gnomon.encodings.rotary.config.build import from_config
+from gnomon.encodings.rotary.config.models import (
+    DEFAULTS,
+    EVERY,
+    INTERLEAVED,
+    SECTIONS,
+    plain_type,
+)
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -118,3 +125,25 @@ def test_sections_and_their_arrangement_are_those_of_the_code(model_type):
     assert f'get("mrope_section", {list(sections)})' in source
     assert ("mrope_section[dim] * 3" in source) == (arrangement == "interleaved")
     assert ("freq_h, freq_w, freq_t" in source) == (arrangement == "spatial-first")
+
+
+@pytest.mark.parametrize("every", [None, 2])
+@pytest.mark.parametrize("model_type", sorted(EVERY))
+def test_layers_whose_types_no_config_lists_have_those_of_transformers(model_type, every):
+    key, usual, _ = EVERY[model_type]
+    said = {"num_hidden_layers": 2 * usual + 1}
+    said |= {key: every} if key and every else {}
+    types = config_class(model_type)(**said).layer_types
+    said |= {"model_type": model_type, "head_dim": 64}
+    bases = {kind: from_config(said, layer_type=kind).base for kind in sorted(set(types))}
+    assert len(set(bases.values())) == 2
+    for layer, kind in enumerate(types):
+        assert from_config(said, layer=layer).base == bases[kind]
+
+
+@pytest.mark.parametrize("model_type", ["deepseek_v2", "deepseek_v3", "glm4_moe_lite"])
+def test_heads_that_a_decoupled_config_leaves_out_are_those_of_transformers(model_type):
+    config = config_class(model_type)()
+    made = from_config({"model_type": model_type, "hidden_size": 7168, "num_attention_heads": 128})
+    assert made.content_dimension == config.qk_nope_head_dim
+    assert made.dimension == config.qk_nope_head_dim + config.qk_rope_head_dim

@@ -40,6 +40,15 @@ def test_every_entry_has_a_section_with_its_formula_source_and_proofs() -> None:
         assert all(f"`{proof.test}`" in section for proof in card.proofs)
 
 
+def test_the_source_of_every_entry_is_named_where_its_formula_is_explained() -> None:
+    text = (ROOT / "docs" / "mathematics" / "encodings.md").read_text("utf-8")
+    named = {key for group in re.findall(r"\[([^\]]+)\]", text) for key in group.split(", ")}
+    data = {"table", "mds", "mds-low-rank", "smacof"}  # made of data: their page is another
+    sources = {card.source for card in catalogue() if card.name not in data}
+    assert sources
+    assert sources - named == set()
+
+
 def test_every_link_of_the_tables_leads_to_a_section() -> None:
     text = PAGE.read_text("utf-8")
     links = set(re.findall(r"\(#([^)]+)\)", text))

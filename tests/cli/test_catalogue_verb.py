@@ -167,7 +167,6 @@ def test_a_table_has_a_card_of_its_own(call, tmp_path: Path) -> None:
         ),
         (("rope", "--figure", "."), ". is a folder; name a file with --figure"),
         (("rope", "--figure", "no/such/card.html"), "there is no folder no/such; make it first"),
-        (("mds", "--figure", "card.html"), "The encoding 'mds' needs geometry; pass geometry="),
         (("none.npy",), "none.npy"),
         (("rope", "--json", "no/such/card.json"), "there is no folder no/such; make it first"),
     ],
@@ -193,3 +192,56 @@ def test_both_verbs_have_help(call, verb: str) -> None:
     called = call(verb, "-h")
     assert (called.code, called.err) == (0, "")
     assert called.out.startswith(f"Usage: gnomon {verb}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ("rope", "-p", "dimension=8", "-p", "dimension=16"),
+            "--parameter dimension is given twice; keep the right one.",
+        ),
+        (("rope", "-p", "=8"), "--parameter '=8' has no name; write it like heads=12."),
+        (
+            ("rope", "-p", "name=x"),
+            "--parameter 'name=x' is no parameter; the encoding is named by the argument.",
+        ),
+        (
+            ("rope", "-p", "make=1"),
+            (
+                "The encoding 'rope' has no parameter 'make': did you mean 'base'? Known: axes, "
+                "base, dimension, fraction, layout, scaling."
+            ),
+        ),
+        (
+            ("m-rope", "-p", "sections=4,2,2"),
+            (
+                "--parameter 'sections=4,2,2' is a list without brackets; write it like "
+                "sections=[4,2,2]."
+            ),
+        ),
+        (
+            ("table", "--figure", "card.html"),
+            (
+                "A table is drawn from its file; name that instead, as in `gnomon card vectors.npy "
+                "--figure card.html`."
+            ),
+        ),
+        (
+            ("mds", "--figure", "card.html"),
+            (
+                "The encoding 'mds' is fitted to a corpus; make it with `gnomon fit CORPUS --out "
+                "encoding.safetensors` and name that file instead."
+            ),
+        ),
+    ],
+)
+def test_a_card_that_can_not_be_made_as_asked_is_refused_in_words(call, arguments, sentence):
+    assert refusal(call, "card", *arguments) == sentence
+
+
+def test_every_entry_is_drawn_or_refused_with_the_file_to_name() -> None:
+    from gnomon.cli.card import FITTED
+    from gnomon.encodings.registry import takes
+
+    assert set(FITTED) == {name for name in ENTRIES if "geometry" in takes(name)}

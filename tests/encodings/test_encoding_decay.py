@@ -234,3 +234,15 @@ def test_gradients_through_scores_are_right_in_torch(rng):
         return scores[torch.isfinite(scores)]
 
     assert torch.autograd.gradcheck(seen, (q, k))
+
+
+@pytest.mark.parametrize("queries", [(0, 1), (0, 2), (5, 1), (255, 3), (300, 4)])
+@pytest.mark.parametrize("keys", [(0, 2), (0, 3), (1, 1), (254, 5), (0, 257), (299, 3)])
+def test_every_key_after_its_query_is_masked_and_no_other(queries, keys, rng):
+    """Blocks of all sizes, also where the last key comes just one position after a query."""
+    (first, n), (start, m) = queries, keys
+    at_q, at_k = first + np.arange(n), start + np.arange(m)
+    q, k = rng.normal(size=(n, 8)), rng.normal(size=(m, 8))
+    found = encoding("xpos", dimension=8).scores(q, k, at_q, at_k)
+    np.testing.assert_array_equal(np.isneginf(found), at_k > at_q[:, None])
+    assert not np.isnan(found).any()

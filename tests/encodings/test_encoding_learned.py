@@ -144,3 +144,20 @@ def joined(word):
         sum(int(d) << (16 * place) for place, d in enumerate(digits))
         for digits in zip(*word, strict=True)
     ]
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        lambda torch: torch.ones(2, 2, requires_grad=True),
+        lambda torch: torch.ones(2, 2, dtype=torch.bfloat16),
+        lambda torch: torch.ones(2, 2, device="meta"),
+        lambda _: [[1.0], [2.0, 3.0]],
+    ],
+)
+def test_values_that_numpy_can_not_read_are_refused_in_words(tensor):
+    torch = pytest.importorskip("torch")
+    sentence = r"values can not be read as an array \(.*\); pass numbers of NumPy, of a tensor its"
+    with pytest.raises(EncodingError, match=sentence) as caught:
+        encoding("learned", rows=2, dimension=2, values=tensor(torch))
+    assert "\n" not in str(caught.value)

@@ -116,6 +116,13 @@ def test_frequencies_that_are_no_numbers_are_refused():
         encoding("rope-mixed", dimension=8, heads=2, frequencies=[[1.0], [1.0, 2.0]])
 
 
+def test_frequencies_that_still_ask_for_gradients_are_refused():
+    torch = pytest.importorskip("torch")
+    asking = torch.ones(2, 4, 2, requires_grad=True)
+    with pytest.raises(EncodingError, match=r"frequencies is no array of numbers \(Can't call"):
+        encoding("rope-mixed", dimension=8, heads=2, frequencies=asking)
+
+
 def test_other_heads_than_the_frequencies_have_are_refused(rng):
     q = rng.normal(size=(4, 5, 8))
     with pytest.raises(

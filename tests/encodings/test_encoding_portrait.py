@@ -114,6 +114,6 @@ def test_a_description_makes_an_encoding_only_where_one_is_asked_for() -> None:
     contents, made = described("mds")
     assert made is None
     assert contents["needs"] == ["geometry", "dimension"]
-    contents, made = described("rope", base=500.0)
+    contents, made = described("rope", {"base": 500.0})
     assert made.base == 500.0
     assert contents["made_with"]["dimension"] == 64

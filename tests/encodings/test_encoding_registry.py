@@ -112,3 +112,10 @@ def test_every_source_quoted_in_a_docstring_is_in_the_bibliography():
         quoted |= set(re.findall(r"\[([a-z]+\d{4}[a-z]?)[ \]]", file.read_text("utf-8")))
     assert quoted
     assert quoted - set(SOURCES) == set()
+
+
+@pytest.mark.parametrize("name", [5, None, {"name": "rope"}])
+def test_a_name_that_is_no_text_is_refused_in_words(name):
+    kind = type(name).__name__
+    with pytest.raises(EncodingError, match=f"asked for by its name, not by {kind}; pass one of"):
+        encoding(name)

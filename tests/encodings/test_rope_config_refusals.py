@@ -117,6 +117,45 @@ REFUSED = [
     (scaled(mrope_section=16), r"The config's mrope_section is 16; pass a list of numbers\."),
     (scaled(mrope_section=[1, 2, 3]), r"sections is \[1, 2, 3\]; pass 3 numbers"),
     (
+        scaled(type="mrope"),
+        r"The config's type is 'mrope', and the pairs of each axis are not said; add mrope_section",
+    ),
+    (scaled(mrope_interleaved=True), r"The config's mrope_interleaved is True, and the pairs of"),
+    (
+        scaled(factor=8.0),
+        r"The rope type 'default' does not read 'factor', and the config names no rope_type: ",
+    ),
+    (
+        {**BASE, "num_attention_heads": 30},
+        r"The config's hidden_size is 256, which 30 heads do not divide; add head_dim\.",
+    ),
+    (
+        {**BASE, "rope_interleave": "false"},
+        r"The config's rope_interleave is 'false'; write true or false\.",
+    ),
+    (
+        {
+            **HEAD,
+            "rope_theta": 1e4,
+            "rope_scaling": {"type": "yarn", "max_position_embeddings": "9"},
+        },
+        r"max_position_embeddings is '9'; pass a whole number from 1 on\.",
+    ),
+    (
+        scaled(type="yarn", original_max_position_embeddings=0),
+        r"original_max_position_embeddings is 0; pass a whole number from 1 on\.",
+    ),
+    (
+        scaled(type="yarn", original_max_position_embeddings="4096"),
+        r"original_max_position_embeddings is '4096'; pass a whole number from 1 on\.",
+    ),
+    (
+        {**BASE, "no_rope_layers": "1110"},
+        r"The config's no_rope_layers is '1110'; pass a list, one for each layer\.",
+    ),
+    ({**BASE, "no_rope_layer_interval": "4"}, r"no_rope_layer_interval is '4'; pass a whole"),
+    ({**BASE, "qk_rope_head_dim": 64, "head_dim": "x"}, r"head_dim is 'x'; pass a whole number"),
+    (
         NESTED,
         r"rotary encodings of its own for sliding_attention and full_attention; pass layer_type=",
     ),
@@ -162,6 +201,37 @@ def test_a_config_that_can_not_be_kept_to_is_refused_in_words(said, sentence):
         (NESTED, {"layer": -1}, r"layer is -1; pass a whole number from 0 on\."),
         (BASE, {"layout": "halves"}, r"layout is 'halves'; pass one of: interleaved, half\."),
         (scaled(type="dynamic", factor=2.0), {"length": 0}, r"length is 0; pass a whole number"),
+        (BASE, {"length": "long"}, r"length is 'long'; pass a whole number from 1 on\."),
+        (BASE, {"layer": "5"}, r"layer is '5'; pass a whole number from 0 on\."),
+        (
+            {**BASE, "num_hidden_layers": 2},
+            {"layer": 2},
+            r"layer is 2, but the config has 2 layers, counted from 0\.",
+        ),
+        (
+            NESTED,
+            {"layer": 0, "layer_type": "full_attention"},
+            (
+                r"layer is 0, whose type is 'sliding_attention', and layer_type is "
+                r"'full_attention'; pass one of the two\."
+            ),
+        ),
+        (
+            {**NESTED, "layer_types": None},
+            {"layer": 0},
+            r"does not list the type of layer 0; pass layer_type=",
+        ),
+        (
+            {**BASE, "layer_types": "full_attention"},
+            {"layer": 0},
+            r"The config's layer_types is 'full_attention'; pass a list, one for each layer\.",
+        ),
+        (BASE, {"ignore": 5}, r"ignore is 5; pass the names of keys"),
+        (
+            {"model_type": "llama4_text", "attn_scale": "x"},
+            {"layer": 3},
+            r"temperature is 'x'; pass a finite number",
+        ),
     ],
 )
 def test_a_choice_that_the_config_has_not_is_refused_in_words(said, asked, sentence):

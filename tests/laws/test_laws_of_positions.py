@@ -80,6 +80,15 @@ def test_positions_that_are_no_numbers_are_refused(subject, rng):
                 ask[kind](at)
 
 
+def test_the_fraction_of_a_timestamp_is_named_where_whole_positions_are_needed(subject, rng):
+    if not subject.whole:
+        pytest.skip("it takes real positions")
+    q, k = subject.content(rng, 2)
+    at = on_every_axis([1_700_000_000.25, 0.0], subject.encoding.axes)
+    with pytest.raises(EncodingError, match=r"Position 1700000000\.25 is not a whole number"):
+        subject.encoding.scores(q, k, at)
+
+
 def test_words_as_positions_are_refused(subject, rng):
     q, k = subject.content(rng, 2)
     with pytest.raises(EncodingError, match=r"The positions have type .*; pass whole numbers"):

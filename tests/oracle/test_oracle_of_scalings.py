@@ -23,6 +23,7 @@ SCALINGS = [
     {"name": "dynamic", "factor": 2.5, "original_length": 4096, "length": 131_072},
     {"name": "yarn", "factor": 40.0, "original_length": 4096},
     {"name": "yarn", "factor": 4.0, "original_length": 32_768, "truncate": False},
+    {"name": "yarn", "factor": 4.0, "original_length": 1_048_576},  # the ramp ends past all pairs
     {"name": "yarn", "factor": 1.0, "original_length": 2048},
     {"name": "yarn", "factor": 40.0, "original_length": 4096, "mscale": 0.7, "mscale_all_dim": 1.0},
     {"name": "yarn", "factor": 16.0, "original_length": 8192, "beta_fast": 64.0, "beta_slow": 2.0},

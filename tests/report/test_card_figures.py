@@ -16,6 +16,7 @@ from gnomon.encodings.registry import ENTRIES, encoding
 from gnomon.report.card_text import card_text
 from gnomon.report.figure import Figure, to_plotly
 from gnomon.report.figures.card import EXPLAINED, card_figures, explanation
+from gnomon.report.figures.card_ladder import ladder_figure
 from gnomon.report.page.card import card_page
 
 HOSTILE = "<script>alert(1)</script>"
@@ -97,3 +98,17 @@ def test_the_text_of_a_card_stays_within_its_width_but_for_names_of_tests() -> N
     for name in ENTRIES:
         for line in card_text(described(name)[0]).splitlines()[2:]:
             assert len(line) <= 100 or "::" in line, line
+
+
+@pytest.mark.parametrize("name", ["xpos", "retnet", "alibi", "rope"])
+def test_the_labels_of_a_ladder_name_their_values(name):
+    raised = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+    for ladder in portrait(shown(name)).ladders:
+        axis = ladder_figure(ladder, name).layout["yaxis"]
+        for value, text in zip(axis["tickvals"], axis["ticktext"], strict=True):
+            front, point, power = text.replace(",", "").rpartition("10")
+            if power and power[0] in "⁻¹²³⁴⁵⁶⁷⁸⁹":
+                read = float(front.rstrip("·") or 1) * 10.0 ** int(power.translate(raised))
+            else:
+                read = float(f"{front}{point}{power}")
+            assert read == pytest.approx(value, rel=5e-3)

@@ -156,4 +156,4 @@ def test_logarithmic_axes_have_labels_of_one_kind(surveyed) -> None:
             logs = [axis for axis in axes if axis.get("type") == "log"]
             assert all("tickvals" in axis for axis in logs)
             texts = [text for axis in logs for text in axis.get("ticktext", ())]
-            assert all(re.fullmatch(r"[\d,.]+|10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+", text) for text in texts)
+            assert all(re.fullmatch(r"[\d,.]+|([\d.]+·)?10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+", text) for text in texts)

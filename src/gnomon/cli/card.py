@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,6 +14,8 @@ from gnomon.cli.parameters import Parameter, given_parameters
 from gnomon.errors import InputError
 from gnomon.files import check_place, write_with
 
+FITTED = ("mds", "mds-low-rank", "smacof")
+"""Encodings that are made of the geometry of a corpus."""
 Name = Annotated[
     str,
     typer.Argument(help="Name of an encoding, or a table (.npy, .npz, .safetensors, FILE:NAME)."),
@@ -42,7 +44,9 @@ def card(
     check_json(json_file)
     _check_page(figure)
     given = given_parameters(parameter)
-    contents, made = described(name, make=figure is not None, **given)
+    if figure is not None:
+        _check_drawn(name, given)
+    contents, made = described(name, given, make=figure is not None)
     text = card_text(contents)
     if figure is not None:
         from gnomon.encodings.catalogue.portrait import portrait
@@ -52,6 +56,20 @@ def card(
         write_with(figure, lambda handle: handle.write(page))
         text += f"\npage: {figure}"
     emit(contents, text, json_file=json_file, quiet=quiet)
+
+
+def _check_drawn(name: str, given: dict[str, Any]) -> None:
+    """Refuse to draw what only a file can hold, and say which file."""
+    if name == "table" and "path" not in given:
+        raise InputError(
+            "A table is drawn from its file; name that instead, as in `gnomon card vectors.npy "
+            "--figure card.html`."
+        )
+    if name in FITTED:
+        raise InputError(
+            f"The encoding {name!r} is fitted to a corpus; make it with `gnomon fit CORPUS --out "
+            "encoding.safetensors` and name that file instead."
+        )
 
 
 def _check_page(page: Path | None) -> None:

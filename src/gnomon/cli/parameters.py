@@ -6,6 +6,7 @@ A value is a number, or JSON (true, null, [16, 24, 24], {"name": "yarn"}), or el
 from __future__ import annotations
 
 import json
+import re
 from typing import Annotated, Any
 
 import typer
@@ -19,6 +20,9 @@ Parameter = Annotated[
     ),
 ]
 
+_LISTED = re.compile(r"[-+.\deE\s]+(,[-+.\deE\s]+)+")
+"""Numbers with commas between them, as people write a list."""
+
 
 def given_parameters(texts: list[str] | None) -> dict[str, Any]:
     """Return parameters by name.
@@ -26,13 +30,25 @@ def given_parameters(texts: list[str] | None) -> dict[str, Any]:
     >>> given_parameters(["heads=12", "sections=[2, 1, 1]", "layout=half"])
     {'heads': 12, 'sections': [2, 1, 1], 'layout': 'half'}
     """
-    return dict(_pair(text) for text in texts or [])
+    given: dict[str, Any] = {}
+    for text in texts or []:
+        name, value = _pair(text)
+        if name == "name":
+            raise InputError(
+                f"--parameter {text!r} is no parameter; the encoding is named by the argument."
+            )
+        if name in given:
+            raise InputError(f"--parameter {name} is given twice; keep the right one.")
+        given[name] = value
+    return given
 
 
 def _pair(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
         raise InputError(f"--parameter {text!r} has no '='; write it like heads=12.")
+    if not name.strip():
+        raise InputError(f"--parameter {text!r} has no name; write it like heads=12.")
     for kind in (int, float, json.loads):
         try:
             return name.strip(), kind(value)
@@ -40,4 +56,9 @@ def _pair(text: str) -> tuple[str, Any]:
             continue
     if value[:1] in ("[", "{"):
         raise InputError(f"--parameter {text!r} is no JSON; write it like sections=[16,24,24].")
+    if _LISTED.fullmatch(value):
+        raise InputError(
+            f"--parameter {text!r} is a list without brackets; write it like "
+            f"{name.strip()}=[{value}]."
+        )
     return name.strip(), value

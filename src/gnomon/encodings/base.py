@@ -26,10 +26,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.encodings import checks
 from gnomon.encodings.border import (
     float_array,
+    key_positions,
     masked_scores,
     numbers_in,
+    partner_of,
     reconciled,
     with_vectors,
 )
@@ -123,10 +126,10 @@ class Encoding(ABC):
         """Return queries and keys (..., n, dimension) as seen from their positions."""
         self._needs("transform", "transform of queries and keys")
         xp = reconciled(q, k)
-        keys_at = positions_q if positions_k is None else positions_k
+        left, right = float_array(q, "q", xp=xp), float_array(k, "k", xp=xp)
+        keys_at = key_positions(left, right, positions_q, positions_k)
         turned = []
-        for x, positions, side in ((q, positions_q, "q"), (k, keys_at, "k")):
-            values = float_array(x, side, xp=xp)
+        for values, positions, side in ((left, positions_q, "q"), (right, keys_at, "k")):
             coordinates = beside_heads(as_coordinates(positions, self.axes, like=values), values)
             numbers = numbers_in(self, values, xp=xp)
             turned.append(self.turned(values, coordinates, numbers, side=side, xp=xp))
@@ -136,10 +139,10 @@ class Encoding(ABC):
         """Return what is added to the logits, shape (..., heads, queries, keys)."""
         self._needs("bias", "bias")
         keys_at = positions_q if positions_k is None else positions_k
-        xp = reconciled(positions_q, keys_at)
-        queries = as_coordinates(positions_q, self.axes)
-        keys = as_coordinates(keys_at, self.axes, like=positions_q)
-        return self.bias_between(queries, keys, numbers_in(self, positions_q, xp=xp), xp=xp)
+        like = partner_of(positions_q, keys_at)
+        xp = namespace_of(like)
+        queries, keys = (as_coordinates(at, self.axes, like=like) for at in (positions_q, keys_at))
+        return self.bias_between(queries, keys, numbers_in(self, like, xp=xp), xp=xp)
 
     def scores(
         self,
@@ -156,9 +159,10 @@ class Encoding(ABC):
         encoding that is causal only, keys after their query get -inf. A layer that holds the
         numbers of the formula itself passes them.
         """
-        keys_at = positions_q if positions_k is None else positions_k
         xp = reconciled(q, k)
         left, right = float_array(q, "q", xp=xp), float_array(k, "k", xp=xp)
+        checks.partners(left, right)
+        keys_at = key_positions(left, right, positions_q, positions_k)
         held = numbers_in(self, left, xp=xp) if numbers is None else numbers
         at_q = beside_heads(as_coordinates(positions_q, self.axes, like=left), left)
         at_k = beside_heads(as_coordinates(keys_at, self.axes, like=right), right)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gnomon.encodings.positions import as_coordinates, has_float64, namespace_of
 from gnomon.errors import EncodingError
-from gnomon.numeric.limbs import Limbs, Turns, turns_of
+from gnomon.numeric.limbs import Limbs, Turns, turns_of, whole_difference
 
 if TYPE_CHECKING:
     from gnomon.encodings.base import Encoding, Numbers
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def reconciled(first: Array, second: Array) -> Namespace:
-    """Return the one library of two arrays; NumPy's and lists follow the other's."""
+    """Return the one library of two arrays; a list, or positions in limbs, follow the other."""
     spaces = {namespace_of(x) for x in (first, second) if array_api_compat.is_array_api_obj(x)}
     foreign = spaces - {np}
     if len(foreign) > 1 or (foreign and np in spaces):
@@ -28,12 +28,32 @@ def reconciled(first: Array, second: Array) -> Namespace:
     return (foreign or {np}).pop()
 
 
+def partner_of(first: Array, second: Array) -> Array:
+    """Return the array, of two positions, whose library and device decide for both."""
+    first, second = (x.whole if isinstance(x, Limbs) else x for x in (first, second))
+    reconciled(first, second)
+    return first if array_api_compat.is_array_api_obj(first) else second
+
+
 def float_array(x: Array, name: str, *, xp: Namespace) -> Array:
-    """Return x as an array of real numbers; a list becomes float64 of NumPy."""
-    x = x if array_api_compat.is_array_api_obj(x) else xp.asarray(x, dtype=xp.float64)
+    """Return x as an array of real numbers; a list becomes float64 where there is."""
+    if not array_api_compat.is_array_api_obj(x):
+        x = xp.asarray(x, dtype=xp.float64 if has_float64(xp) else xp.float32)
     if not xp.isdtype(x.dtype, "real floating"):
         raise EncodingError(f"{name} holds {x.dtype}; pass real numbers (floats).")
     return x
+
+
+def key_positions(q: Array, k: Array, positions_q: Array, positions_k: Array | None) -> Array:
+    """Return where keys stand: where they are said to, or where as many queries do."""
+    if positions_k is not None:
+        return positions_k
+    if q.ndim > 1 and k.ndim > 1 and q.shape[-2] != k.shape[-2]:
+        raise EncodingError(
+            f"q has {q.shape[-2]} vectors and k {k.shape[-2]}, so they do not stand at the same "
+            "positions; pass positions_k, too."
+        )
+    return positions_q
 
 
 def numbers_in(encoding: Encoding, like: Array, *, xp: Namespace) -> dict[str, Any]:
@@ -71,11 +91,16 @@ def lags_between(queries: Coordinates, keys: Coordinates, *, xp: Namespace) -> A
     Limbs are subtracted as whole numbers first, so that a small lag between large positions is
     exact without float64, too.
     """
+    if queries.ndim < 2 or keys.ndim < 2:
+        raise EncodingError(
+            "A bias is between lists of positions, and a single position was given; pass positions "
+            "of shape (n,), such as [3]."
+        )
     if not isinstance(queries, Limbs):
         return queries[..., :, None, :] - keys[..., None, :, :]
-    whole = queries.whole[..., :, None, :] - keys.whole[..., None, :, :]
-    fraction = queries.fraction[..., :, None, :] - keys.fraction[..., None, :, :]
-    return xp.astype(whole, xp.float32) + fraction
+    first, second = queries[..., :, None, :], keys[..., None, :, :]
+    whole = whole_difference(first.whole, second.whole, xp=xp)
+    return whole + (first.fraction - second.fraction)
 
 
 def masked_scores(
@@ -88,17 +113,46 @@ def masked_scores(
     xp: Namespace,
 ) -> Array:
     """Add the bias of an encoding to logits, and mask keys after their query where it must."""
-    queries = as_coordinates(positions_q, encoding.axes, like=logits)
-    keys = as_coordinates(positions_k, encoding.axes, like=logits)
+    queries, keys = (
+        as_coordinates(at, encoding.axes, like=logits) for at in (positions_q, positions_k)
+    )
+    by_head = logits.ndim > 2 and logits.ndim in (queries.ndim, keys.ndim)
+    if by_head:  # one of them has a place for each head, so both get the axis
+        queries, keys = (_with_heads(at, logits) for at in (queries, keys))
     if "bias" in encoding.kinds:
         held = numbers_in(encoding, logits, xp=xp) if numbers is None else numbers
         bias = encoding.bias_between(queries, keys, held, xp=xp)
+        bias = _of_own_places(bias, xp=xp) if by_head else bias
         logits = logits + xp.astype(_of_heads(bias, logits), logits.dtype)
     if not encoding.card.causal_only:
         return logits
     later = lags_between(queries, keys, xp=xp)[..., 0] < 0
     later = later if later.ndim in (2, logits.ndim) else later[..., None, :, :]
     return xp.where(later, -xp.inf, logits)
+
+
+def _with_heads(coordinates: Coordinates, logits: Array) -> Coordinates:
+    """Return coordinates (..., n, axes) with an axis of heads, where they have a batch."""
+    batch = coordinates.ndim == logits.ndim - 1 and coordinates.ndim > 2
+    return coordinates[..., None, :, :] if batch else coordinates
+
+
+def _of_own_places(bias: Array, *, xp: Namespace) -> Array:
+    """Return the bias (..., heads, n, m) of each head at its own places, from that of all at all.
+
+    The bias has shape (..., places of heads, heads, n, m); either may be one for all.
+    """
+    places, heads = bias.shape[-4], bias.shape[-3]
+    if places == 1:
+        return bias[..., 0, :, :, :]
+    if heads == 1:
+        return bias[..., 0, :, :]
+    if places != heads:
+        raise EncodingError(
+            f"The positions are those of {places} heads, but this encoding has biases for {heads} "
+            "heads; pass positions without the axis of heads, or for as many."
+        )
+    return xp.stack([bias[..., head, head, :, :] for head in range(heads)], axis=-3)
 
 
 def _of_heads(bias: Array, logits: Array) -> Array:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from gnomon.errors import EncodingError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def whole(name: str, value: Any, *, least: int, multiple_of: int = 1, why: str = "") -> None:
@@ -35,6 +40,34 @@ def one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
     """Refuse anything but one of the known words."""
     if value not in known:
         raise EncodingError(f"{name} is {value!r}; pass one of: {', '.join(known)}.")
+
+
+def array(name: str, values: Any) -> NDArray[Any]:
+    """Return values as an array of NumPy, or say what stands in the way.
+
+    A tensor of PyTorch that asks for gradients, lies elsewhere or is of type bfloat16 has none.
+    """
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        reason = str(error).split("\n", maxsplit=1)[0].rstrip(".")
+        raise EncodingError(
+            f"{name} can not be read as an array ({reason}); pass numbers of NumPy, of a tensor "
+            "its .detach().float().cpu().numpy()."
+        ) from error
+
+
+def partners(q: Any, k: Any) -> None:
+    """Refuse queries and keys (..., n, dimension) that have no products with one another."""
+    if q.ndim < 2 or k.ndim < 2:
+        return
+    # A side with fewer leading axes, or with one entry on an axis, serves all of the other's.
+    leading = zip(reversed(q.shape[:-2]), reversed(k.shape[:-2]), strict=False)
+    if q.shape[-1] != k.shape[-1] or any(a != b and 1 not in (a, b) for a, b in leading):
+        raise EncodingError(
+            f"q has shape {tuple(q.shape)} and k {tuple(k.shape)}, which do not go together; pass "
+            "as many heads on both sides, each key head repeated where queries have more."
+        )
 
 
 def one_axis(name: str, axes: Any) -> None:

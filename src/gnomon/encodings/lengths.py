@@ -16,9 +16,10 @@ from typing import Any
 
 import array_api_compat
 import numpy as np
+from numpy.typing import NDArray
 
 from gnomon.encodings import checks
-from gnomon.encodings.positions import Array, Namespace, namespace_of
+from gnomon.encodings.positions import Array, Namespace, hidden, namespace_of
 from gnomon.errors import EncodingError
 
 SIDES = ("right", "left")
@@ -89,9 +90,10 @@ def continued_positions(start: int, count: int) -> Any:
 def _places(values: Array, width: int, side: str, *, xp: Namespace) -> Array:
     checks.whole("width", width, least=1)
     checks.one_of("side", side, SIDES)
-    if isinstance(values, np.ndarray) and values.size and values.max() > width:
+    seen = _seen(values)
+    if seen is not None and seen.max() > width:
         raise EncodingError(
-            f"A length is {values.max()} and width is {width}; pass a width that holds all."
+            f"A length is {seen.max()} and width is {width}; pass a width that holds all."
         )
     places = xp.arange(width, dtype=values.dtype, device=array_api_compat.device(values))
     first = width - values if side == "left" else xp.zeros_like(values)
@@ -107,13 +109,28 @@ def _lengths(lengths: Array) -> tuple[Array, Namespace, Any]:
         )
     if not xp.isdtype(values.dtype, "integral"):
         raise EncodingError(f"The lengths have type {values.dtype}; pass whole numbers.")
-    if isinstance(values, np.ndarray) and values.min() < 0:
-        raise EncodingError(f"A length is {values.min()}; pass lengths from 0 on.")
+    seen = _seen(values)
+    if seen is not None and seen.min() < 0:
+        raise EncodingError(f"A length is {seen.min()}; pass lengths from 0 on.")
+    if xp.iinfo(values.dtype).bits < 32 or xp.isdtype(values.dtype, "unsigned integer"):
+        values = xp.astype(values, xp.arange(1).dtype)  # sums and differences need the room
     return values, xp, array_api_compat.device(values)
+
+
+def _seen(values: Array) -> NDArray[np.int64] | None:
+    """Return lengths as NumPy's where they can be looked at: not while code is compiled."""
+    if not isinstance(values, np.ndarray) and hidden(values):
+        return None
+    return np.asarray(values)
 
 
 def _total(values: Array, total: int | None) -> int:
     if total is None:
         return int(values.sum())
     checks.whole("total", total, least=0)
+    seen = _seen(values)
+    if seen is not None and seen.sum() > total:
+        raise EncodingError(
+            f"The lengths sum to {seen.sum()} and total is {total}; pass a total that holds all."
+        )
     return total

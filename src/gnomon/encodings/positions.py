@@ -18,7 +18,7 @@ import array_api_compat
 import numpy as np
 
 from gnomon.errors import EncodingError
-from gnomon.numeric.limbs import Limbs, split
+from gnomon.numeric.limbs import Limbs, limbs_of, split
 
 Array = Any
 """An array of any library that keeps the array API standard."""
@@ -34,6 +34,7 @@ def namespace_of(value: Array) -> Namespace:
 
     NumPy keeps the standard by itself; the compatible copy of it would cost a tenth of a second.
     """
+    value = value.whole if isinstance(value, Limbs) else value
     if isinstance(value, _OF_NUMPY):
         return np
     if array_api_compat.is_array_api_obj(value):
@@ -51,6 +52,7 @@ def has_float64(xp: Namespace, device: Any = None) -> bool:
 def as_coordinates(positions: Array, axes: int, *, like: Array | None = None) -> Coordinates:
     """Return positions as coordinates (..., axes), on the library and device of `like`."""
     partner = positions if like is None else like
+    partner = partner.whole if isinstance(partner, Limbs) else partner
     xp = namespace_of(partner)
     if isinstance(positions, Limbs):
         return _given_limbs(positions, axes, partner, xp=xp)
@@ -78,12 +80,7 @@ def _own_coordinates(values: Array, axes: int, device: Any, *, xp: Namespace) ->
         return xp.astype(values, xp.float64)
     if not hidden(values):
         _check_range(np.asarray(values))
-    if xp.isdtype(values.dtype, "integral"):
-        whole = xp.astype(values, xp.int32)
-        return Limbs(whole=whole, fraction=xp.zeros_like(whole, dtype=xp.float32))
-    whole = xp.trunc(values)  # not the floor: -0.3 + 1 would have to be rounded
-    fraction = xp.astype(values - whole, xp.float32)
-    return Limbs(whole=xp.astype(whole, xp.int32), fraction=fraction)
+    return limbs_of(values, xp=xp)
 
 
 def foreign_coordinates(values: Any, device: Any, *, xp: Namespace) -> Coordinates:
@@ -139,22 +136,33 @@ def beside_heads(coordinates: Coordinates, x: Array) -> Coordinates:
     """
     missing = x.ndim - coordinates.ndim
     beside = coordinates[..., None, :, :] if missing == 1 and coordinates.ndim > 2 else coordinates
-    if (beside.ndim == x.ndim or beside.ndim <= 2) and _serves(beside.shape[:-1], x.shape[:-1]):
+    if beside.ndim in (x.ndim, 1, 2):
+        check_serves(beside, x)
         return beside
-    raise EncodingError(
+    raise _unfit(coordinates, x)
+
+
+def check_serves(beside: Coordinates, x: Array) -> None:
+    """Refuse places (..., n, axes) that do not broadcast to vectors x (..., n, d).
+
+    Sizes that a compiler does not know yet are trusted.
+    """
+    vectors = x.shape[:-1] if x.ndim > 1 else beside.shape[:-1]  # one vector goes everywhere
+    places = beside.shape[:-1]
+    if len(places) > len(vectors):
+        raise _unfit(beside, x)
+    for place, vector in zip(places[::-1], vectors[::-1], strict=False):
+        known = isinstance(place, int) and isinstance(vector, int)
+        if known and place not in (1, vector):
+            raise _unfit(beside, x)
+
+
+def _unfit(coordinates: Coordinates, x: Array) -> EncodingError:
+    return EncodingError(
         f"The positions have shape {tuple(coordinates.shape[:-1])} and the vectors "
         f"{tuple(x.shape)}; pass positions of shape (n,), (..., n) with a place for each vector, "
         "or (..., n) without the axis of heads."
     )
-
-
-def _serves(places: tuple[int, ...], vectors: tuple[int, ...]) -> bool:
-    """Whether an array of places broadcasts to one of vectors; sizes still unknown are trusted."""
-    for place, vector in zip(places[::-1], vectors[::-1], strict=False):
-        known = isinstance(place, int) and isinstance(vector, int)
-        if known and place not in (1, vector):
-            return False
-    return True
 
 
 def _as_numpy(positions: Array) -> np.ndarray[Any, Any]:

@@ -289,6 +289,11 @@ def encoding(name: str, **parameters: Any) -> Encoding:
     >>> encoding("rope", dimension=64).card.level
     'L0 strict group'
     """
+    if not isinstance(name, str):
+        raise EncodingError(
+            f"An encoding is asked for by its name, not by {type(name).__name__}; pass one of the "
+            "catalogue, or the path of a file."
+        )
     if name not in ENTRIES and _names_table(name):
         return encoding("table", path=name, **parameters)
     factory = entry_of(name).factory

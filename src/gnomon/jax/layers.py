@@ -24,8 +24,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.border import float_array
-from gnomon.encodings.positions import Array, Coordinates, as_coordinates, beside_heads
+from gnomon.encodings.border import float_array, key_positions
+from gnomon.encodings.positions import (
+    Array,
+    Coordinates,
+    as_coordinates,
+    beside_heads,
+    check_serves,
+)
 from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.rotary.turning import turn
 from gnomon.errors import EncodingError
@@ -77,10 +83,11 @@ class Layer:
     ) -> tuple[Array, Array]:
         """Return queries and keys (..., n, dimension) as seen from their positions."""
         encoding = self.definition.encoding
-        keys_at = positions_q if positions_k is None else positions_k
+        left, right = _floats(q, "q"), _floats(k, "k")
+        keys_at = key_positions(left, right, positions_q, positions_k)
         numbers, turned = self._all_numbers, []
-        for x, positions, side in ((q, positions_q, "q"), (k, keys_at, "k")):
-            values, coordinates = _floats(x, side), self._coordinates(positions)
+        for values, positions, side in ((left, positions_q, "q"), (right, keys_at, "k")):
+            coordinates = self._coordinates(positions, like=values)
             turned.append(encoding.turned(values, coordinates, numbers, side=side, xp=jnp))
         return turned[0], turned[1]
 
@@ -124,7 +131,9 @@ class Layer:
             )
         turning.check_vectors(values, side, turning.frequencies)
         cosine, sine = tables
-        if turning.frequencies.ndim == 2:  # else tables have their axis of heads already
+        if turning.frequencies.ndim == 3:  # tables have their axis of heads already
+            check_serves(cosine, values)
+        else:
             cosine, sine = beside_heads(cosine, values), beside_heads(sine, values)
         return turn(values, cosine, sine, layout=turning.layout, first=turning.first, xp=jnp)
 
@@ -132,8 +141,10 @@ class Layer:
     def _all_numbers(self) -> dict[str, Any]:
         return {**self.definition.constants(), **self.numbers}
 
-    def _coordinates(self, positions: Array) -> Coordinates:
-        return as_coordinates(positions, self.definition.encoding.axes, like=jnp.zeros(()))
+    def _coordinates(self, positions: Array, *, like: Array | None = None) -> Coordinates:
+        """Return coordinates, those of NumPy and of lists on the device of `like`."""
+        partner = jnp.zeros(()) if like is None else like
+        return as_coordinates(positions, self.definition.encoding.axes, like=partner)
 
     @property
     def _turning(self) -> Rotating | None:
@@ -160,9 +171,25 @@ def layer(encoding: Encoding, *, dtype: Any = None) -> Layer:
             f"layer was given a {type(encoding).__name__}; pass an encoding, such as "
             'gnomon.encoding("rope", dimension=64).'
         )
+    _check_dtype(dtype)
     learned = {name: jnp.asarray(encoding.numbers[name]) for name in encoding.learnable}
     return Layer(numbers=learned, definition=Definition(encoding), dtype=dtype)
 
 
+def _check_dtype(dtype: Any) -> None:
+    """Refuse a type that holds no real numbers: vectors would be cut to whole ones."""
+    try:
+        real = dtype is None or jnp.issubdtype(jnp.dtype(dtype), jnp.floating)
+    except TypeError:
+        real = False
+    if not real:
+        raise EncodingError(
+            f"dtype is {dtype!r}; pass a type of real numbers, such as jax.numpy.float32."
+        )
+
+
 def _floats(x: Array, name: str) -> Array:
+    library = type(x).__module__.partition(".")[0]
+    if library == "torch":  # JAX would take it, and gradients would end here without a word
+        raise EncodingError(f"{name} comes from torch; pass an array of JAX or NumPy.")
     return float_array(jnp.asarray(x), name, xp=jnp)

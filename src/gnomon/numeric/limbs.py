@@ -33,6 +33,7 @@ DIGIT = 4096
 """Digits have 12 bits: the product of two is exact in float32."""
 DIGITS = 6
 """Digits of a frequency after the point: 72 bits of a turn."""
+_HALF = 2**16
 # Of pi, as many digits as a frequency of 72 bits can use (the mathematical constant).
 TWO_PI = Fraction("6.28318530717958647692528676655900576839433879875021164194988918461563281257")
 
@@ -95,6 +96,36 @@ def split(positions: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.float3
     """
     whole = np.trunc(positions)
     return whole.astype(np.int32), (positions - whole).astype(np.float32)
+
+
+def limbs_of(values: Array, *, xp: Namespace) -> Limbs:
+    """Return an array's positions in limbs; what int32 does not hold, and NaN, becomes NaN.
+
+    Code that can look at values refuses them before; code that is being compiled can not.
+    """
+    if xp.isdtype(values.dtype, "integral"):
+        whole = xp.astype(values, xp.int32)
+        fits = (xp.astype(whole, values.dtype) == values) & ((whole >= 0) == (values >= 0))
+        left = xp.zeros_like(whole, dtype=xp.float32)
+    else:
+        floats = xp.trunc(values)  # not the floor: -0.3 + 1 would have to be rounded
+        fits = (floats >= -(2.0**31)) & (floats < 2.0**31)
+        whole = xp.astype(xp.where(fits, floats, xp.zeros_like(floats)), xp.int32)
+        left = xp.astype(values - floats, xp.float32)
+    return Limbs(whole=whole, fraction=xp.where(fits, left, xp.nan))
+
+
+def whole_difference(first: Array, second: Array | int, *, xp: Namespace) -> Array:
+    """Return first - second, int32, as float32 and rounded once; int32 itself would overflow."""
+    (high, low), (other_high, other_low) = (_halves(x, xp=xp) for x in (first, second))
+    return (high - other_high) * _HALF + (low - other_low)
+
+
+def _halves(value: Array | int, *, xp: Namespace) -> tuple[Array, Array]:
+    """Return a whole number as a multiple of 2^16 and the rest, each exact in float32."""
+    if isinstance(value, int):
+        return float(value // _HALF), float(value % _HALF)
+    return xp.astype(value // _HALF, xp.float32), xp.astype(value % _HALF, xp.float32)
 
 
 def limb_phases(coordinates: Limbs, turns: Turns, *, xp: Namespace) -> Array:

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from gnomon.encodings.base import Encoding
 from gnomon.errors import EncodingError
 from gnomon.torch.constants import Constants
-from gnomon.torch.places import coordinates_of
+from gnomon.torch.places import check_tensor, coordinates_of
 
 XP = array_torch
 """The namespace of the formulas, fixed here so that compiled code need not look for it."""
@@ -71,8 +71,11 @@ class Layer(nn.Module):  # type: ignore[misc]  # torch is not followed by the ch
 
         Under an encoding that is causal only, keys after their query get -inf.
         """
-        held = {"numbers": self.numbers_on(q.device)} if self.definition.learnable else {}
-        return self.definition.scores(q, k, positions_q, positions_k, **held)
+        check_tensor(q, "q")
+        check_tensor(k, "k")
+        exact = getattr(self, "arithmetic", "exact") == "exact" or self.definition.learnable
+        held = self.numbers_on(q.device) if exact else None
+        return self.definition.scores(q, k, positions_q, positions_k, numbers=held)
 
     def reset_parameters(self) -> None:
         """Put the numbers of the definition back, as after `to_empty`."""
@@ -120,9 +123,9 @@ def _kept(before: Tensor, after: Tensor) -> Tensor:
 
 
 def _check_dtype(dtype: torch.dtype) -> None:
-    if not dtype.is_floating_point:
+    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
         raise EncodingError(
-            f"dtype is {dtype}; pass a type of real numbers, such as torch.float32."
+            f"dtype is {dtype!r}; pass a type of real numbers, such as torch.float32."
         )
 
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any
 
+import array_api_compat.torch as array_torch
 import numpy as np
 import torch
 from torch import Tensor
 
 from gnomon.encodings.positions import check_numbers, with_axes
 from gnomon.errors import EncodingError
-from gnomon.numeric.limbs import Limbs
+from gnomon.numeric.limbs import Limbs, limbs_of
 
 Offset = Any
 """How many positions came before: a number, or a tensor with one for each sequence of a batch."""
@@ -63,14 +64,21 @@ def counted(count: int, offset: Offset, axes: int, device: Any) -> Any:
             f"shape (..., {axes})."
         )
     here = torch.arange(count, device=device)
-    if isinstance(offset, Tensor):
-        return coordinates_of(offset[..., None] + here.to(offset.device), 1, device)
-    return _wide((here + offset)[..., None])
+    many = isinstance(offset, Tensor)
+    steps = offset[..., None] + here.to(offset.device) if many else here + offset
+    return coordinates_of(steps, 1, device)
 
 
 def device_of(coordinates: Any) -> torch.device:
     """Return the device of coordinates, in limbs or not."""
     return (coordinates.whole if isinstance(coordinates, Limbs) else coordinates).device
+
+
+def check_tensor(x: Any, name: str) -> None:
+    """Refuse queries and keys of another library, which a module can not be trained through."""
+    if not isinstance(x, Tensor):
+        library = type(x).__module__.partition(".")[0]
+        raise EncodingError(f"{name} comes from {library}; pass a tensor of PyTorch.")
 
 
 def check_count(coordinates: Any, x: Tensor, name: str) -> None:
@@ -90,7 +98,7 @@ def _from_list(positions: Any) -> Tensor:
             "The positions are a ragged list; pass numbers in one array of shape (...,)."
         ) from error
     check_numbers(values)
-    return torch.as_tensor(values)
+    return torch.as_tensor(values if values.flags.writeable else values.copy())
 
 
 def _check_finite(positions: Tensor) -> None:
@@ -109,7 +117,4 @@ def _wide(values: Tensor) -> Any:
     """Return positions (..., axes) in float64, or in limbs where there is none."""
     if values.device.type != "mps":
         return values.to(torch.float64)
-    if not values.is_floating_point():
-        return Limbs(whole=values.to(torch.int32), fraction=torch.zeros_like(values).float())
-    whole = values.trunc()  # not the floor: -0.3 + 1 would have to be rounded
-    return Limbs(whole=whole.to(torch.int32), fraction=(values - whole).float())
+    return limbs_of(values, xp=array_torch)

@@ -17,7 +17,8 @@ from torch import Tensor
 
 from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.positions import beside_heads
+from gnomon.encodings.border import key_positions
+from gnomon.encodings.positions import beside_heads, check_serves
 from gnomon.encodings.rotary.base import Rotating
 from gnomon.errors import EncodingError
 from gnomon.torch.base import XP, Layer
@@ -26,6 +27,7 @@ from gnomon.torch.float32 import check_frequencies, float32_numbers
 from gnomon.torch.places import (
     Offset,
     check_count,
+    check_tensor,
     coordinates_of,
     counted,
     device_of,
@@ -83,6 +85,13 @@ class Transform(Layer):
         Without positions they are counted from `offset` on: what a cache holds already, as a number
         or a tensor with one for each sequence of the batch.
         """
+        check_tensor(q, "q")
+        check_tensor(k, "k")
+        if positions_q is not None and (isinstance(offset, Tensor) or offset != 0):
+            raise EncodingError(
+                "offset says where counting begins, and positions_q is given, so nothing is "
+                "counted; pass one of the two."
+            )
         if positions_q is None and positions_k is None and q.shape[-2] != k.shape[-2]:
             raise EncodingError(
                 f"q has {q.shape[-2]} vectors and k {k.shape[-2]}, so positions can not be counted "
@@ -90,7 +99,7 @@ class Transform(Layer):
             )
         at_q = self._ready(q, "q", positions_q, offset)
         shared = positions_k is None and k.ndim == q.ndim and k.dtype == q.dtype
-        keys = positions_q if positions_k is None else positions_k
+        keys = key_positions(q, k, positions_q, positions_k)
         at_k = at_q if shared else self._ready(k, "k", keys, offset)
         return self.turn(q, at_q, side="q"), self.turn(k, at_k, side="k")
 
@@ -119,6 +128,7 @@ class Transform(Layer):
 
         `out` is memory for the result, such as x itself, for use without gradients.
         """
+        check_tensor(x, side)
         if not x.is_floating_point():
             raise EncodingError(f"{side} holds {x.dtype}; pass real numbers (floats).")
         if isinstance(tables, Places):
@@ -187,6 +197,8 @@ class Transform(Layer):
         """Refuse vectors of another dimension or number of heads, and tables of other lengths."""
         self.definition.check_vectors(x, side, self.numbers_on(x.device)["frequencies"])
         check_count(tables.cosine, x, side)
+        if self.per_head:
+            check_serves(tables.cosine, x)
 
     def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *rest: Any) -> None:
         """Take an `inv_freq` of an old state dict for what it is: a number to check."""

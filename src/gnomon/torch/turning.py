@@ -22,6 +22,8 @@ from gnomon.errors import EncodingError
 from gnomon.torch.base import XP
 from gnomon.torch.places import recording
 
+_HALVES = (torch.float16, torch.bfloat16)
+
 
 class Tables(NamedTuple):
     """Cosines and sines (..., n, pairs), and the same as complex numbers where that pays."""
@@ -36,10 +38,7 @@ def turn_exact(x: Tensor, tables: Tables, layout: str, first: int) -> Tensor:
     wide = torch.promote_types(x.dtype, torch.float32)
     cosine, sine, turns = tables
     if cosine.dtype != wide:
-        raise EncodingError(
-            f"The tables are of {cosine.dtype} and the vectors of {x.dtype}; make tables with "
-            f"dtype={x.dtype}."
-        )
+        raise _other_type(cosine, x)
     part = _part(x, cosine, first).to(wide)
     if turns is not None and not recording() and is_complex_in_memory(part):
         turned = _multiplied(part, turns).to(x.dtype)
@@ -59,6 +58,8 @@ def turn_into(x: Tensor, tables: Tables, first: int, out: Tensor) -> bool:
         return False
     if out.shape != x.shape or not (is_complex_in_memory(part) and is_complex_in_memory(target)):
         return False
+    if _share_memory(x, out) and (x.data_ptr(), x.stride()) != (out.data_ptr(), out.stride()):
+        return False  # what is written would be read again
     pairs, turned = (torch.view_as_complex(y.unflatten(-1, (-1, 2))) for y in (part, target))
     torch.mul(pairs, turns, out=turned)
     if part.shape != x.shape and out.data_ptr() != x.data_ptr():
@@ -68,8 +69,15 @@ def turn_into(x: Tensor, tables: Tables, first: int, out: Tensor) -> bool:
     return True
 
 
+def _share_memory(x: Tensor, out: Tensor) -> bool:
+    return bool(x.untyped_storage().data_ptr() == out.untyped_storage().data_ptr())
+
+
 def turn_as_stored(x: Tensor, tables: Tables, layout: str, first: int) -> Tensor:
     """Turn x in its own type by tables of that type, as transformers does."""
+    least = x.dtype if x.dtype in _HALVES else torch.float32
+    if torch.promote_types(tables.cosine.dtype, least) != tables.cosine.dtype:
+        raise _other_type(tables.cosine, x)
     cosine, sine = tables.cosine.to(x.dtype), tables.sine.to(x.dtype)
     part = _part(x, cosine, first)
     return _joined(x, TURN[layout](part, cosine, sine, dtype=x.dtype, xp=XP), first)
@@ -78,8 +86,6 @@ def turn_as_stored(x: Tensor, tables: Tables, layout: str, first: int) -> Tensor
 def aligned(tables: Tables, x: Tensor) -> Tables:
     """Return tables that broadcast against vectors x (..., heads, n, d)."""
     cosine, sine, turns = tables
-    if cosine.ndim <= 2 or cosine.ndim == x.ndim:
-        return tables
     turns = None if turns is None else beside_heads(turns, x)
     return Tables(beside_heads(cosine, x), beside_heads(sine, x), turns)
 
@@ -94,6 +100,13 @@ def is_complex_in_memory(x: Tensor) -> bool:
 def _multiplied(x: Tensor, turns: Tensor) -> Tensor:
     pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)))
     return torch.view_as_real(pairs * turns).flatten(-2)
+
+
+def _other_type(cosine: Tensor, x: Tensor) -> EncodingError:
+    return EncodingError(
+        f"The tables are of {cosine.dtype} and the vectors of {x.dtype}; make tables with "
+        f"dtype={x.dtype}."
+    )
 
 
 def _part(x: Tensor, cosine: Tensor, first: int) -> Tensor:

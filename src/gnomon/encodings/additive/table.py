@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from gnomon.encodings import checks
 from gnomon.encodings.additive.taking import or_nan, row_numbers, seen_whole, take
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import Card, in_words, proved
@@ -110,7 +111,7 @@ def table_rows(coordinates: Coordinates, values: Array, *, what: str, xp: Namesp
 
 def checked_table(values: Any, source: str) -> NDArray[np.float64]:
     """Return a copy in float64, or say why the array is no table of position vectors."""
-    array = np.asarray(values)
+    array = checks.array(source, values)
     if array.ndim != 2 or 0 in array.shape:
         raise EncodingError(
             f"{source} has shape {array.shape}; a table of positions has two axes, "

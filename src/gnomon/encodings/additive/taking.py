@@ -39,10 +39,10 @@ def seen_whole(coordinates: Coordinates, *, what: str) -> NDArray[np.int64] | No
         return None
     rounded = np.rint(values)
     if not np.array_equal(values, rounded):
+        first = float(values[values != rounded].flat[0])
         raise EncodingError(
-            f"Position {values[values != rounded].flat[0]:g} is not a whole number, and {what} "
-            "knows whole positions only; round the positions, or use an encoding with a formula "
-            "in the position."
+            f"Position {first} is not a whole number, and {what} knows whole positions only; round "
+            "the positions, or use an encoding with a formula in the position."
         )
     return rounded.astype(np.int64)
 

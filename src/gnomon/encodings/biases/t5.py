@@ -28,10 +28,11 @@ import numpy as np
 from gnomon.encodings import checks
 from gnomon.encodings.additive.learned import given
 from gnomon.encodings.additive.random import normal_rows
-from gnomon.encodings.additive.taking import take
+from gnomon.encodings.additive.taking import or_nan, take
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.border import lags_between
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.positions import hidden
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:
@@ -178,4 +179,7 @@ class T5(Encoding):
         after = self.buckets // 2 if self.bidirectional else 0
         exact = (after or self.buckets) // 2
         found = lag_buckets(lags, numbers["bounds"], exact=exact, after=after, xp=xp)
-        return xp.moveaxis(take(numbers["table"], found, xp=xp), -1, -3)
+        entries = take(numbers["table"], found, xp=xp)
+        if not isinstance(lags, np.ndarray) and hidden(lags):  # NaN would have a bucket
+            entries = or_nan(entries, lags == lags, xp=xp)  # noqa: PLR0124 - false for NaN alone
+        return xp.moveaxis(entries, -1, -3)

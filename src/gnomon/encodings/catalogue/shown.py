@@ -7,6 +7,7 @@ A parameter that has no default and is not given is what the catalogue names for
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 from gnomon.encodings.additive.table_files import names_table
@@ -54,12 +55,14 @@ def _needed(name: str, parameter: str) -> bool:
     return declared is not None and declared.default is inspect.Parameter.empty
 
 
-def described(name: str, *, make: bool = False, **given: Any) -> tuple[dict[str, Any], Any]:
+def described(
+    name: str, given: Mapping[str, Any] | None = None, *, make: bool = False
+) -> tuple[dict[str, Any], Any]:
     """Return what a card says as plain values, and the encoding itself where one was made.
 
     One is made where parameters are given, where `make` asks for it, or out of a file.
     """
-    made = shown(name, **given) if make or given or names_table(name) else None
+    made = shown(name, **(given or {})) if make or given or names_table(name) else None
     card = entry_of(name).read_card() if made is None else made.card
     known = name if made is None or not names_table(name) else "table"
     declared = declared_parameters(known)

@@ -30,7 +30,7 @@ import numpy as np
 from gnomon.encodings import checks
 from gnomon.encodings.additive.taking import seen
 from gnomon.encodings.base import LagDistances, Numbers
-from gnomon.encodings.border import float_array, numbers_in, reconciled
+from gnomon.encodings.border import float_array, key_positions, numbers_in, reconciled
 from gnomon.encodings.positions import as_coordinates, beside_heads
 from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.rotary.decay_scores import Side, causal_scores
@@ -91,10 +91,10 @@ class Decaying(Rotating):
         xp = reconciled(q, k)
         origin = self.reference if reference is None else reference
         checks.real("reference", origin)
-        keys_at = positions_q if positions_k is None else positions_k
+        left, right = float_array(q, "q", xp=xp), float_array(k, "k", xp=xp)
+        keys_at = key_positions(left, right, positions_q, positions_k)
         made = []
-        for x, positions, side in ((q, positions_q, "q"), (k, keys_at, "k")):
-            values = float_array(x, side, xp=xp)
+        for values, positions, side in ((left, positions_q, "q"), (right, keys_at, "k")):
             at = as_coordinates(positions, 1, like=values)
             numbers = numbers_in(self, values, xp=xp)
             made.append(self._scaled(values, at, numbers, side=side, reference=origin, xp=xp))
@@ -116,6 +116,7 @@ class Decaying(Rotating):
         reference: float,
         xp: Namespace,
     ) -> Array:
+        checks.one_of("side", side, ("q", "k"))
         self._check_heads(x, side, numbers)
         beside = beside_heads(coordinates, x)
         steps = since(beside, reference, xp=xp)
@@ -135,8 +136,9 @@ class Decaying(Rotating):
     ) -> Array:
         """Return the logits, -inf on keys after their query, without overflow at any position."""
         xp = reconciled(q, k)
-        keys_at = positions_q if positions_k is None else positions_k
         left, right = float_array(q, "q", xp=xp), float_array(k, "k", xp=xp)
+        checks.partners(left, right)
+        keys_at = key_positions(left, right, positions_q, positions_k)
         held = numbers_in(self, left, xp=xp) if numbers is None else numbers
         queries = self._side(left, positions_q, held, name="q", xp=xp)
         keys = self._side(right, keys_at, held, name="k", xp=xp)

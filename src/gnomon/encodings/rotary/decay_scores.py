@@ -50,9 +50,12 @@ class Side:
         return [self._part(start, start + BLOCK) for start in range(0, max(count, 1), BLOCK)]
 
     def _part(self, start: int, stop: int) -> Side:
+        vectors = self.vectors[..., start:stop, :]
+        if self.coordinates.ndim < 2 or self.coordinates.shape[-2] == 1:  # one place serves all
+            return Side(vectors=vectors, coordinates=self.coordinates, places=self.places)
         where = self.places
         return Side(
-            vectors=self.vectors[..., start:stop, :],
+            vectors=vectors,
             coordinates=self.coordinates[..., start:stop, :],
             places=None if where is None else where[..., start:stop, :],
         )

@@ -15,7 +15,7 @@ import numpy as np
 
 from gnomon.encodings.additive.taking import seen
 from gnomon.errors import EncodingError
-from gnomon.numeric.limbs import Limbs
+from gnomon.numeric.limbs import Limbs, whole_difference
 
 if TYPE_CHECKING:
     from gnomon.encodings.positions import Array, Coordinates, Namespace
@@ -28,7 +28,7 @@ def since(coordinates: Coordinates, reference: float, *, xp: Namespace) -> Array
     if not isinstance(coordinates, Limbs):
         return coordinates - reference
     whole = math.floor(reference)
-    steps = xp.astype(coordinates.whole - whole, xp.float32)
+    steps = whole_difference(coordinates.whole, whole, xp=xp)
     return steps + (coordinates.fraction - (reference - whole))
 
 

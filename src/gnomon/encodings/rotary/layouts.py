@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import array_api_compat
 import numpy as np
 
 from gnomon.encodings import checks
@@ -64,7 +65,7 @@ def convert_vectors(x: Array, *, to: str, rotated: int | None = None, first: int
     """
     xp = namespace_of(x)
     order = reordering(x.shape[-1], to=to, rotated=rotated, first=first)
-    device = None if isinstance(x, np.ndarray) else x.device
+    device = None if isinstance(x, np.ndarray) else array_api_compat.device(x)
     return xp.take(x, xp.asarray(order, device=device), axis=-1)
 
 
@@ -87,5 +88,5 @@ def convert_weights(
     order = reordering(dimension, to=to, rotated=rotated, first=first)
     every = (np.arange(heads)[:, None] * dimension + order).reshape(-1)
     xp = namespace_of(weight)
-    device = None if isinstance(weight, np.ndarray) else weight.device
+    device = None if isinstance(weight, np.ndarray) else array_api_compat.device(weight)
     return xp.take(weight, xp.asarray(every, device=device), axis=0)

@@ -127,8 +127,8 @@ class Mixed(Rotating):
 def _usable(given: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return frequencies as a read-only array of float64 with the wanted shape."""
     try:
-        values = np.array(given, dtype=np.float64)
-    except (ValueError, TypeError) as error:
+        values = np.asarray(given).astype(np.float64)
+    except (ValueError, TypeError, RuntimeError) as error:
         raise EncodingError(
             f"frequencies is no array of numbers ({error}); pass numbers of shape {shape}, "
             "(heads, pairs, axes)."

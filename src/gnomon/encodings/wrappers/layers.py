@@ -62,7 +62,8 @@ def sharpening(coordinates: Coordinates, strength: float, length: int, *, xp: Na
     """Return 1 + s ln(1 + floor((i + 1) / L)) for coordinates (..., 1), exact in its floor."""
     if isinstance(coordinates, Limbs):  # whole numbers decide; a fraction below 0 lowers them
         floor = coordinates.whole + xp.astype(xp.floor(coordinates.fraction), xp.int32)
-        steps = xp.astype((floor + 1) // length, xp.float32)
+        next_step = floor % length == length - 1  # floor + 1 may leave int32
+        steps = xp.astype(floor // length, xp.float32) + xp.astype(next_step, xp.float32)
     else:
         steps = xp.floor((coordinates + 1.0) / length)
     steps = xp.where(steps > 0, steps, xp.zeros_like(steps))

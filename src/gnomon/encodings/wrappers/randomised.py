@@ -201,8 +201,7 @@ class Randomised(Encoding):
         numbers: Numbers | None = None,
     ) -> Array:
         """Return the logits of the inner encoding at the places."""
-        keys_at = positions_q if positions_k is None else positions_k
-        at_q, at_k = self._at(positions_q), self._at(keys_at)
+        at_q, at_k = (None if at is None else self._at(at) for at in (positions_q, positions_k))
         made: Array = self.inner.scores(q, k, at_q, at_k, numbers=numbers)
         return made
 

@@ -31,12 +31,14 @@ def log_axis(values: Iterable[float], most: int = MOST) -> dict[str, Any]:
     ['10⁻⁶', '10⁻⁴', '10⁻²', '1']
     >>> log_axis([428, 54_784], most=5)["ticktext"]
     ['1,000', '3,000', '10,000', '30,000']
+    >>> log_axis([4e-5, 3e-3])["ticktext"]
+    ['5·10⁻⁵', '10⁻⁴', '2·10⁻⁴', '5·10⁻⁴', '10⁻³', '2·10⁻³']
     """
     known = [value for value in values if value > 0.0] or [1.0]
     ticks = _ticks(min(known), max(known), most)
     exponents = [round(log10(tick)) for tick in ticks]
     plain = not exponents or (PLAIN[0] <= exponents[0] and exponents[-1] <= PLAIN[1])
-    texts = [figure_of(t) if plain else _power(k) for t, k in zip(ticks, exponents, strict=True)]
+    texts = [figure_of(tick) if plain else _power(tick) for tick in ticks]
     return {"type": "log", "tickvals": ticks, "ticktext": texts}
 
 
@@ -63,5 +65,11 @@ def apart(values: list[int], ratio: float = 1.3) -> list[int]:
     return kept
 
 
-def _power(exponent: int) -> str:
-    return "1" if exponent == 0 else f"10{str(exponent).translate(_RAISED)}"
+def _power(tick: float) -> str:
+    """Return a number by its power of ten, with the digits before it where it is no power."""
+    digits, _, exponent = f"{tick:.2e}".partition("e")
+    front = f"{float(digits):g}"
+    if int(exponent) == 0:
+        return front
+    power = f"10{str(int(exponent)).translate(_RAISED)}"
+    return power if front == "1" else f"{front}·{power}"

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from gnomon.encodings import checks
 from gnomon.encodings.nope import Nope
 from gnomon.encodings.rotary.config.keys import SECTIONED, check_parameters, check_top, rope_type
 from gnomon.encodings.rotary.config.layers import parameters_by_type, parameters_of, turns
@@ -44,6 +45,8 @@ def from_config(
     (64, 'half')
     """
     source = read_config(config, ignore)
+    if length is not None:
+        checks.whole("length", length, least=1)
     _check_rotary(source)
     check_top(source)
     chosen, parameters = parameters_of(source, layer_type, layer)
@@ -69,6 +72,8 @@ def layer_types(config: Config) -> tuple[str, ...]:
 def layout_of(source: Source) -> str:
     """Return the layout that a config says, or that its model type is known to have."""
     said = source.one("rope_interleave")
+    if said is not None and not isinstance(said, bool):
+        raise EncodingError(f"The config's rope_interleave is {said!r}; write true or false.")
     interleaved = source.model_type in INTERLEAVED if said is None else bool(said)
     return "interleaved" if interleaved else "half"
 
@@ -114,6 +119,7 @@ def _on_axes(source: Source, parameters: Mapping[str, Any], made: dict[str, Any]
     arrangement, usual = SECTIONS.get(source.model_type, ("chunked", None))
     sections = parameters.get("mrope_section", usual)
     if sections is None:
+        _check_one_axis(parameters)
         from gnomon.encodings.rotary.rope import Rope
 
         return Rope(**made)
@@ -128,6 +134,17 @@ def _on_axes(source: Source, parameters: Mapping[str, Any], made: dict[str, Any]
     return MRope(sections=tuple(sections), arrangement=arrangement, axes=len(sections), **made)
 
 
+def _check_one_axis(parameters: Mapping[str, Any]) -> None:
+    """Refuse a config that asks for several position axes and does not say how they share."""
+    asked = [key for key in ("rope_type", "type") if parameters.get(key) == "mrope"]
+    asked += [key for key in SECTIONED[1:] if parameters.get(key)]
+    if asked:
+        raise EncodingError(
+            f"The config's {asked[0]} is {parameters[asked[0]]!r}, and the pairs of each axis are "
+            "not said; add mrope_section."
+        )
+
+
 def _still(source: Source, encoding: Encoding) -> Encoding:
     """Return a layer that does not turn; Llama 4 sharpens queries there as positions grow."""
     if not source.one("attn_temperature_tuning"):
@@ -137,6 +154,6 @@ def _still(source: Source, encoding: Encoding) -> Encoding:
     return Interleaved(
         inner=encoding,
         every=1,
-        temperature=float(source.one("attn_scale")),
-        temperature_length=int(source.one("floor_scale")),
+        temperature=source.one("attn_scale"),
+        temperature_length=source.one("floor_scale"),
     )

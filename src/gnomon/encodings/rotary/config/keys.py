@@ -92,16 +92,18 @@ def check_parameters(kind: str, parameters: Mapping[str, Any], ignored: frozense
     known = (*SHARED, *TYPES[kind])
     for key in parameters:
         if key not in known and key not in ignored:
+            untold = not any(parameters.get(name) for name in ("rope_type", "type"))
+            hint = ", and the config names no rope_type" if untold else ""
             raise EncodingError(
-                f"The rope type {kind!r} does not read {key!r}: {nearest(key, known)}. To pass it "
-                f"over, give ignore=({key!r},)."
+                f"The rope type {kind!r} does not read {key!r}{hint}: {nearest(key, known)}. To "
+                f"pass it over, give ignore=({key!r},)."
             )
 
 
 def check_top(source: Source) -> None:
     """Refuse a top key that speaks of rotary encoding and that nothing reads."""
     for key, value in source.said.items():
-        spoken = value is not None and _LIKE_ROTARY.search(key)
+        spoken = value is not None and _LIKE_ROTARY.search(str(key))
         if spoken and key not in TOP and key not in source.ignored:
             raise EncodingError(
                 f"The config's key {key!r} is read by nothing here: {nearest(key, TOP)}. To pass "

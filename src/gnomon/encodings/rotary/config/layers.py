@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings import checks
 from gnomon.encodings.rotary.config.keys import check_nested
+from gnomon.encodings.rotary.config.models import EVERY
 from gnomon.errors import EncodingError, nearest
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def parameters_of(
 ) -> tuple[str | None, Flat]:
     """Return the type of layer that is asked for, and its flat parameters."""
     every = parameters_by_type(source)
-    name = _layer_type(source, layer) if layer is not None and layer_type is None else layer_type
+    name = _chosen(source, layer_type, layer)
     if None in every:
         _check_alike(source, layer_type)
         return name, every[None]
@@ -85,9 +86,10 @@ def parameters_of(
         values = list(every.values())
         if all(value == values[0] for value in values):
             return None, values[0]
+        unsaid = "" if layer is None else f" and does not list the type of layer {layer}"
         raise EncodingError(
-            f"The config has rotary encodings of its own for {_listed(every)}; pass layer_type=... "
-            "to say which."
+            f"The config has rotary encodings of its own for {_listed(every)}{unsaid}; pass "
+            "layer_type=... to say which."
         )
     if name not in every:
         raise EncodingError(
@@ -106,19 +108,45 @@ def _check_alike(source: Source, layer_type: str | None) -> None:
         )
 
 
+def _chosen(source: Source, layer_type: str | None, layer: int | None) -> str | None:
+    """Return the type that is asked for by its name, by the number of a layer, or by both."""
+    found = None if layer is None else _layer_type(source, layer)
+    if layer_type is None or found is None:
+        return found if layer_type is None else layer_type
+    if found != layer_type:
+        raise EncodingError(
+            f"layer is {layer}, whose type is {found!r}, and layer_type is {layer_type!r}; pass "
+            "one of the two."
+        )
+    return layer_type
+
+
 def _layer_type(source: Source, layer: int) -> str | None:
-    """Return the type of a layer by its number, where the config lists them."""
+    """Return the type of a layer by its number, where the config or the model type says it."""
     types = source.said.get("layer_types")
-    if types is None:
+    if types is not None:
+        _check_layer(layer, len(_list("layer_types", types)))
+        return str(types[layer])
+    _check_layer(layer, source.whole("num_hidden_layers", "n_layer", "num_layers"))
+    if source.model_type not in EVERY:
         return None
-    _check_layer(layer, len(types))
-    return str(types[layer])
+    key, usual, first = EVERY[source.model_type]
+    every = source.whole(key) or usual
+    return FULL if (layer + first) % every == 0 else SLIDING
+
+
+def _list(name: str, value: Any) -> Any:
+    if not isinstance(value, (list, tuple)):
+        raise EncodingError(f"The config's {name} is {value!r}; pass a list, one for each layer.")
+    return value
 
 
 def turns(source: Source, layer: int | None) -> bool:
     """Say whether a layer turns at all: some models leave rotary encoding out of some layers."""
     listed, interval = source.one("no_rope_layers"), source.one("no_rope_layer_interval")
-    some = not all(listed) if listed else bool(interval)
+    if interval is not None:
+        checks.whole("no_rope_layer_interval", interval, least=0)
+    some = not all(_list("no_rope_layers", listed)) if listed else bool(interval)
     if not some:
         return True
     if layer is None:

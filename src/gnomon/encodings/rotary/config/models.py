@@ -74,13 +74,31 @@ SECTIONS: Mapping[str, tuple[str, tuple[int, ...]]] = MappingProxyType(
 
 DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
-        "axk1": {"rope_theta": 10000.0, "rope_interleave": True},
+        "axk1": {
+            "qk_nope_head_dim": 128,
+            "qk_rope_head_dim": 64,
+            "rope_interleave": True,
+            "rope_theta": 10000.0,
+        },
         "codegen": {"rope_theta": 10000.0, "rotary_dim": 64},
         "cohere": {"rope_theta": 500000.0},
         "cohere2": {"rope_theta": 10000.0},
-        "deepseek_v2": {"rope_theta": 10000.0},
-        "deepseek_v3": {"rope_theta": 10000.0, "rope_interleave": True},
-        "deepseek_v32": {"rope_theta": 10000.0},
+        "deepseek_v2": {
+            "qk_nope_head_dim": 128,
+            "qk_rope_head_dim": 64,
+            "rope_theta": 10000.0,
+        },
+        "deepseek_v3": {
+            "qk_nope_head_dim": 128,
+            "qk_rope_head_dim": 64,
+            "rope_interleave": True,
+            "rope_theta": 10000.0,
+        },
+        "deepseek_v32": {
+            "qk_nope_head_dim": 128,
+            "qk_rope_head_dim": 64,
+            "rope_theta": 10000.0,
+        },
         "deepseek_v4": {
             "compress_rope_theta": 160000.0,
             "head_dim": 512,
@@ -96,7 +114,12 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "glm": {"rope_theta": 10000.0, "partial_rotary_factor": 0.5, "head_dim": 128},
         "glm4": {"rope_theta": 10000.0, "partial_rotary_factor": 0.5, "head_dim": 128},
         "glm4_moe": {"rope_theta": 10000.0, "partial_rotary_factor": 0.5},
-        "glm4_moe_lite": {"rope_theta": 10000.0, "rope_interleave": True},
+        "glm4_moe_lite": {
+            "qk_nope_head_dim": 192,
+            "qk_rope_head_dim": 64,
+            "rope_interleave": True,
+            "rope_theta": 10000.0,
+        },
         "glm4v_moe": {"rope_theta": 10000.0, "partial_rotary_factor": 0.5},
         "gpt_neox": {"rotary_emb_base": 10000.0, "rotary_pct": 0.25},
         "gptj": {"rope_theta": 10000.0, "rotary_dim": 64},
@@ -112,7 +135,7 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "rope_theta": 500000.0,
         },
         "mistral": {"rope_theta": 10000.0},
-        "mistral4": {"rope_interleave": True},
+        "mistral4": {"qk_nope_head_dim": 64, "qk_rope_head_dim": 64, "rope_interleave": True},
         "mixtral": {"rope_theta": 1000000.0},
         "modernbert": {"global_rope_theta": 160000.0, "local_rope_theta": 10000.0},
         "modernbert-decoder": {"global_rope_theta": 160000.0, "local_rope_theta": 10000.0},
@@ -134,10 +157,23 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "smollm3": {"rope_theta": 2000000.0, "no_rope_layer_interval": 4},
         "stablelm": {"rope_theta": 10000.0, "partial_rotary_factor": 0.25},
         "starcoder2": {"rope_theta": 10000.0},
-        "youtu": {"rope_interleave": True},
+        "youtu": {"qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "rope_interleave": True},
     }
 )
 """By model type, the keys that its configs may leave out, with the values they then have."""
+
+EVERY: Mapping[str, tuple[str, int, int]] = MappingProxyType(
+    {
+        "gemma3": ("sliding_window_pattern", 6, 1),
+        "gemma3n": ("", 5, 1),
+        "modernbert": ("global_attn_every_n_layers", 3, 0),
+        "modernbert-decoder": ("global_attn_every_n_layers", 3, 0),
+    }
+)
+"""Which layers have full attention, where a config lists no types: (key, usual every, first).
+
+Layer number n has it where n + first is a multiple of what the key says; others have a window.
+"""
 
 UNLIKE: Mapping[str, str] = MappingProxyType(
     {

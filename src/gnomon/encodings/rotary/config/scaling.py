@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from gnomon.encodings import checks
 from gnomon.encodings.rotary.scaling.unscaled import UNSCALED, Scaling
 from gnomon.errors import EncodingError
 
@@ -33,7 +34,7 @@ def base_of(source: Source, parameters: Mapping[str, Any]) -> Any:
     if base is None:
         raise EncodingError(
             f"The config names no base (rope_theta), and the model type {source.model_type!r} has "
-            "no known one; add rope_theta."
+            "no known one; add rope_theta, if the model has rotary encoding at all."
         )
     return base
 
@@ -104,7 +105,7 @@ def _trained(parameters: Mapping[str, Any], source: Source, kind: str) -> int:
         )
     if inside is None:
         return _longest(parameters, source, kind) if above is None else above
-    return int(inside) if isinstance(inside, float) and inside.is_integer() else inside
+    return _whole(name, inside)
 
 
 def _longest(parameters: Mapping[str, Any], source: Source, kind: str) -> int:
@@ -120,7 +121,14 @@ def _longest(parameters: Mapping[str, Any], source: Source, kind: str) -> int:
             f"The rope type {kind!r} needs a trained length; add max_position_embeddings to the "
             "config."
         )
-    return int(longest)
+    return _whole("max_position_embeddings", longest)
+
+
+def _whole(name: str, value: Any) -> int:
+    """Return a length; some configs write it with a decimal point."""
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    checks.whole(name, whole, least=1)
+    return int(whole)
 
 
 def _needed(parameters: Mapping[str, Any], name: str, kind: str) -> Any:

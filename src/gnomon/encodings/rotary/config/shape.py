@@ -68,8 +68,8 @@ def _head(source: Source, layer_type: str | None) -> int:
 
 def _decoupled(source: Source, parameters: Mapping[str, Any], turning: int) -> Shape:
     content = source.whole("qk_nope_head_dim") or 0
-    given = source.said.get("head_dim")
-    head = content + turning if given is None else int(given)
+    given = source.whole("head_dim") if "head_dim" in source.said else None
+    head = content + turning if given is None else given
     fraction = fraction_of(source, parameters, head)
     if fraction != 1.0 and int(head * fraction) != turning:
         raise EncodingError(

@@ -73,6 +73,11 @@ class Source:
                 f"The config has neither head_dim nor {missing}, so the dimension of a head is "
                 "unknown; add head_dim."
             )
+        if hidden % heads:
+            raise EncodingError(
+                f"The config's {HIDDEN[0]} is {hidden}, which {heads} heads do not divide; add "
+                "head_dim."
+            )
         return hidden // heads
 
     @property
@@ -88,6 +93,8 @@ def read_config(config: Config, ignore: Iterable[str] = ()) -> Source:
         part = said.get(name)
         if isinstance(part, Mapping) and not any(key in said for key in HIDDEN):
             return read_config({"model_type": said.get("model_type"), **part}, ignore)
+    if not isinstance(ignore, Iterable):
+        raise EncodingError(f"ignore is {ignore!r}; pass the names of keys, such as ('my_key',).")
     names = (ignore,) if isinstance(ignore, str) else ignore
     return Source(said=said, ignored=frozenset(names))
 
