@@ -8,7 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.rotary.layouts import half_from_interleaved
+from gnomon.encodings.rotary.layouts import (
+    convert_vectors,
+    convert_weights,
+    half_from_interleaved,
+)
 from gnomon.errors import EncodingError
 
 LAYOUTS = ("interleaved", "half")
@@ -119,3 +123,24 @@ def test_whole_numbers_as_queries_are_refused():
     q = np.ones((4, 8), dtype=int)
     with pytest.raises(EncodingError, match=r"q holds int64; pass real numbers"):
         encoding("rope", dimension=8).transform(q, q, np.arange(4))
+
+
+@pytest.mark.parametrize("weight", [None, "w", 3.0, object()])
+def test_what_has_no_rows_can_not_be_converted_between_layouts(weight):
+    with pytest.raises(EncodingError, match=r"The weight can not be converted: this is \w+; pass"):
+        convert_weights(weight, heads=1, to="half")
+
+
+def test_a_part_of_a_head_is_converted_where_it_stands(rng):
+    """The rotated coordinates alone move, as the encoding that turns them has it."""
+    q, k = rng.normal(size=(2, 5, 10))
+    made = {
+        layout: encoding("rope", dimension=10, fraction=0.4, layout=layout) for layout in LAYOUTS
+    }
+    part = {"rotated": made["half"].rotated, "first": made["half"].first}
+    moved = [convert_vectors(x, to="half", **part) for x in (q, k)]
+    np.testing.assert_allclose(
+        made["half"].scores(*moved, np.arange(5)),
+        made["interleaved"].scores(q, k, np.arange(5)),
+        atol=1e-13,
+    )

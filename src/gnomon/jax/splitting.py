@@ -21,7 +21,12 @@ from gnomon.numeric.limbs import Limbs
 
 
 def split(positions: Any, *, axes: int = 1) -> Limbs:
-    """Return positions as whole and fractional parts, each of shape (..., axes)."""
+    """Return positions as whole and fractional parts, each of shape (..., axes).
+
+    Needed without x64 for large positions with a fraction, such as timestamps, that are arguments
+    of a compiled function: there, and in `jnp.asarray`, they become float32 before a layer sees
+    them. Call it on NumPy's float64, outside of `jit`.
+    """
     if isinstance(positions, jax.core.Tracer):
         raise EncodingError(
             "split was called on positions that JAX traces, which are float32 by then; split them "

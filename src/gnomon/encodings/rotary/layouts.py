@@ -63,6 +63,7 @@ def convert_vectors(x: Array, *, to: str, rotated: int | None = None, first: int
     >>> convert_vectors(np.array([10, 11, 20, 21]), to="half")
     array([10, 20, 11, 21])
     """
+    x = _array(x, "The vectors")
     xp = namespace_of(x)
     order = reordering(x.shape[-1], to=to, rotated=rotated, first=first)
     device = None if isinstance(x, np.ndarray) else array_api_compat.device(x)
@@ -75,9 +76,12 @@ def convert_weights(
     """Return the weight (heads * dimension, ...) or bias of a q or k projection in layout `to`.
 
     Rows are the outputs of the projection, as in `nn.Linear.weight`. `heads` is the number of heads
-    of that projection: the key heads where there are fewer.
+    of that projection: the key heads where there are fewer. Where only a part of a head turns
+    (partial rotary encoding, MLA), pass `rotated` and `first` of the encoding: all of it is moved
+    otherwise.
     """
     checks.whole("heads", heads, least=1)
+    weight = _array(weight, "The weight")
     rows = weight.shape[0]
     if rows % heads:
         raise EncodingError(
@@ -90,3 +94,14 @@ def convert_weights(
     xp = namespace_of(weight)
     device = None if isinstance(weight, np.ndarray) else array_api_compat.device(weight)
     return xp.take(weight, xp.asarray(every, device=device), axis=0)
+
+
+def _array(x: Array, what: str) -> Array:
+    """Return an array as it is, and a list as NumPy's; refuse what has no axis to permute."""
+    values = x if array_api_compat.is_array_api_obj(x) else np.asarray(x)
+    if values.ndim == 0 or (isinstance(values, np.ndarray) and values.dtype.kind in "OSU"):
+        raise EncodingError(
+            f"{what} can not be converted: this is {type(x).__name__}; pass an array of numbers "
+            "with at least one axis, such as the weight of a projection."
+        )
+    return values
