@@ -93,3 +93,32 @@ def test_scores_of_a_layer_compile_in_one_graph(x, name, given):
     compiled = torch.compile(held.scores, fullgraph=True, backend="eager")
     at = torch.arange(COUNT)
     torch.testing.assert_close(compiled(x, x, at), held.scores(x, x, at), rtol=1e-5, atol=1e-5)
+
+
+def test_keys_without_an_axis_of_heads_are_turned_by_their_own_positions(x):
+    """One key for all heads, as in multi-query attention, beside queries with heads."""
+    turn = layer(encoding("rope", dimension=8))
+    at = torch.tensor([[0, 1, 2, 3, 4], [7, 8, 9, 10, 11]])
+    k = x[:, 0]
+    _, found = turn(x, k, at)
+    wanted = torch.stack([turn(k[row], k[row], at[row])[1] for row in range(2)])
+    torch.testing.assert_close(found, wanted, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("layout", ["interleaved", "half"])
+def test_queries_and_keys_of_two_types_are_each_turned_in_their_own(x, layout):
+    turn = layer(encoding("rope", dimension=8, layout=layout))
+    q, k = turn(x.to(torch.bfloat16), x.double(), torch.arange(COUNT))
+    assert (q.dtype, k.dtype) == (torch.bfloat16, torch.float64)
+    exact, _ = turn.definition.transform(x.double(), x.double(), torch.arange(COUNT))
+    torch.testing.assert_close(k, exact, rtol=1e-14, atol=1e-14)
+
+
+def test_vectors_that_begin_at_an_odd_place_in_memory_are_turned_alike():
+    """They can not be read as complex numbers, though all their strides are even."""
+    turn = layer(encoding("rope", dimension=8))
+    odd = torch.randn(8 * COUNT + 1, generator=torch.Generator().manual_seed(2))[1:]
+    x = odd.view(COUNT, 8)
+    tables = turn.tables(torch.arange(COUNT))
+    found, wanted = turn.turn(x, tables, side="q"), turn.turn(x.clone(), tables, side="q")
+    torch.testing.assert_close(found, wanted, rtol=1e-6, atol=1e-6)
