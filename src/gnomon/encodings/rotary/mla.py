@@ -18,26 +18,19 @@ from interleaved vectors in layout *half*; logits are the same.
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings import checks
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.positions import namespace_of
-from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.rotary.rope import Rope
-from gnomon.encodings.rotary.scaled import with_scaling
+from gnomon.encodings.rotary.scaled import Scaled, with_scaling
 from gnomon.encodings.rotary.scaling.unscaled import UNSCALED, Scaling
 from gnomon.encodings.rotary.scaling.yarn import Yarn, magnitude
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:
-    from typing import Self
-
-    import numpy as np
-    from numpy.typing import NDArray
-
     from gnomon.encodings.positions import Array, Namespace
 
 AGREEMENT = "agreement/test_transformers_mla.py"
@@ -67,7 +60,7 @@ CARD = Card(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Mla(Rotating):
+class Mla(Scaled):
     """Rotary encoding of the last coordinates of a head, after `content_dimension` others.
 
     >>> mla = Mla()
@@ -108,19 +101,9 @@ class Mla(Rotating):
         """Return the card of decoupled rotary encoding, with what the scaling says of itself."""
         return with_scaling(CARD, self.scaling)
 
-    @property
-    def frequencies(self) -> NDArray[np.float64]:
-        """Return the frequencies in radians per position, shape (pairs, 1)."""
-        return self.decoupled.frequencies
-
     def frequencies_in(self, *, xp: Namespace, dtype: Any) -> Array:
         """Return the frequencies computed in a library and type as transformers does it."""
         return self.decoupled.frequencies_in(xp=xp, dtype=dtype)
-
-    @property
-    def attention_factor(self) -> float:
-        """Return what the scaling multiplies cosines and sines by."""
-        return self.scaling.attention_factor
 
     @property
     def first(self) -> int:
@@ -134,10 +117,6 @@ class Mla(Rotating):
         if not isinstance(scaling, Yarn) or not scaling.mscale_all_dim:
             return float(self.dimension**-0.5)
         return float(self.dimension**-0.5 * magnitude(scaling.factor, scaling.mscale_all_dim) ** 2)
-
-    def at_length(self, length: int) -> Self:
-        """Return the encoding as it is for a context of `length`, where the scaling follows it."""
-        return dataclasses.replace(self, scaling=self.scaling.at_length(length))
 
     def joined(self, content: Array, shared: Array) -> Array:
         """Return keys (..., heads, n, dimension) of content and of one decoupled key for all heads.
@@ -158,8 +137,3 @@ class Mla(Rotating):
     @property
     def _parts(self) -> tuple[int, int]:
         return self.content_dimension, self.dimension - self.content_dimension
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Return the hyper-parameters as plain values, the scaling with its own."""
-        return {**super().parameters, "scaling": self.scaling.parameters}

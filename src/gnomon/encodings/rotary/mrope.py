@@ -17,7 +17,6 @@ commuting turns: one group on each axis.
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,15 +24,12 @@ import numpy as np
 
 from gnomon.encodings import checks
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.rotary.rope import Rope
-from gnomon.encodings.rotary.scaled import with_scaling
+from gnomon.encodings.rotary.scaled import Scaled, with_scaling
 from gnomon.encodings.rotary.scaling.unscaled import UNSCALED, Scaling
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from numpy.typing import NDArray
 
     from gnomon.encodings.positions import Array, Namespace
@@ -81,7 +77,7 @@ def axes_of_pairs(sections: tuple[int, ...], arrangement: str) -> NDArray[np.int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class MRope(Rotating):
+class MRope(Scaled):
     """Rotary encoding of heads whose pairs are dealt to several position axes by `sections`.
 
     `fraction` of the head's coordinates turn, with frequencies that a `scaling` may change.
@@ -146,27 +142,8 @@ class MRope(Rotating):
         """Return the card of M-RoPE, with what the scaling says of itself."""
         return with_scaling(CARD, self.scaling)
 
-    @property
-    def frequencies(self) -> NDArray[np.float64]:
-        """Return the frequencies, shape (pairs, axes): each row has one entry that is not 0."""
-        return np.asarray(self.frequencies_in(xp=np, dtype=np.float64))
-
     def frequencies_in(self, *, xp: Namespace, dtype: Any) -> Array:
-        """Return the frequencies computed in a library and type as transformers does it."""
+        """Return the frequencies, (pairs, axes): each row has one entry that is not 0."""
         ladder = self.line.frequencies_in(xp=xp, dtype=dtype)
         chosen = axes_of_pairs(self.sections, self.arrangement)[:, None] == np.arange(self.axes)
         return xp.where(xp.asarray(chosen), ladder, xp.zeros_like(ladder))
-
-    @property
-    def attention_factor(self) -> float:
-        """Return what the scaling multiplies cosines and sines by."""
-        return self.scaling.attention_factor
-
-    def at_length(self, length: int) -> Self:
-        """Return the encoding as it is for a context of `length`, where the scaling follows it."""
-        return dataclasses.replace(self, scaling=self.scaling.at_length(length))
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Return the hyper-parameters as plain values, the scaling with its own."""
-        return {**super().parameters, "scaling": self.scaling.parameters}

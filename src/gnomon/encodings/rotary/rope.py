@@ -15,20 +15,14 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from gnomon.encodings import checks
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import on_axes
-from gnomon.encodings.rotary.base import Rotating
+from gnomon.encodings.rotary.scaled import Scaled
 from gnomon.encodings.rotary.scaling.unscaled import UNSCALED, Scaling
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:
-    from typing import Self
-
-    from numpy.typing import NDArray
-
     from gnomon.encodings.positions import Array, Namespace
 
 AGREEMENT = "agreement/test_transformers_rotated.py"
@@ -79,7 +73,7 @@ CARD = Card(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Rope(Rotating):
+class Rope(Scaled):
     """Rotary encoding of heads with `dimension` coordinates, of which the first `fraction` turn.
 
     >>> Rope(dimension=8, fraction=0.5).frequencies
@@ -118,27 +112,8 @@ class Rope(Rotating):
         """Return the card of rotary encoding, with what the scaling says of itself."""
         return dataclasses.replace(CARD, **self.scaling.on_card())
 
-    @property
-    def frequencies(self) -> NDArray[np.float64]:
-        """Return the frequencies in radians per position, shape (pairs, axes)."""
-        return np.asarray(self.frequencies_in(xp=np, dtype=np.float64))
-
     def frequencies_in(self, *, xp: Namespace, dtype: Any) -> Array:
         """Return the frequencies computed in a library and type as transformers does it."""
         share = self._turned_count // self.axes
         ladder = self.scaling.frequencies(share, float(self.base), xp=xp, dtype=dtype)
         return on_axes(ladder, self.axes, xp=xp)
-
-    @property
-    def attention_factor(self) -> float:
-        """Return what the scaling multiplies cosines and sines by."""
-        return self.scaling.attention_factor
-
-    def at_length(self, length: int) -> Self:
-        """Return the encoding as it is for a context of `length`, where the scaling follows it."""
-        return dataclasses.replace(self, scaling=self.scaling.at_length(length))
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Return the hyper-parameters as plain values, the scaling with its own."""
-        return {**super().parameters, "scaling": self.scaling.parameters}

@@ -1,4 +1,4 @@
-"""The card of a rotary family under a scaling: its own formula, and what the scaling changes of it.
+"""What rotary families with a ladder share: a scaling that may replace it, also on their cards.
 
 A scaling replaces the ladder w_k of any family that has one. Where it follows the length of the
 context, keys that were cached at another length are wrong, whatever the family [peng2024].
@@ -7,14 +7,56 @@ context, keys that were cached at another length are wrong, whatever the family 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gnomon.encodings.rotary.base import Rotating
 
 if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import NDArray
+
     from gnomon.encodings.card import Card
+    from gnomon.encodings.positions import Array, Namespace
     from gnomon.encodings.rotary.scaling.unscaled import Scaling
 
 CHANGED = ("level", "relative", "cacheable", "extrapolation")
 """What a scaling says of every encoding that it scales; name, formula and proofs stay."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scaled(Rotating):
+    """Base of rotary encodings with a field `scaling`, each where it wants it among its own."""
+
+    if TYPE_CHECKING:
+        scaling: Scaling
+
+    @property
+    def frequencies(self) -> NDArray[np.float64]:
+        """Return the frequencies in radians per position, shape (pairs, axes)."""
+        return np.asarray(self.frequencies_in(xp=np, dtype=np.float64))
+
+    @abstractmethod
+    def frequencies_in(self, *, xp: Namespace, dtype: Any) -> Array:
+        """Return the frequencies computed in a library and type as transformers does it."""
+
+    @property
+    def attention_factor(self) -> float:
+        """Return what the scaling multiplies cosines and sines by."""
+        return self.scaling.attention_factor
+
+    def at_length(self, length: int) -> Self:
+        """Return the encoding as it is for a context of `length`, where the scaling follows it."""
+        return dataclasses.replace(self, scaling=self.scaling.at_length(length))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Return the hyper-parameters as plain values, the scaling with its own."""
+        return {**super().parameters, "scaling": self.scaling.parameters}
 
 
 def with_scaling(card: Card, scaling: Scaling) -> Card:
