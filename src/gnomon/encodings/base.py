@@ -30,13 +30,12 @@ from gnomon.encodings import checks
 from gnomon.encodings.border import (
     float_array,
     key_positions,
-    masked_scores,
     numbers_in,
     partner_of,
     reconciled,
-    with_vectors,
 )
 from gnomon.encodings.positions import as_coordinates, beside_heads, namespace_of
+from gnomon.encodings.scoring import masked_scores, with_vectors
 from gnomon.errors import EncodingError
 from gnomon.results import html_fields, plain
 

@@ -1,0 +1,101 @@
+"""From queries and keys to logits: vectors added, biases added, later keys masked.
+
+    scores = (q + p_i)^T (k + p_j) + bias(i, j),  -inf where j > i and the encoding is causal only
+
+for whichever of them an encoding has; heads may have positions of their own. The formulas behind
+p and bias, and their sources, are those of the encoding, in array form [array-api].
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gnomon.encodings.border import lags_between, numbers_in
+from gnomon.encodings.positions import as_coordinates
+from gnomon.errors import EncodingError
+
+if TYPE_CHECKING:
+    from gnomon.encodings.base import Encoding, Numbers
+    from gnomon.encodings.positions import Array, Coordinates, Namespace
+
+
+def masked_scores(
+    encoding: Encoding,
+    logits: Array,
+    positions_q: Array,
+    positions_k: Array,
+    *,
+    numbers: Numbers | None = None,
+    xp: Namespace,
+) -> Array:
+    """Add the bias of an encoding to logits, and mask keys after their query where it must."""
+    queries, keys = (
+        as_coordinates(at, encoding.axes, like=logits) for at in (positions_q, positions_k)
+    )
+    by_head = logits.ndim > 2 and logits.ndim in (queries.ndim, keys.ndim)
+    if by_head:  # one of them has a place for each head, so both get the axis
+        queries, keys = (_with_heads(at, logits) for at in (queries, keys))
+    if "bias" in encoding.kinds:
+        held = numbers_in(encoding, logits, xp=xp) if numbers is None else numbers
+        bias = encoding.bias_between(queries, keys, held, xp=xp)
+        bias = _of_own_places(bias, xp=xp) if by_head else bias
+        logits = logits + xp.astype(_of_heads(bias, logits), logits.dtype)
+    if not encoding.card.causal_only:
+        return logits
+    later = lags_between(queries, keys, xp=xp)[..., 0] < 0
+    later = later if later.ndim in (2, logits.ndim) else later[..., None, :, :]
+    return xp.where(later, -xp.inf, logits)
+
+
+def _with_heads(coordinates: Coordinates, logits: Array) -> Coordinates:
+    """Return coordinates (..., n, axes) with an axis of heads, where they have a batch."""
+    batch = coordinates.ndim == logits.ndim - 1 and coordinates.ndim > 2
+    return coordinates[..., None, :, :] if batch else coordinates
+
+
+def _of_own_places(bias: Array, *, xp: Namespace) -> Array:
+    """Return the bias (..., heads, n, m) of each head at its own places, from that of all at all.
+
+    The bias has shape (..., places of heads, heads, n, m); either may be one for all.
+    """
+    places, heads = bias.shape[-4], bias.shape[-3]
+    if places == 1:
+        return bias[..., 0, :, :, :]
+    if heads == 1:
+        return bias[..., 0, :, :]
+    if places != heads:
+        raise EncodingError(
+            f"The positions are those of {places} heads, but this encoding has biases for {heads} "
+            "heads; pass positions without the axis of heads, or for as many."
+        )
+    return xp.stack([bias[..., head, head, :, :] for head in range(heads)], axis=-3)
+
+
+def _of_heads(bias: Array, logits: Array) -> Array:
+    """Return a bias (..., heads, n, m), or refuse it for logits of another number of heads."""
+    heads = bias.shape[-3]
+    if logits.ndim > 2 and 1 not in (heads, logits.shape[-3]) and heads != logits.shape[-3]:
+        raise EncodingError(
+            f"The logits have shape {tuple(logits.shape)}, but this encoding has biases for "
+            f"{heads} heads; pass q and k of shape (..., {heads}, positions, dimension)."
+        )
+    return bias
+
+
+def with_vectors(
+    encoding: Encoding,
+    x: Array,
+    coordinates: Coordinates,
+    numbers: Numbers,
+    *,
+    name: str,
+    xp: Namespace,
+) -> Array:
+    """Return queries or keys with the vectors of an encoding added."""
+    vectors = encoding.vectors_at(coordinates, numbers, xp=xp)
+    if x.shape[-1] != vectors.shape[-1]:
+        raise EncodingError(
+            f"{name} has shape {tuple(x.shape)}, but this encoding adds vectors of dimension "
+            f"{vectors.shape[-1]}; pass an array of shape (..., positions, {vectors.shape[-1]})."
+        )
+    return x + xp.astype(vectors, x.dtype)
