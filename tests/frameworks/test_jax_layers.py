@@ -165,7 +165,7 @@ def test_a_transform_without_tables_is_called_the_same_way(content: tuple[Any, A
     assert np.array_equal(made.turn(content[0], places, side="q"), q)
     assert np.array_equal(made.turn(content[1], places, side="k"), k)
     assert not np.array_equal(q, content[0])
-    with pytest.raises(EncodingError, match="tables are those of another encoding than 'rope-nope"):
+    with pytest.raises(EncodingError, match="These are no tables of the encoding 'rope-nope"):
         made.turn(content[0], layer(ROPE).tables(jnp.arange(6)), side="q")
 
 

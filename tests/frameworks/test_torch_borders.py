@@ -122,3 +122,17 @@ def test_vectors_that_begin_at_an_odd_place_in_memory_are_turned_alike():
     tables = turn.tables(torch.arange(COUNT))
     found, wanted = turn.turn(x, tables, side="q"), turn.turn(x.clone(), tables, side="q")
     torch.testing.assert_close(found, wanted, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda rope, q: rope(q, q, 3), r"q has shape \(2, 4, 8\) and its positions have 0 axes"),
+        (lambda rope, q: rope(q, q, offset="a"), r"offset is 'a'; pass how many positions came"),
+        (lambda rope, q: rope.turn(q, torch.arange(4), side="q"), r"The tables are of type Tensor"),
+    ],
+)
+def test_a_call_that_lacks_its_positions_is_answered_in_words(call, sentence):
+    rope, q = layer(encoding("rope", dimension=8)), torch.zeros(2, 4, 8)
+    with pytest.raises(EncodingError, match=sentence):
+        call(rope, q)

@@ -124,10 +124,10 @@ class Layer:
         if isinstance(tables, Places):
             at, encoding = tables.coordinates, self.definition.encoding
             return encoding.turned(values, at, self._all_numbers, side=side, xp=jnp)
-        if turning is None:
+        if turning is None or not isinstance(tables, Tables):
             raise EncodingError(
-                f"The tables are those of another encoding than {self.definition.encoding.name!r}; "
-                "pass what the method tables of this layer returns."
+                f"These are no tables of the encoding {self.definition.encoding.name!r}; pass what "
+                "the method tables of this layer returns for the positions."
             )
         turning.check_vectors(values, side, turning.frequencies)
         cosine, sine = tables

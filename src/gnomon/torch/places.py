@@ -65,6 +65,11 @@ def counted(count: int, offset: Offset, axes: int, device: Any) -> Any:
         )
     here = torch.arange(count, device=device)
     many = isinstance(offset, Tensor)
+    if not many and not isinstance(offset, int | float | np.number | torch.SymInt):
+        raise EncodingError(
+            f"offset is {offset!r}; pass how many positions came before, as a number, or a tensor "
+            "with one for each sequence."
+        )
     steps = offset[..., None] + here.to(offset.device) if many else here + offset
     return coordinates_of(steps, 1, device)
 
@@ -83,6 +88,12 @@ def check_tensor(x: Any, name: str) -> None:
 
 def check_count(coordinates: Any, x: Tensor, name: str) -> None:
     """Refuse positions that are not as many as the vectors."""
+    if coordinates.ndim < 2 or x.ndim < 2:
+        raise EncodingError(
+            f"{name} has shape {tuple(x.shape)} and its positions have "
+            f"{max(coordinates.ndim - 1, 0)} axes; pass vectors (..., n, dimension) and positions "
+            "(n,) or (..., n)."
+        )
     if coordinates.shape[-2] not in (1, x.shape[-2]):
         raise EncodingError(
             f"There are {coordinates.shape[-2]} positions for the {x.shape[-2]} vectors of {name}, "

@@ -135,6 +135,11 @@ class Transform(Layer):
             numbers = self.numbers_on(x.device)
             turned = self.definition.turned(x, tables.coordinates, numbers, side=side, xp=XP)
             return turned if out is None else _written(turned, out)
+        if not isinstance(tables, Tables):
+            raise EncodingError(
+                f"The tables are of type {type(tables).__name__}; pass what the method tables of "
+                "this layer returns for the positions."
+            )
         self._check(x, tables, side)
         tables = tables if self.per_head else aligned(tables, x)
         layout, first = self.definition.layout, self.definition.first
@@ -173,7 +178,7 @@ class Transform(Layer):
             coordinates = counted(x.shape[-2], offset, axes, x.device)
         else:
             coordinates = coordinates_of(positions, axes, x.device)
-        if x.ndim > 1 and coordinates.ndim > 1:
+        if x.ndim > 1:
             check_count(coordinates, x, name)
         if self.shares_tables:
             coordinates = beside_heads(coordinates, x)
