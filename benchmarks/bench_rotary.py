@@ -12,7 +12,8 @@ repeats, and the record says of every one whether it is met:
 float32 is judged in every way it can be called: into new memory and into memory that is given, with
 the system's allocator and with one that keeps its blocks. From 32 MiB on the system hands out and
 clears every block anew, which takes longer than the copy; that falls on all variants but the copy
-and the one with given memory.
+and the one with given memory. That one was added after the plain call had missed its bars; it does
+not pay for memory that its peers pay for, so it does not stand for them all.
 
 Run `python benchmarks/bench_rotary.py`; it prints tables and writes records/rotary.json.
 """
