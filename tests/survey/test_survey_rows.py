@@ -142,6 +142,8 @@ def test_a_survey_names_what_was_asked_for_beside_its_stress() -> None:
         ("mds", "The encoding 'mds' needs geometry; pass geometry="),
         ("rope-pixel", "takes coordinates from -1 to 1, and a survey has positions 0, 1, 2"),
         ("rope-mixed", "learns frequencies, so it has no distances of its own before training"),
+        ("t5", "distances of its own before training; leave it out."),
+        ("learned", "before training; survey its trained table with --table instead."),
     ],
 )
 def test_what_can_not_be_surveyed_is_refused_before_anything_is_counted(

@@ -26,9 +26,11 @@ def encoding_for(asked: str | Encoding, *, dimension: int, axes: int, seed: int)
         settings = _settings(asked, row, dimension=dimension, axes=axes, seed=seed)
         made = encoding(asked, **(usual | settings))
     if made.learnable:
+        vectors = "vectors" in made.kinds  # a trained bias or frequency is no table of positions
+        advice = "survey its trained table with --table instead" if vectors else "leave it out"
         raise EncodingError(
             f"The encoding {made.name!r} learns {', '.join(made.learnable)}, so it has no "
-            "distances of its own before training; survey its trained table with --table instead."
+            f"distances of its own before training; {advice}."
         )
     if made.span is not None:
         low, high = made.span
