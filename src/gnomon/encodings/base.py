@@ -4,13 +4,14 @@ An encoding is a frozen definition with its hyper-parameters. Its *kinds* say wh
 
 * vectors(i) is added to the embedding at position i;
 * transform(q, k) acts on queries and keys, so that logits see positions;
-* bias(i, j) is added to the logit of query i and key j.
+* bias(i, j) is added to the logit of query i and key j;
+* content: a rule makes the logits of queries and keys themselves, as `scores`.
 
 One formula serves all frameworks. The public methods take arrays of any library, resolve its
-namespace once, and call the formulas (`vectors_at`, `turned`, `bias_between`) with coordinates and
-with the encoding's *numbers* in that library. Modules of a framework hold the numbers themselves,
-learnable ones as parameters, and call the same formulas. A formula takes its namespace as a
-keyword, never branches on values and never changes its arguments.
+namespace once, and call the formulas (`vectors_at`, `turned`, `bias_between`, `content_scores`)
+with coordinates and with the encoding's *numbers* in that library. Modules of a framework hold the
+numbers themselves, learnable ones as parameters, and call the same formulas. A formula takes its
+namespace as a keyword, never branches on values and never changes its arguments.
 
 How an encoding is given distances between positions is its *lift* (`gnomon.encodings.lifts`). An
 encoding whose kernel depends on the lag alone says so by `lag_distances`: lifts are then O(n d).
@@ -35,7 +36,14 @@ from gnomon.encodings.border import (
     reconciled,
 )
 from gnomon.encodings.positions import as_coordinates, beside_heads, namespace_of
-from gnomon.encodings.scoring import masked_scores, with_vectors
+from gnomon.encodings.scoring import (
+    check_order,
+    masked_scores,
+    read_tokens,
+    refuse_tokens,
+    scaled,
+    with_vectors,
+)
 from gnomon.errors import EncodingError
 from gnomon.results import html_fields, plain
 
@@ -66,6 +74,11 @@ class Encoding(ABC):
     """Where its coordinates lie when they are no counts, such as (-1, 1) across a picture."""
     whole_only: ClassVar[bool] = False
     """Whether it knows whole positions only, as a table does."""
+    in_order: ClassVar[bool] = False
+    """Whether the tokens between a key and its query decide, too: tokens are then the keys in the
+    order in which they are given, and the n queries are the last n of them, as beside a cache."""
+    on_values: ClassVar[tuple[str, ...]] = ()
+    """Learnable numbers that act on values and not on logits (`value_terms`)."""
     axes: int = 1
 
     @property
@@ -107,9 +120,9 @@ class Encoding(ABC):
     @property
     def lifts(self) -> tuple[str, ...]:
         """Name the ways in which this encoding can be given distances."""
-        names = ["kernel"] if self.kinds != ("transform",) else []
+        names = ["kernel"] if {"vectors", "bias"} & set(self.kinds) else []
         names += ["vectors"] if "vectors" in self.kinds else []
-        names += ["probe"] if "transform" in self.kinds else []
+        names += ["probe"] if {"transform", "content"} & set(self.kinds) else []
         return tuple(names)
 
     def vectors(self, positions: Array) -> Array:
@@ -150,13 +163,16 @@ class Encoding(ABC):
         positions_q: Array,
         positions_k: Array | None = None,
         *,
+        scale: float = 1.0,
+        tokens: Array | None = None,
         numbers: Numbers | None = None,
     ) -> Array:
-        """Return the logits q.k as this encoding makes them, before any scale: (..., n, m).
+        """Return the logits as this encoding makes them: scale times q.k, and a bias: (..., n, m).
 
-        Vectors are added to both sides, a transform acts on both, a bias is added. Under an
-        encoding that is causal only, keys after their query get -inf. A layer that holds the
-        numbers of the formula itself passes them.
+        Vectors are added to both sides, a transform acts on both, a bias is added, a rule on
+        content does what it says. Under an encoding that is causal only, keys after their query get
+        -inf. `tokens` (..., m, width) is what a rule on content reads of each token; by default it
+        reads the keys. A layer that holds the numbers of the formula itself passes them.
         """
         xp = reconciled(q, k)
         left, right = float_array(q, "q", xp=xp), float_array(k, "k", xp=xp)
@@ -165,13 +181,21 @@ class Encoding(ABC):
         held = numbers_in(self, left, xp=xp) if numbers is None else numbers
         at_q = beside_heads(as_coordinates(positions_q, self.axes, like=left), left)
         at_k = beside_heads(as_coordinates(keys_at, self.axes, like=right), right)
+        if "content" in self.kinds:
+            check_order(self, left, right)
+            read = read_tokens(tokens, right, xp=xp)
+            logits = self.content_scores(
+                left, right, at_q, at_k, held, scale=scale, tokens=read, xp=xp
+            )
+            return masked_scores(self, logits, positions_q, keys_at, numbers=held, xp=xp)
+        refuse_tokens(self, tokens)
         if "vectors" in self.kinds:
             left = with_vectors(self, left, at_q, held, name="q", xp=xp)
             right = with_vectors(self, right, at_k, held, name="k", xp=xp)
         if "transform" in self.kinds:
             left = self.turned(left, at_q, held, side="q", xp=xp)
             right = self.turned(right, at_k, held, side="k", xp=xp)
-        logits = xp.matmul(left, xp.matrix_transpose(right))
+        logits = scaled(xp.matmul(left, xp.matrix_transpose(right)), scale)
         return masked_scores(self, logits, positions_q, keys_at, numbers=held, xp=xp)
 
     def vectors_at(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Array:
@@ -192,6 +216,38 @@ class Encoding(ABC):
         """Return the bias (..., heads, n, m) between coordinates (..., n, axes), (..., m, axes)."""
         del queries, keys, numbers, xp
         raise self._lacks("bias")
+
+    def content_scores(
+        self,
+        q: Array,
+        k: Array,
+        queries: Coordinates,
+        keys: Coordinates,
+        numbers: Numbers,
+        *,
+        scale: float,
+        tokens: Array,
+        xp: Namespace,
+    ) -> Array:
+        """Return the logits (..., n, m) of a rule on content, unmasked: the formula of `scores`.
+
+        Coordinates broadcast to q and k; `tokens` (..., heads or 1, m, width) has their axes.
+        """
+        del q, k, queries, keys, numbers, scale, tokens, xp
+        raise self._lacks("rule on content")
+
+    def value_terms(
+        self,
+        weights: Array,
+        queries: Coordinates,
+        keys: Coordinates,
+        numbers: Numbers,
+        *,
+        xp: Namespace,
+    ) -> Array | None:
+        """Return what attention weights (..., n, m) add to their values (..., n, d), or None."""
+        del weights, queries, keys, numbers, xp
+        return None
 
     def lag_distances(
         self, lift: str, probe: NDArray[np.float64] | None = None

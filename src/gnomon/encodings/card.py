@@ -81,6 +81,8 @@ class Card(Result):
     """Whether a key, once encoded, stays right while the sequence grows."""
     extrapolation: str = "no claim"
     """What is claimed for lengths that were not trained on, and by whom."""
+    reading: str = ""
+    """Where the published definition is ambiguous: which reading is taken, and why."""
     frameworks: tuple[str, ...] = FRAMEWORKS
     proofs: tuple[Proof, ...] = ()
 

@@ -1,9 +1,14 @@
 """From queries and keys to logits: vectors added, biases added, later keys masked.
 
-    scores = (q + p_i)^T (k + p_j) + bias(i, j),  -inf where j > i and the encoding is causal only
+    scores = scale (q + p_i)^T (k + p_j) + bias(i, j),  -inf where j > i and it is causal only
 
 for whichever of them an encoding has; heads may have positions of their own. The formulas behind
 p and bias, and their sources, are those of the encoding, in array form [array-api].
+
+A rule on content reads tokens: by default the keys of each head, or what it is given beside them.
+Where the tokens between a key and its query count, they are the keys in their order, and queries
+are the last of them: what precedes the first query is a cache, and packed or padded documents
+never reach into one another.
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gnomon.encodings.border import lags_between, numbers_in
-from gnomon.encodings.positions import as_coordinates
+from gnomon.encodings.positions import as_coordinates, namespace_of
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:
@@ -99,3 +104,40 @@ def with_vectors(
             f"{vectors.shape[-1]}; pass an array of shape (..., positions, {vectors.shape[-1]})."
         )
     return x + xp.astype(vectors, x.dtype)
+
+
+def scaled(logits: Array, scale: float) -> Array:
+    """Return logits times a scale; times 1 they are the same, not a copy."""
+    return logits if isinstance(scale, float) and scale == 1.0 else logits * scale
+
+
+def read_tokens(tokens: Array | None, k: Array, *, xp: Namespace) -> Array:
+    """Return what a rule reads of each token, with an axis of heads: the keys where not given."""
+    if tokens is None:
+        return k
+    if namespace_of(tokens) is not xp:
+        raise EncodingError("tokens come from another library than k; pass both from one.")
+    beside = tokens[..., None, :, :] if tokens.ndim == k.ndim - 1 and k.ndim > 2 else tokens
+    if beside.ndim != k.ndim or beside.shape[-2] != k.shape[-2]:
+        raise EncodingError(
+            f"tokens has shape {tuple(tokens.shape)} and k {tuple(k.shape)}; pass one vector for "
+            "each key, (..., m, width), without the axis of heads."
+        )
+    return beside
+
+
+def refuse_tokens(encoding: Encoding, tokens: Array | None) -> None:
+    """Refuse tokens that no rule would read."""
+    if tokens is not None:
+        raise EncodingError(
+            f"tokens is given, and the encoding {encoding.name!r} reads no tokens; leave it out."
+        )
+
+
+def check_order(encoding: Encoding, q: Array, k: Array) -> None:
+    """Refuse more queries than keys where queries are the last of the keys."""
+    if encoding.in_order and q.ndim > 1 and q.shape[-2] > k.shape[-2]:
+        raise EncodingError(
+            f"q has {q.shape[-2]} vectors and k {k.shape[-2]}, and under {encoding.name!r} queries "
+            "are the last of the keys; pass the keys of all tokens up to the last query."
+        )

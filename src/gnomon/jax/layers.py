@@ -100,14 +100,22 @@ class Layer:
         return made if self.dtype is None else made.astype(self.dtype)
 
     def scores(
-        self, q: Array, k: Array, positions_q: Array, positions_k: Array | None = None
+        self,
+        q: Array,
+        k: Array,
+        positions_q: Array,
+        positions_k: Array | None = None,
+        *,
+        scale: float = 1.0,
+        tokens: Array | None = None,
     ) -> Array:
-        """Return the logits q.k as the encoding makes them, before any scale: (..., n, m)."""
+        """Return the logits, scale times q.k as the encoding makes them: (..., n, m)."""
         encoding, left, right = self.definition.encoding, _floats(q, "q"), _floats(k, "k")
-        if not self.numbers:  # an encoding that learns nothing may have a way of its own
-            return encoding.scores(left, right, positions_q, positions_k)
-        held = self._all_numbers
-        return encoding.scores(left, right, positions_q, positions_k, numbers=held)
+        read = None if tokens is None else _floats(tokens, "tokens")
+        # An encoding that learns nothing may have a way of its own.
+        held = self._all_numbers if self.numbers else None
+        given: dict[str, Any] = {"scale": scale, "tokens": read, "numbers": held}
+        return encoding.scores(left, right, positions_q, positions_k, **given)
 
     def tables(self, positions: Array) -> Tables | Places:
         """Return what `turn` needs at positions (n,) or (..., n), made once for all layers."""

@@ -110,9 +110,11 @@ class Layer(nnx.Module):  # type: ignore[misc]  # flax is not followed by the ch
         """Return what is added to the logits, shape (..., heads, queries, keys)."""
         return self.pytree.bias(positions_q, positions_k)
 
-    def scores(self, q: Any, k: Any, positions_q: Any, positions_k: Any = None) -> jax.Array:
-        """Return the logits q.k as the encoding makes them, before any scale: (..., n, m)."""
-        return self.pytree.scores(q, k, positions_q, positions_k)
+    def scores(
+        self, q: Any, k: Any, positions_q: Any, positions_k: Any = None, **given: Any
+    ) -> jax.Array:
+        """Return the logits as the encoding makes them: (..., n, m); `scale` and `tokens` given."""
+        return self.pytree.scores(q, k, positions_q, positions_k, **given)
 
     def tables(self, positions: Any) -> layers.Tables | layers.Places:
         """Return what `turn` needs at positions, made once for all layers of a model."""

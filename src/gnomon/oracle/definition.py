@@ -1,4 +1,4 @@
-"""What the oracle knows of one encoding: up to three functions of exact coordinates."""
+"""What the oracle knows of one encoding: up to four functions of exact coordinates."""
 
 from __future__ import annotations
 
@@ -14,6 +14,24 @@ Vector = list[Real]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Content:
+    """Queries, keys and tokens of one head, in order, with where they stand."""
+
+    queries: list[Vector]
+    keys: list[Vector]
+    at_queries: list[Point]
+    at_keys: list[Point]
+    tokens: list[Vector]
+    """What a rule reads of each key's token: the keys, unless something else is given."""
+    head: int
+    scale: Real
+
+    def index(self, query: int) -> int:
+        """Return which of the keys a query is: the queries are the last of them."""
+        return len(self.keys) - len(self.queries) + query
+
+
+@dataclass(frozen=True, kw_only=True)
 class Definition:
     """The mathematics of a class of encodings; the first argument is always the encoding."""
 
@@ -23,3 +41,5 @@ class Definition:
     """(encoding, x, i, side, head) -> a query ("q") or key ("k") as seen from position i."""
     bias: Callable[[Any, Point, Point, int], Real] | None = None
     """(encoding, i, j, head) -> what is added to the logit of query i and key j."""
+    content: Callable[[Any, Content], list[Vector]] | None = None
+    """(encoding, queries, keys and tokens of one head) -> the logits of every query, unmasked."""

@@ -1,7 +1,8 @@
-"""The oracle's four questions, asked of any encoding it has a definition of.
+"""The oracle's five questions, asked of any encoding it has a definition of.
 
 vectors(i), turned(x, i), bias(i, j), and score(q, k, i, j) = <F(i)(q + p_i), G(j)(k + p_j)> +
-bias(i, j), -inf where an encoding is causal only and j is after i.
+bias(i, j), -inf where an encoding is causal only and j is after i. A rule on content sees all keys
+of a head at once: scores(qs, ks, positions) asks for all logits of a head, of any encoding.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import Any
 from gnomon.encodings.base import Encoding
 from gnomon.errors import EncodingError
 from gnomon.oracle import additive, axes, biases, decaying, rotary, wrapped
-from gnomon.oracle.definition import Definition
-from gnomon.oracle.exact import Real, context, coordinates, dot, vector
+from gnomon.oracle.definition import Content, Definition, Point, Vector
+from gnomon.oracle.exact import Real, context, coordinates, dot, number, vector
 
 DEFINITIONS: dict[str, Definition] = {
     **additive.DEFINITIONS,
@@ -82,18 +83,79 @@ def score(
     encoding: Encoding, q: Iterable[Any], k: Iterable[Any], i: Any, j: Any, *, head: int = 0
 ) -> Real:
     """Return the logit of a query at i and a key at j with all that the encoding does to it."""
-    rule = definition_of(encoding)
-    at_q, at_k = coordinates(i, encoding.axes), coordinates(j, encoding.axes)
-    if encoding.card.causal_only and at_k[0] > at_q[0]:
-        return -context().inf
-    left, right = vector(q, "q"), vector(k, "k")
+    if definition_of(encoding).content is not None:
+        raise EncodingError(
+            f"Under the encoding {encoding.name!r} a logit may depend on other tokens, too; ask "
+            "for the scores of all queries and keys."
+        )
+    return scores(encoding, [q], [k], [i], [j], head=head)[0][0]
+
+
+def scores(
+    encoding: Encoding,
+    q: Iterable[Any],
+    k: Iterable[Any],
+    positions_q: Iterable[Any],
+    positions_k: Iterable[Any] | None = None,
+    *,
+    head: int = 0,
+    scale: Any = 1,
+    tokens: Iterable[Any] | None = None,
+) -> list[list[Real]]:
+    """Return the logits of all queries (n, d) and keys (m, d) of one head, to 60 digits."""
+    at_q = [coordinates(position, encoding.axes) for position in positions_q]
+    given = at_q if positions_k is None else positions_k
+    at_k = at_q if positions_k is None else [coordinates(at, encoding.axes) for at in given]
+    queries, keys = [vector(x, "q") for x in q], [vector(x, "k") for x in k]
+    rule, by = definition_of(encoding), number(scale, "scale")
+    if rule.content is not None:
+        read = keys if tokens is None else [vector(x, "tokens") for x in tokens]
+        content = Content(
+            queries=queries,
+            keys=keys,
+            at_queries=at_q,
+            at_keys=at_k,
+            tokens=read,
+            head=head,
+            scale=by,
+        )
+        logits = rule.content(encoding, content)
+    else:
+        logits = [
+            [
+                _logit(encoding, rule, x, y, (i, j), head, by)
+                for y, j in zip(keys, at_k, strict=True)
+            ]
+            for x, i in zip(queries, at_q, strict=True)
+        ]
+    return [
+        [_masked(encoding, value, i, j) for value, j in zip(row, at_k, strict=True)]
+        for row, i in zip(logits, at_q, strict=True)
+    ]
+
+
+def _masked(encoding: Encoding, logit: Real, at_q: Point, at_k: Point) -> Real:
+    later = encoding.card.causal_only and at_k[0] > at_q[0]
+    return -context().inf if later else logit
+
+
+def _logit(
+    encoding: Encoding,
+    rule: Definition,
+    left: Vector,
+    right: Vector,
+    places: tuple[Point, Point],
+    head: int,
+    scale: Real,
+) -> Real:
+    at_q, at_k = places
     if rule.vectors is not None:
         left = [a + b for a, b in zip(left, rule.vectors(encoding, at_q), strict=True)]
         right = [a + b for a, b in zip(right, rule.vectors(encoding, at_k), strict=True)]
     if rule.turned is not None:
         left = rule.turned(encoding, left, at_q, "q", head)
         right = rule.turned(encoding, right, at_k, "k", head)
-    logit = dot(left, right)
+    logit = scale * dot(left, right)
     return logit if rule.bias is None else logit + rule.bias(encoding, at_q, at_k, head)
 
 

@@ -50,6 +50,7 @@ def facts_of(contents: dict[str, Any]) -> list[tuple[str, str]]:
         "level": contents["level"],
         **{key.replace("_", " "): "yes" if contents[key] else "no" for key in YES_OR_NO},
         "extrapolation": contents["extrapolation"],
+        "reading": contents["reading"],
         "frameworks": ", ".join(contents["frameworks"]),
         "source": f"{contents['citation']} [{contents['source']}]",
         "verified": "; ".join(f"{p['against']} ({p['test']})" for p in contents["proofs"]),

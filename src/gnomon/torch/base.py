@@ -66,16 +66,27 @@ class Layer(nn.Module):  # type: ignore[misc]  # torch is not followed by the ch
         learned = {name: getattr(self, name) for name in self.definition.learnable}
         return {**self.constants.on(device), **learned}
 
-    def scores(self, q: Tensor, k: Tensor, positions_q: Any, positions_k: Any = None) -> Tensor:
-        """Return the logits q.k with all that the encoding does, before any scale, in exact phases.
+    def scores(
+        self,
+        q: Tensor,
+        k: Tensor,
+        positions_q: Any,
+        positions_k: Any = None,
+        *,
+        scale: float = 1.0,
+        tokens: Tensor | None = None,
+    ) -> Tensor:
+        """Return the logits, scale times q.k with all that the encoding does, in exact phases.
 
-        Under an encoding that is causal only, keys after their query get -inf.
+        Under an encoding that is causal only, keys after their query get -inf. A rule on content
+        reads `tokens` (..., m, width), or the keys where they are not given.
         """
         check_tensor(q, "q")
         check_tensor(k, "k")
         exact = getattr(self, "arithmetic", "exact") == "exact" or self.definition.learnable
         held = self.numbers_on(q.device) if exact else None
-        return self.definition.scores(q, k, positions_q, positions_k, numbers=held)
+        given = {"scale": scale, "tokens": tokens, "numbers": held}
+        return self.definition.scores(q, k, positions_q, positions_k, **given)
 
     def reset_parameters(self) -> None:
         """Put the numbers of the definition back, as after `to_empty`."""

@@ -10,10 +10,16 @@ from gnomon.encodings.base import Encoding
 from gnomon.errors import EncodingError
 from gnomon.torch.base import Layer
 from gnomon.torch.bias import Bias
+from gnomon.torch.content import Content
 from gnomon.torch.transform import Transform
 from gnomon.torch.vectors import Vectors
 
-KINDS: dict[str, type[Layer]] = {"transform": Transform, "vectors": Vectors, "bias": Bias}
+KINDS: dict[str, type[Layer]] = {
+    "transform": Transform,
+    "vectors": Vectors,
+    "bias": Bias,
+    "content": Content,
+}
 
 
 def layer(
@@ -25,7 +31,7 @@ def layer(
     compiled: bool = False,
     dtype: torch.dtype | None = None,
 ) -> Any:
-    """Return an encoding as a module of its kind: `Transform`, `Vectors` or `Bias`.
+    """Return an encoding as a module of its kind: `Transform`, `Vectors`, `Bias`, `Content`.
 
     `kind` chooses where an encoding has several; by default it is the first it names. Learnable
     numbers are parameters of type `dtype`, frozen where `learn` is False; `dtype` is also the type

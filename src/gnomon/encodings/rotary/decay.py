@@ -36,6 +36,7 @@ from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.rotary.decay_scores import Side, causal_scores
 from gnomon.encodings.rotary.factors import check_factors, exponents, since
 from gnomon.encodings.rotary.turning import turn
+from gnomon.encodings.scoring import refuse_tokens, scaled
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:
@@ -97,16 +98,16 @@ class Decaying(Rotating):
         for values, positions, side in ((left, positions_q, "q"), (right, keys_at, "k")):
             at = as_coordinates(positions, 1, like=values)
             numbers = numbers_in(self, values, xp=xp)
-            made.append(self._scaled(values, at, numbers, side=side, reference=origin, xp=xp))
+            made.append(self.referred(values, at, numbers, side=side, reference=origin, xp=xp))
         return made[0], made[1]
 
     def turned(
         self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
     ) -> Array:
         """Return queries or keys, turned and scaled from the declared reference."""
-        return self._scaled(x, coordinates, numbers, side=side, reference=self.reference, xp=xp)
+        return self.referred(x, coordinates, numbers, side=side, reference=self.reference, xp=xp)
 
-    def _scaled(
+    def referred(
         self,
         x: Array,
         coordinates: Coordinates,
@@ -116,6 +117,7 @@ class Decaying(Rotating):
         reference: float,
         xp: Namespace,
     ) -> Array:
+        """Return queries or keys, turned, and scaled as seen from a reference."""
         checks.one_of("side", side, ("q", "k"))
         self._check_heads(x, side, numbers)
         beside = beside_heads(coordinates, x)
@@ -132,6 +134,8 @@ class Decaying(Rotating):
         positions_q: Array,
         positions_k: Array | None = None,
         *,
+        scale: float = 1.0,
+        tokens: Array | None = None,
         numbers: Numbers | None = None,
     ) -> Array:
         """Return the logits, -inf on keys after their query, without overflow at any position."""
@@ -140,10 +144,11 @@ class Decaying(Rotating):
         checks.partners(left, right)
         keys_at = key_positions(left, right, positions_q, positions_k)
         held = numbers_in(self, left, xp=xp) if numbers is None else numbers
+        refuse_tokens(self, tokens)
         queries = self._side(left, positions_q, held, name="q", xp=xp)
         keys = self._side(right, keys_at, held, name="k", xp=xp)
         logits = causal_scores(queries, keys, held["rates"], layout=self.layout, xp=xp)
-        return xp.astype(logits, xp.result_type(left.dtype, right.dtype))
+        return xp.astype(scaled(logits, scale), xp.result_type(left.dtype, right.dtype))
 
     def _side(
         self, x: Array, positions: Array, numbers: Numbers, *, name: str, xp: Namespace

@@ -191,12 +191,15 @@ class Interleaved(Encoding):
         positions_q: Array,
         positions_k: Array | None = None,
         *,
+        scale: float = 1.0,
+        tokens: Array | None = None,
         numbers: Numbers | None = None,
     ) -> Array:
         """Return the logits of this layer; an inner encoding may have a way of its own to them."""
+        given: dict[str, Any] = {"scale": scale, "tokens": tokens, "numbers": numbers}
         if self.encoded:
-            return self.inside.scores(q, k, positions_q, positions_k, numbers=numbers)
-        return super().scores(q, k, positions_q, positions_k, numbers=numbers)
+            return self.inside.scores(q, k, positions_q, positions_k, **given)
+        return super().scores(q, k, positions_q, positions_k, **given)
 
     def _check_dimension(self, x: Array, name: str) -> None:
         """Refuse what the encoded layers of the same model would refuse."""

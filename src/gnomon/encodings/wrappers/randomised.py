@@ -198,11 +198,14 @@ class Randomised(Encoding):
         positions_q: Array,
         positions_k: Array | None = None,
         *,
+        scale: float = 1.0,
+        tokens: Array | None = None,
         numbers: Numbers | None = None,
     ) -> Array:
         """Return the logits of the inner encoding at the places."""
         at_q, at_k = (None if at is None else self._at(at) for at in (positions_q, positions_k))
-        made: Array = self.inner.scores(q, k, at_q, at_k, numbers=numbers)
+        given: dict[str, Any] = {"scale": scale, "tokens": tokens, "numbers": numbers}
+        made: Array = self.inner.scores(q, k, at_q, at_k, **given)
         return made
 
     def _at(self, positions: Array) -> Array:

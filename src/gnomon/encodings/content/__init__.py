@@ -1,0 +1,1 @@
+"""Rules in which content decides: learned clocks, paths, counted tokens."""

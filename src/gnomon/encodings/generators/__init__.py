@@ -1,0 +1,1 @@
+"""Transforms by one-parameter groups exp(tX) with generators of their own."""

@@ -1,0 +1,1 @@
+"""Logits in which queries and keys meet vectors of their lag."""

@@ -1,0 +1,1 @@
+"""Encodings in models of Hugging Face: read, install, take out again."""
