@@ -57,7 +57,7 @@ def through_torch(subject: Any) -> Given:
 
 
 def called(module: Any, kind: str, q: Any, k: Any, at: Any) -> Any:
-    return module(q, k, at) if kind == "transform" else module(at)
+    return module(q, k, at) if kind in ("transform", "content") else module(at)
 
 
 def through_jax(subject: Any) -> Given:
@@ -68,12 +68,17 @@ def through_jax(subject: Any) -> Given:
     def given(q: Any, k: Any, at: Any) -> dict[str, Any]:
         q, k = (jnp.asarray(x, jnp.float32) for x in (q, k))
         made = {
-            kind: called(getattr(held, kind), kind, q, k, jnp.asarray(at))
+            kind: called(answers(held, kind), kind, q, k, jnp.asarray(at))
             for kind in subject.encoding.kinds
         }
         return named(made)
 
     return given
+
+
+def answers(held: Any, kind: str) -> Any:
+    """What answers for a kind: its method, or the scores of a rule on content."""
+    return held.scores if kind == "content" else getattr(held, kind)
 
 
 def named(made: dict[str, Any]) -> dict[str, Any]:
@@ -84,9 +89,9 @@ def named(made: dict[str, Any]) -> dict[str, Any]:
 
 
 def part(name: str, values: Any, mine: Any) -> Any:
-    """What belongs to some positions: rows, and of a bias rows and columns."""
+    """What belongs to some positions: rows, and of a bias or logits rows and columns."""
     rows = values[..., mine, :]
-    return rows[..., mine] if name == "bias" else rows
+    return rows[..., mine] if name in ("bias", "content") else rows
 
 
 def same(found: dict[str, Any], wanted: dict[str, Any], mine: Any, exact: float) -> None:
@@ -161,7 +166,8 @@ def test_a_module_makes_its_results_where_the_input_is(subject: Any, rng: Any) -
     at = torch.asarray(subject.line(4))
     for kind in subject.encoding.kinds:
         module = layer(subject.encoding, kind=kind).to("meta")
-        for places in (at, at.to("meta")) if kind == "transform" else (at.to("meta"),):
+        reads = kind in ("transform", "content")
+        for places in (at, at.to("meta")) if reads else (at.to("meta"),):
             made = called(module, kind, q, k, places)
             for tensor in made if kind == "transform" else (made,):
                 assert tensor.device.type == "meta"
@@ -221,8 +227,8 @@ def test_a_module_refuses_queries_of_another_library(subject: Any, rng: Any) -> 
     q, k = subject.content(rng, 4)
     tensor, at = torch.asarray(q), torch.asarray(subject.line(4))
     for kind in subject.encoding.kinds:
-        module = layer(subject.encoding, kind=kind)
-        for call in (module.scores, module) if kind == "transform" else (module.scores,):
+        module, reads = layer(subject.encoding, kind=kind), kind in ("transform", "content")
+        for call in (module.scores, module) if reads else (module.scores,):
             with pytest.raises(EncodingError, match=r"q comes from numpy; pass a tensor of PyTorc"):
                 call(q, tensor, at)
             with pytest.raises(EncodingError, match=r"k comes from numpy; pass a tensor of PyTorc"):
@@ -277,11 +283,13 @@ def test_a_pytree_makes_its_results_where_the_input_is() -> None:
 def test_every_module_leaves_as_onnx_and_gives_the_same_there(subject: Any, rng: Any) -> None:
     pytest.importorskip("onnxscript")
     runtime = pytest.importorskip("onnxruntime")
+    if not subject.encoding.card.onnx:
+        pytest.skip("its card does not claim it")
     q, k = (torch.asarray(x, dtype=torch.float32) for x in subject.content(rng, 2, 4))
     at = torch.asarray(subject.line(4, start=1))
     for kind in subject.encoding.kinds:
         module = layer(subject.encoding, kind=kind).eval()
-        inputs = (q, k, at) if kind == "transform" else (at,)
+        inputs = (q, k, at) if kind in ("transform", "content") else (at,)
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
             made = torch.onnx.export(module, inputs, dynamo=True, verbose=False).model_proto

@@ -70,6 +70,7 @@ def test_positions_that_are_no_numbers_are_refused(subject, rng):
         "vectors": made.vectors,
         "transform": lambda at: made.transform(q, k, good, at),
         "bias": lambda at: made.bias(good, at),
+        "content": lambda at: made.scores(q, k, good, at),
         "scores": lambda at: made.scores(q, k, at),
     }
     for wrong in (np.nan, np.inf, -np.inf):

@@ -87,10 +87,9 @@ def oracle_number(value):
 
 def test_every_example_is_known_to_the_oracle(example):
     known = oracle.definition_of(example)
-    offered = [kind for kind in ("vectors", "turned", "bias") if getattr(known, kind)]
-    assert ["transform" if kind == "turned" else kind for kind in offered] == [
-        kind for kind in ("vectors", "transform", "bias") if kind in example.kinds
-    ]
+    rules = {"vectors": "vectors", "transform": "turned", "bias": "bias", "content": "content"}
+    offered = {kind for kind, rule in rules.items() if getattr(known, rule)}
+    assert offered == set(example.kinds)
 
 
 def test_vectors_are_those_of_the_oracle(example):
@@ -156,6 +155,9 @@ def compare_scores(example, at, rng, *, pairs):
     q, k = rng.normal(size=(2, heads, len(at), width_of(example)))
     found = example.scores(q, k, np.asarray(at))
     size = width_of(example) * np.abs(q).max() * np.abs(k).max()
+    if "content" in example.kinds:
+        compare_rules(example, (q, k, at), found, size)
+        return
     for i, j in rng.integers(0, len(at), size=(pairs, 2)):
         head = int(rng.integers(heads))
         wanted = oracle.score(example, q[head, i], k[head, j], at[i], at[j], head=head)
@@ -165,3 +167,20 @@ def compare_scores(example, at, rng, *, pairs):
             assert np.isneginf(found[head, i, j])
         else:
             assert close([found[head, i, j]], [wanted], size, phase), (at[i], at[j])
+
+
+def compare_rules(example, given, found, size):
+    """Compare all logits of the first and the last head, which a rule on content makes at once."""
+    q, k, at = given
+    for head in {0, len(q) - 1}:
+        wanted = oracle.scores(example, q[head], k[head], at, head=head)
+        for i, row in enumerate(wanted):
+            phase = largest_phase(example, at[i]) + max(
+                largest_phase(example, place) for place in at
+            )
+            for j, value in enumerate(row):
+                if np.isneginf(float(value)):
+                    assert np.isneginf(found[head, i, j])
+                else:
+                    grown = phase + len(at) + abs(float(value))  # sums over tokens
+                    assert close([found[head, i, j]], [value], size, grown), (at[i], at[j])

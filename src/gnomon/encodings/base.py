@@ -42,6 +42,7 @@ from gnomon.encodings.scoring import (
     read_tokens,
     refuse_tokens,
     scaled,
+    wide,
     with_vectors,
 )
 from gnomon.errors import EncodingError
@@ -184,9 +185,12 @@ class Encoding(ABC):
         if "content" in self.kinds:
             check_order(self, left, right)
             read = read_tokens(tokens, right, xp=xp)
-            logits = self.content_scores(
-                left, right, at_q, at_k, held, scale=scale, tokens=read, xp=xp
+            kept, (q, k, read) = (
+                xp.result_type(left.dtype, right.dtype),
+                wide(left, right, read, xp=xp),
             )
+            logits = self.content_scores(q, k, at_q, at_k, held, scale=scale, tokens=read, xp=xp)
+            logits = xp.astype(logits, kept)
             return masked_scores(self, logits, positions_q, keys_at, numbers=held, xp=xp)
         refuse_tokens(self, tokens)
         if "vectors" in self.kinds:
@@ -231,7 +235,8 @@ class Encoding(ABC):
     ) -> Array:
         """Return the logits (..., n, m) of a rule on content, unmasked: the formula of `scores`.
 
-        Coordinates broadcast to q and k; `tokens` (..., heads or 1, m, width) has their axes.
+        Coordinates broadcast to q and k; `tokens` (..., heads or 1, m, width) has their axes. All
+        come in float32 or better, and logits are rounded to the type of q and k afterwards.
         """
         del q, k, queries, keys, numbers, scale, tokens, xp
         raise self._lacks("rule on content")

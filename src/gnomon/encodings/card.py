@@ -84,6 +84,8 @@ class Card(Result):
     reading: str = ""
     """Where the published definition is ambiguous: which reading is taken, and why."""
     frameworks: tuple[str, ...] = FRAMEWORKS
+    onnx: bool = True
+    """Whether its module of PyTorch leaves as ONNX."""
     proofs: tuple[Proof, ...] = ()
 
     @property

@@ -5,7 +5,8 @@
   pairs), the mean over heads of the bias for biases. Negative D^2 are set to 0 and their share of
   all pairs is reported.
 * *vectors*: the Euclidean distance of the vectors that are added.
-* *probe*: |R_i u - R_j u| for a content vector u.
+* *probe*: |R_i u - R_j u| for a content vector u; of a rule on content, which carries no vector
+  anywhere, the kernel of its logits where every query, key and token is u.
 * *slope*: the bias of ALiBi read as a distance, m |i-j| [cirrincione2026 sec. 6].
 
 The lift decides rankings, so it stands in every table. Encodings whose distances depend on the lag
@@ -75,6 +76,9 @@ def lift(
     if lift == "kernel" and "vectors" not in encoding.kinds:
         bias = encoding.bias(_shaped(points))
         distances, share = _from_bias(bias, causal=encoding.card.causal_only)
+        return _lifted(encoding, lift, distances, None, share)
+    if content is not None and "content" in encoding.kinds:
+        distances, share = _from_rule(encoding, points, content)
         return _lifted(encoding, lift, distances, None, share)
     vectors = _carried(encoding, points, content)
     return _lifted(encoding, lift, distances_between(vectors), None, 0.0)
@@ -189,6 +193,16 @@ def _from_bias(bias: Any, *, causal: bool) -> tuple[Floats, float]:
     pairs = squares[np.triu_indices(len(squares), 1)]
     share = float(np.mean(pairs < 0.0)) if pairs.size else 0.0
     return np.sqrt(np.maximum(squares, 0.0)), share
+
+
+def _from_rule(encoding: Encoding, points: Floats, content: Floats) -> tuple[Floats, float]:
+    """Return distances from the mean over heads of the logits of one content at all positions."""
+    heads = int(getattr(encoding, "heads", None) or 1)
+    copies = np.broadcast_to(content, (heads, len(points), len(content)))
+    scale = 1.0 / np.sqrt(len(content))
+    logits = np.asarray(encoding.scores(copies, copies, _shaped(points), scale=scale))
+    # Keys after their query may be masked: under a causal rule their half is mirrored.
+    return _from_bias(np.where(np.isneginf(logits), 0.0, logits), causal=encoding.card.causal_only)
 
 
 def _carried(encoding: Encoding, points: Floats, content: Floats | None) -> Floats:

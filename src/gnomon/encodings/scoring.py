@@ -15,6 +15,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import array_api_compat
+import numpy as np
+
 from gnomon.encodings.border import lags_between, numbers_in
 from gnomon.encodings.positions import as_coordinates, namespace_of
 from gnomon.errors import EncodingError
@@ -47,9 +50,19 @@ def masked_scores(
         logits = logits + xp.astype(_of_heads(bias, logits), logits.dtype)
     if not encoding.card.causal_only:
         return logits
+    if encoding.in_order:
+        return xp.where(later_in_order(logits, xp=xp), -xp.inf, logits)
     later = lags_between(queries, keys, xp=xp)[..., 0] < 0
     later = later if later.ndim in (2, logits.ndim) else later[..., None, :, :]
     return xp.where(later, -xp.inf, logits)
+
+
+def later_in_order(logits: Array, *, xp: Namespace) -> Array:
+    """Return where (n, m) a key comes after its query, the queries being the last of the keys."""
+    n, m = logits.shape[-2:]
+    device = array_api_compat.device(logits) if xp is not np else None
+    rows, columns = xp.arange(n, device=device), xp.arange(m, device=device)
+    return columns[None, :] > rows[:, None] + (m - n)
 
 
 def _with_heads(coordinates: Coordinates, logits: Array) -> Coordinates:
@@ -124,6 +137,11 @@ def read_tokens(tokens: Array | None, k: Array, *, xp: Namespace) -> Array:
             "each key, (..., m, width), without the axis of heads."
         )
     return beside
+
+
+def wide(*arrays: Array, xp: Namespace) -> list[Array]:
+    """Return arrays in float32 or better."""
+    return [xp.astype(x, xp.result_type(x.dtype, xp.float32)) for x in arrays]
 
 
 def refuse_tokens(encoding: Encoding, tokens: Array | None) -> None:

@@ -8,6 +8,7 @@ of a head at once: scores(qs, ks, positions) asks for all logits of a head, of a
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import product
 from typing import Any
 
 from gnomon.encodings.base import Encoding
@@ -128,15 +129,14 @@ def scores(
             ]
             for x, i in zip(queries, at_q, strict=True)
         ]
-    return [
-        [_masked(encoding, value, i, j) for value, j in zip(row, at_k, strict=True)]
-        for row, i in zip(logits, at_q, strict=True)
-    ]
-
-
-def _masked(encoding: Encoding, logit: Real, at_q: Point, at_k: Point) -> Real:
-    later = encoding.card.causal_only and at_k[0] > at_q[0]
-    return -context().inf if later else logit
+    if not encoding.card.causal_only:
+        return logits
+    mp, cached = context(), len(at_k) - len(at_q)
+    for i, j in product(range(len(at_q)), range(len(at_k))):
+        in_order = j > i + cached
+        later = in_order if encoding.in_order else at_k[j][0] > at_q[i][0]
+        logits[i][j] = -mp.inf if later else logits[i][j]
+    return logits
 
 
 def _logit(

@@ -16,6 +16,8 @@ from gnomon.torch.base import Layer
 class Content(Layer):
     """The rule of an encoding on content, as a module."""
 
+    keeps_float32 = True  # gates and clocks are summed over tokens, and errors with them
+
     def forward(
         self,
         q: Tensor,

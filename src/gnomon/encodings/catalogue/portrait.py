@@ -2,7 +2,8 @@
 
 * *rows*: the vectors that are added; or unit pairs (1, 0) carried to each position by a transform
   of queries, cos w_k i and sin w_k i where it turns; or, by head, the bias of one query with the
-  keys along the first axis.
+  keys along the first axis; of a rule on content, by head, the logits of one query where every
+  query, key and token is the same vector of ones.
 * *profile*: the distance of positions by their lag, along each axis, under the first lift that the
   encoding has and under *slope* where it has that; between the smallest and the largest where the
   lag alone does not decide it.
@@ -89,7 +90,7 @@ class Portrait(Result):
     rows: Floats
     """(positions, coordinates) of vectors and carried pairs; (heads, keys) of a bias."""
     shows: str
-    """vectors, pairs or bias: what the rows are."""
+    """vectors, pairs, bias or logits: what the rows are."""
     places: Floats
     """Positions of the rows, (m, axes); of a bias the lags of the keys, (m, 1)."""
     profiles: tuple[Profile, ...]
@@ -121,6 +122,8 @@ def portrait(encoding: Encoding) -> Portrait:
 def _rows(encoding: Encoding) -> tuple[str, Floats, Floats]:
     if encoding.kinds == ("bias",):
         return _bias(encoding)
+    if "content" in encoding.kinds:
+        return _logits(encoding)
     points = _raster(encoding, ROWS)
     flat = points[:, 0] if encoding.axes == 1 else points
     if "vectors" in encoding.kinds:
@@ -137,22 +140,32 @@ def _bias(encoding: Encoding) -> tuple[str, Floats, Floats]:
     return "bias", (points[query] - points)[::-1, :1], bias.reshape(-1, len(flat))[:, ::-1]
 
 
+def _logits(encoding: Encoding) -> tuple[str, Floats, Floats]:
+    """Return the logits of one query with the keys along the first axis, by head, all alike."""
+    points = _along(encoding, 0, ROWS)
+    flat = points[:, 0] if encoding.axes == 1 else points
+    query = len(flat) - 1 if encoding.card.causal_only or encoding.in_order else len(flat) // 2
+    width = int(getattr(encoding, "dimension", 8))
+    ones = np.ones((int(getattr(encoding, "heads", None) or 1), len(flat), width))
+    logits = encoding.scores(ones, ones, flat, scale=1.0 / width)
+    rows = np.asarray(logits, dtype=np.float64)[:, query]
+    return "logits", (points[query] - points)[::-1, :1], rows[:, ::-1]
+
+
 def _carried(encoding: Encoding, flat: Floats) -> Floats:
     """Return unit pairs as queries at these positions; of several heads those of the first."""
     dimension = int(getattr(encoding, "dimension", 2))
     heads = _own_heads(encoding)
     content = np.broadcast_to(unit_pairs(encoding, dimension), (*heads, len(flat), dimension))
     carried, _ = encoding.transform(content, content, flat)
-    return np.asarray(carried, dtype=np.float64).reshape(-1, len(flat), dimension)[0]
+    rows = np.asarray(carried, dtype=np.float64)
+    return rows.reshape(-1, *rows.shape[-2:])[0]
 
 
 def _own_heads(encoding: Encoding) -> tuple[int, ...]:
-    """Return the number of heads where they differ in frequencies or decay, as a shape."""
-    for name, single in (("frequencies", 3), ("rates", 2)):
-        values = encoding.numbers.get(name)
-        if values is not None and np.ndim(values) == single:
-            return (len(values),)
-    return ()
+    """Return the number of heads where an encoding tells them apart, as a shape."""
+    heads = getattr(getattr(encoding, "inner", encoding), "heads", None)
+    return () if heads is None else (int(heads),)
 
 
 def unit_pairs(encoding: Encoding, dimension: int) -> Floats:

@@ -66,6 +66,11 @@ class Decaying(Rotating):
         """Return the decay per position, <= 0, of each pair, (pairs,) or (heads, pairs)."""
 
     @property
+    def steepness(self) -> float:
+        """Return the largest decay per position: it decides how far one reference point serves."""
+        return float(np.max(np.abs(self.rates)))
+
+    @property
     def lifts(self) -> tuple[str, ...]:
         """Name kernel alone: a vector carried along a decay has no length of its own."""
         return ("kernel",)

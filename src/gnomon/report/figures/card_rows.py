@@ -23,7 +23,10 @@ TITLES = {
     "vectors": "Vectors by position",
     "pairs": "Unit pairs carried to each position",
     "bias": "Bias by lag and head",
+    "logits": "Logits of equal contents by lag and head",
 }
+BY_HEAD = ("bias", "logits")
+"""What is drawn as one curve for each head."""
 BELOW = {
     "orientation": "h", "x": 0.5, "xanchor": "center", "y": -0.22, "yanchor": "top", "len": 1.0,
 }  # fmt: skip
@@ -35,13 +38,13 @@ LONGEST = 200
 def rows_figure(portrait: Portrait) -> Figure:
     """Return what an encoding does: a heat-map of its rows, or a curve for each head of a bias."""
     top = float(np.nanmax(np.abs(portrait.rows), initial=0.0))
-    bias = portrait.shows == "bias"
+    bias = portrait.shows in BY_HEAD
     return Figure(
         key="rows",
         title=TITLES[portrait.shows],
         summary=_about_rows(portrait, top),
         data=_curves(portrait) if bias else [_heatmap(portrait)],
-        layout=_curves_layout() if bias else _heatmap_layout(portrait, top or 1.0),
+        layout=_curves_layout(portrait.shows) if bias else _heatmap_layout(portrait, top or 1.0),
         narrow={"height": 380} if bias else {"coloraxis": {"colorbar": BELOW}},
         table=_rows_table(portrait),
         height=420 if bias else 480,
@@ -87,10 +90,10 @@ def _curves(portrait: Portrait) -> list[dict[str, Any]]:
     ]
 
 
-def _curves_layout() -> dict[str, Any]:
+def _curves_layout(shows: str) -> dict[str, Any]:
     return {
         "xaxis": {"title": {"text": "lag, query minus key"}},
-        "yaxis": {"title": {"text": "bias, logits"}},
+        "yaxis": {"title": {"text": "bias, logits" if shows == "bias" else "logit"}},
         "legend": LEGEND,
     }
 
@@ -122,9 +125,10 @@ def _about_rows(portrait: Portrait, top: float) -> str:
         "vectors": f"Vectors at {counted(count, 'position')}",
         "pairs": f"Queries of unit pairs at {counted(count, 'position')}",
         "bias": f"One query and {counted(count, 'key')}",
+        "logits": f"One query and {counted(count, 'key')}, all vectors of ones,",
     }[portrait.shows]
     text = f"{what} of {portrait.name}{made}; the largest number is {figure_of(top)} in size"
-    heads = len(portrait.rows) if portrait.shows == "bias" else 0
+    heads = len(portrait.rows) if portrait.shows in BY_HEAD else 0
     more = f"; {len(CATEGORIES)} of {heads} heads are drawn" if heads > len(CATEGORIES) else ""
     learned = f"; {' and '.join(portrait.learnable)} as before training" * bool(portrait.learnable)
     return f"{text}{more}{learned}."
@@ -136,7 +140,7 @@ def _cut(text: str) -> str:
 
 def _rows_table(portrait: Portrait) -> dict[str, list[Any]]:
     named = _named(portrait.places)
-    if portrait.shows == "bias":
+    if portrait.shows in BY_HEAD:
         heads = {f"head_{k}": short(row) for k, row in enumerate(portrait.rows)}
         return {"lag": named} | heads
     columns = {f"coordinate_{k}": short(column) for k, column in enumerate(portrait.rows.T)}
