@@ -18,7 +18,10 @@ SLOT = re.compile(r"<!-- catalogue:begin -->\n.*?<!-- catalogue:end -->", re.DOT
 FAMILIES = {
     "additive": "Vectors that are added",
     "rotary": "Rotary: queries and keys are turned",
+    "generator": "Groups with generators of their own",
     "bias": "Biases on logits",
+    "relative": "Vectors of the lag, met by queries and keys",
+    "content": "Content decides",
     "wrapper": "Wrappers: another encoding at other positions",
     "none": "None at all",
     "fitted": "Fitted to a corpus",
@@ -82,6 +85,7 @@ def _section(one: dict[str, Any]) -> str:
         f"- level: {level}; kind: {kinds}; frameworks: {rooms}",
         f"- source: {_text(one['citation'])}",
         f"- past the trained length: {_text(one['extrapolation'])}",
+        *([f"- reading taken: {_text(one['reading'])}"] if one["reading"] else []),
         f"- parameters: `{parameters_in_words(one)}`",
         "- verified against:",
         *proofs,

@@ -24,9 +24,9 @@ EXPLAINED = {
     "pair that turns shows its cosine and its sine.",
     "bias": "Each curve is a head: what it adds to the logit of a query and a key, by the lag from "
     "the key to the query. Keys before the query have positive lags.",
-    "logits": "Each curve is a head: the logit of one query and a key by the lag from the key to the "
-    "query, where every query, key and token is the same. Content decides: with others the curves "
-    "are others.",
+    "logits": "Each curve is a head: the logit of one query and a key by the lag from the key to "
+    "the query, where every query, key and token is the same. Content decides: with others the "
+    "curves are others.",
     "profile": "The distance that the encoding puts between two positions, by how far apart they "
     "are. Flat means that it can not tell these lags apart; a shaded band means that the lag alone "
     "does not decide.",
