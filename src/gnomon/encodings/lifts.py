@@ -208,9 +208,12 @@ def _from_rule(encoding: Encoding, points: Floats, content: Floats) -> tuple[Flo
 def _carried(encoding: Encoding, points: Floats, content: Floats | None) -> Floats:
     if content is None:
         return np.asarray(encoding.vectors(_shaped(points)), dtype=np.float64)
-    copies = np.tile(content, (len(points), 1))
+    heads = int(getattr(getattr(encoding, "inner", encoding), "heads", None) or 1)
+    copies = np.broadcast_to(content, (heads, len(points), len(content)))
     carried, _ = encoding.transform(copies, copies, _shaped(points))
-    return np.asarray(carried, dtype=np.float64)
+    # Side by side, heads have the root of their mean squared distance.
+    beside = np.moveaxis(np.asarray(carried, dtype=np.float64), 0, 1).reshape(len(points), -1)
+    return beside / np.sqrt(heads)
 
 
 def _probe(encoding: Encoding, probe: Any, rng: np.random.Generator | None) -> Floats:
