@@ -2,8 +2,9 @@
 
     python scripts/verdict_page.py docs/verdicts.md [benchmarks/records]
 
-A record that holds verdicts is a table or figure of a source document made again: its claims,
-whether each holds, our numbers, and the command. All of them stand on the page between
+A record that holds verdicts is a table or figure of the source document made again: its claims,
+whether each holds, our numbers, and the command; experiments of our own, which name another source,
+have pages of their own. All others stand on the page between
 <!-- verdict_records:begin --> and <!-- verdict_records:end -->: for each table or figure the claims
 against the corpora, and under it the numbers, folded in HTML that GitHub shows as well.
 """
@@ -19,6 +20,7 @@ from typing import Any
 Record = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[1]
 SLOT = re.compile(r"<!-- verdict_records:begin -->\n.*?<!-- verdict_records:end -->", re.DOTALL)
+DOCUMENT = "cirrincione2026"
 CORPORA = {
     "synthetic": "three-regimes",
     "sst2-sentences": "SST-2, sentences",
@@ -33,11 +35,11 @@ NAMES = {"remark8": "Remark 8", "stress-vs-dimension": "Stress against dimension
 
 
 def records(folder: Path) -> dict[str, Record]:
-    """Return the records with verdicts, by file name: tables, figures, remarks, the rest."""
+    """Return the records of the document, by file name: tables, figures, remarks, the rest."""
     found = {}
     for path in sorted(folder.glob("*.json")):
         record = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(record.get("verdicts"), list):
+        if isinstance(record.get("verdicts"), list) and record["source"] == DOCUMENT:
             found[path.stem] = record
     return dict(sorted(found.items(), key=lambda item: (_place(item[1]["name"]), item[0])))
 

@@ -37,8 +37,21 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "Communications in Statistics 3, 1-27, 1974.",
         "chen2023": "S. Chen, S. Wong, L. Chen and Y. Tian, Extending context window of large "
         "language models via positional interpolation, arXiv:2306.15595, 2023.",
+        "chi2022": "T.-C. Chi, T.-H. Fan, P. J. Ramadge and A. I. Rudnicky, KERPLE: kernelized "
+        "relative positional embedding for length extrapolation, NeurIPS, 2022. arXiv:2205.09921.",
+        "chi2023": "T.-C. Chi, T.-H. Fan, A. I. Rudnicky and P. J. Ramadge, Dissecting transformer "
+        "length extrapolation via the lens of receptive field analysis, ACL, 2023. "
+        "arXiv:2212.10356.",
         "cirrincione2026": "G. Cirrincione, On the Geometry of Positional Encodings in "
         "Transformers, arXiv:2604.05217, 2026.",
+        "dai2019": "Z. Dai, Z. Yang, Y. Yang, J. Carbonell, Q. V. Le and R. Salakhutdinov, "
+        "Transformer-XL: attentive language models beyond a fixed-length context, ACL, 2019. "
+        "arXiv:1901.02860.",
+        "dai2025": "C. Dai, H. Shan, M. Song and D. Liang, HoPE: hyperbolic rotary positional "
+        "encoding for stable long-range dependency modeling in large language models, "
+        "arXiv:2509.05218, 2025.",
+        "dao2022": "T. Dao, D. Y. Fu, S. Ermon, A. Rudra and C. Re, FlashAttention: fast and "
+        "memory-efficient exact attention with IO-awareness, NeurIPS, 2022. arXiv:2205.14135.",
         "deepseek2024": "DeepSeek-AI, DeepSeek-V2: a strong, economical, and efficient "
         "mixture-of-experts language model, arXiv:2405.04434, 2024.",
         "dekker1971": "T. J. Dekker, A floating-point technique for extending the available "
@@ -52,10 +65,19 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "arXiv:2402.13753.",
         "dinkelbach1967": "W. Dinkelbach, On nonlinear fractional programming, Management Science "
         "13, 492-498, 1967.",
+        "dong2024": "J. Dong, B. Feng, D. Guessous, Y. Liang and H. He, Flex Attention: a "
+        "programming model for generating optimized attention kernels, arXiv:2412.05496, 2024.",
         "emozilla2023": "emozilla, Dynamically scaled RoPE further increases performance of long "
         "context LLaMA with zero fine-tuning, public note, r/LocalLLaMA, July 2023.",
         "ernie2025": "Baidu ERNIE team, ERNIE 4.5 technical report, 2025. "
         "https://github.com/PaddlePaddle/ERNIE",
+        "gao2024": "A. Gao and S. Dai, RoTHP: rotary position embedding-based transformer Hawkes "
+        "process, arXiv:2405.06985, 2024.",
+        "golovneva2024": "O. Golovneva, T. Wang, J. Weston and S. Sukhbaatar, Contextual position "
+        "encoding: learning to count what's important, arXiv:2405.18719, 2024.",
+        "gopalakrishnan2025": "A. Gopalakrishnan, R. Csordas, J. Schmidhuber and M. C. Mozer, "
+        "Decoupling the 'what' and 'where' with polar coordinate positional embeddings, "
+        "arXiv:2509.10534, 2025.",
         "gower1966": "J. C. Gower, Some distance properties of latent root and vector methods used "
         "in multivariate analysis, Biometrika 53, 325-338, 1966.",
         "grattafiori2024": "A. Grattafiori et al., The Llama 3 herd of models, arXiv:2407.21783, "
@@ -65,13 +87,26 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "haviv2022": "A. Haviv, O. Ram, O. Press, P. Izsak and O. Levy, Transformer language "
         "models without positional encodings still learn positional information, Findings of "
         "EMNLP, 2022. arXiv:2203.16634.",
+        "he2021": "P. He, X. Liu, J. Gao and W. Chen, DeBERTa: decoding-enhanced BERT with "
+        "disentangled attention, ICLR, 2021; version 2 of its code, 2021. arXiv:2006.03654. "
+        "https://github.com/microsoft/DeBERTa",
         "hellinger1909": "E. Hellinger, Neue Begründung der Theorie quadratischer Formen von "
         "unendlichvielen Veränderlichen, Journal für die reine und angewandte Mathematik 136, "
         "210-271, 1909.",
         "heo2024": "B. Heo, S. Park, D. Han and S. Yun, Rotary position embedding for vision "
         "transformer, ECCV, 2024. arXiv:2403.13298.",
+        "hua2025": "E. Hua, C. Jiang, X. Lv, K. Zhang, Y. Sun, Y. Fan, X. Zhu, B. Qi, N. Ding and "
+        "B. Zhou, Fourier position embedding: enhancing attention's periodic extension for length "
+        "generalization, ICML, 2025. arXiv:2412.17739.",
+        "iso8601": "International Organization for Standardization, ISO 8601-1:2019, Date and "
+        "time: representations for information interchange.",
         "jaegle2021": "A. Jaegle, F. Gimeno, A. Brock, A. Zisserman, O. Vinyals and J. Carreira, "
         "Perceiver: general perception with iterative attention, ICML, 2021. arXiv:2103.03206.",
+        "joffrain2006": "T. Joffrain, T. M. Low, E. S. Quintana-Orti, R. van de Geijn and F. G. "
+        "Van Zee, Accumulating Householder transformations, revisited, ACM Transactions on "
+        "Mathematical Software 32, 169-179, 2006.",
+        "kim2024": "B. Kim and J.-G. Lee, Continuous-time linear positional embedding for "
+        "irregular time series forecasting, arXiv:2409.20092, 2024.",
         "knight1966": "W. R. Knight, A computer method for calculating Kendall's tau with "
         "ungrouped data, Journal of the American Statistical Association 61, 436-439, 1966.",
         "knuth1969": "D. E. Knuth, The Art of Computer Programming, volume 2: Seminumerical "
@@ -80,17 +115,38 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "nonmetric hypothesis, Psychometrika 29, 1-27, 1964.",
         "kruskal1964b": "J. B. Kruskal, Nonmetric multidimensional scaling: a numerical method, "
         "Psychometrika 29, 115-129, 1964.",
+        "li2024": "S. Li, C. You, G. Guruganesh, J. Ainslie, S. Ontanon, M. Zaheer, S. Sanghai, "
+        "Y. Yang, S. Kumar and S. Bhojanapalli, Functional interpolation for relative positions "
+        "improves long context transformers, ICLR, 2024. arXiv:2310.04418.",
+        "lin2025": "Z. Lin, E. Nikishin, X. O. He and A. Courville, Forgetting transformer: "
+        "softmax attention with a forget gate, ICLR, 2025. arXiv:2503.02130.",
+        "liu2022": "Z. Liu, H. Hu, Y. Lin, Z. Yao, Z. Xie, Y. Wei, J. Ning, Y. Cao, Z. Zhang, "
+        "L. Dong, F. Wei and B. Guo, Swin Transformer V2: scaling up capacity and resolution, "
+        "CVPR, 2022. arXiv:2111.09883.",
+        "liu2025": "X. Liu, Y. Song, Z. Liu, Z. Huang, Q. Guo, Z. Liu, S. Lian, Z. He and X. Qiu, "
+        "Beyond real: imaginary extension of rotary position embeddings for long-context LLMs, "
+        "arXiv:2512.07525, 2025.",
         "mezzadri2007": "F. Mezzadri, How to generate random matrices from the classical compact "
         "groups, Notices of the American Mathematical Society 54, 592-604, 2007.",
+        "milakov2018": "M. Milakov and N. Gimelshein, Online normalizer calculation for softmax, "
+        "arXiv:1805.02867, 2018.",
+        "moler2003": "C. Moler and C. Van Loan, Nineteen dubious ways to compute the exponential "
+        "of a matrix, twenty-five years later, SIAM Review 45, 3-49, 2003.",
+        "movahedi2026": "S. Movahedi, T. Carstensen, A. Afzal, F. Hutter, A. Orvieto and "
+        "V. Cevher, Selective rotary position embedding, ICLR, 2026. arXiv:2511.17388.",
         "mpmath": "F. Johansson and the mpmath developers, mpmath: a Python library for "
         "arbitrary-precision floating-point arithmetic, version 1.3, 2023. https://mpmath.org",
         "nakanishi2025": "K. M. Nakanishi, Scalable-softmax is superior for attention, "
         "arXiv:2501.19399, 2025.",
         "nunez2018": "J. R. Nuñez, C. R. Anderton and R. S. Renslow, Optimizing colormaps with "
         "consideration for color vision deficiency, PLoS ONE 13, e0199239, 2018.",
+        "oka2025": "Y. Oka, T. Hasegawa, K. Nishida and K. Saito, Wavelet-based positional "
+        "representation for long context, ICLR, 2025. arXiv:2502.02004.",
         "okabe2008": "M. Okabe and K. Ito, Color universal design: how to make figures and "
         "presentations that are friendly to colorblind people, 2008. "
         "https://jfly.uni-koeln.de/color",
+        "ostmeier2024": "S. Ostmeier et al., LieRE: Lie rotational positional encodings, "
+        "arXiv:2406.10322, 2024.",
         "peng2024": "B. Peng, J. Quesnelle, H. Fan and E. Shippole, YaRN: efficient context window "
         "extension of large language models, ICLR, 2024. arXiv:2309.00071.",
         "press2021": "O. Press, N. A. Smith and M. Lewis, Train short, test long: attention with "
@@ -102,6 +158,10 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "ruoss2023": "A. Ruoss, G. Deletang, T. Genewein, J. Grau-Moya, R. Csordas, M. Bennani, "
         "S. Legg and J. Veness, Randomized positional encodings boost length generalization of "
         "transformers, ACL, 2023. arXiv:2305.16843.",
+        "schenck2025": "C. Schenck et al., Learning the RoPEs: better 2D and 3D position encodings "
+        "with STRING, ICML, 2025. arXiv:2502.02562.",
+        "shaw2018": "P. Shaw, J. Uszkoreit and A. Vaswani, Self-attention with relative position "
+        "representations, NAACL, 2018. arXiv:1803.02155.",
         "shepard1962": "R. N. Shepard, The analysis of proximities: multidimensional scaling with "
         "an unknown distance function, Psychometrika 27, 125-140 and 219-246, 1962.",
         "simeoni2025": "O. Siméoni et al., DINOv3, arXiv:2508.10104, 2025.",
@@ -109,6 +169,7 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "things, American Journal of Psychology 15, 72-101, 1904.",
         "steele2014": "G. L. Steele, D. Lea and C. H. Flood, Fast splittable pseudorandom number "
         "generators, OOPSLA, 2014.",
+        "student1908": "Student, The probable error of a mean, Biometrika 6, 1-25, 1908.",
         "su2021": "J. Su, Y. Lu, S. Pan, A. Murtadha, B. Wen and Y. Liu, RoFormer: enhanced "
         "transformer with rotary position embedding, arXiv:2104.09864, 2021.",
         "sun2022": "Y. Sun, L. Dong, B. Patra, S. Ma, S. Huang, A. Benhaim, V. Chaudhary, X. Song "
@@ -122,6 +183,9 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "L. Kaiser and I. Polosukhin, Attention is all you need, NeurIPS, 2017. arXiv:1706.03762.",
         "wang2021": "P. Wang, rotary-embedding-torch, 2021. "
         "https://github.com/lucidrains/rotary-embedding-torch",
+        "wang2022": "W. Wang, L. Yao, L. Chen, B. Lin, D. Cai, X. He and W. Liu, CrossFormer: a "
+        "versatile vision transformer hinging on cross-scale attention, ICLR, 2022. "
+        "arXiv:2108.00154.",
         "wang2024": "P. Wang et al., Qwen2-VL: enhancing vision-language model's perception of the "
         "world at any resolution, arXiv:2409.12191, 2024.",
         "wolf2020": "T. Wolf et al., Transformers: state-of-the-art natural language processing, "
@@ -130,6 +194,17 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "yang2025": "B. Yang, B. Venkitesh, D. Talupuru, H. Lin, D. Cairuz, P. Blunsom and "
         "A. Locatelli, Rope to Nope and back again: a new hybrid attention strategy, NeurIPS, "
         "2025. arXiv:2501.18795.",
+        "yang2025path": "S. Yang et al., PaTH attention: position encoding via accumulating "
+        "Householder transformations, NeurIPS, 2025. arXiv:2505.16381.",
+        "yu2025": "H. Yu et al., ComRoPE: scalable and robust rotary position embedding "
+        "parameterized by trainable commuting angle matrices, CVPR, 2025. arXiv:2506.03737.",
+        "zhang2025": "Y. Zhang, Z. Chen, Y. Liu, Z. Qin, H. Yuan, K. Xu, Y. Yuan, Q. Gu and "
+        "A. C.-C. Yao, Group representational position encoding, ICLR, 2026. arXiv:2512.07805.",
+        "zhang2026": "Y. Zhang, Jordan-RoPE: non-semisimple relative positional encoding via "
+        "complex Jordan blocks, arXiv:2605.04217, 2026.",
+        "zheng2024": "C. Zheng, Y. Gao, H. Shi, M. Huang, J. Li, J. Xiong, X. Ren, M. Ng, "
+        "X. Jiang, Z. Li and Y. Li, DAPE: data-adaptive positional encoding for length "
+        "extrapolation, NeurIPS, 2024. arXiv:2405.14722.",
     }
 )
 

@@ -73,7 +73,7 @@ def far_places(subject: Any, rng: np.random.Generator, count: int) -> Any:
     axes = () if encoding.axes == 1 else (encoding.axes,)
     if encoding.span is not None:
         return rng.uniform(*encoding.span, size=(count, *axes)).astype(np.float32)
-    if subject.reach < 4096 or "rates" in encoding.numbers:
+    if subject.reach < 4096 or hasattr(encoding, "steepness"):
         return subject.places(rng, count, most=32)
     return rng.integers(0, 10**6, size=(count, *axes))
 
@@ -187,6 +187,9 @@ def test_a_layer_that_has_learned_is_its_encoding_of_numpy(
     q, k = (part.astype(np.float32) for part in subject.content(rng, 6))
     for kind in subject.encoding.kinds:
         moved, call = moved_layer(subject.encoding, library, kind)
+        # Where an exponent, or the phase of a learned matrix, is float32, p of it errs by p ulps.
+        speeds = [getattr(moved, name, 0.0) for name in ("steepness", "fastest")]
+        slack = 32.0 * max(speeds) * moved.axes if library == "jax" else 0.0
         theirs = inside(library, q, k, at)
         reads = kind in ("transform", "content")
         found = call(*theirs) if reads else call(theirs[-1])
@@ -196,7 +199,7 @@ def test_a_layer_that_has_learned_is_its_encoding_of_numpy(
             truth = wanted[side] if kind == "transform" else wanted
             # Logits of a rule on content are sums, which cancel: they are counted as scores are.
             least = np.abs(q).max() * np.abs(k).sum(axis=-1).max() if kind == "content" else 0.0
-            assert ulps(as_numpy(part), truth, np.float32, least) <= ULPS[library]
+            assert ulps(as_numpy(part), truth, np.float32, least) <= ULPS[library] + slack
         assert not np.allclose(wanted, before)
 
 
@@ -234,7 +237,8 @@ def test_slopes_of_queries_and_learned_numbers_agree(
         jax_layer(encoding), jnp.asarray(q, jnp.float32)
     )
     theirs = torch_slopes(encoding, q, k, at, weights)
-    for name, slope in {**learned.numbers, "q": of_query}.items():
+    slopes = {**learned.numbers, "q": of_query}
+    for name, slope in ((n, s) for n, s in slopes.items() if n not in encoding.on_values):
         assert np.abs(slope - theirs[name]).max() <= SLOPES * np.abs(theirs[name]).max(), name
 
 
@@ -247,4 +251,5 @@ def torch_slopes(encoding: Encoding, q: Any, k: Any, at: Any, weights: Any) -> d
     given = {"numbers": numbers} if encoding.learnable else {}
     scores = encoding.scores(query, torch.asarray(k), torch.asarray(at), **given)
     (torch.where(scores.isfinite(), scores, 0.0) * torch.asarray(weights)).sum().backward()
-    return {"q": query.grad.numpy(), **{n: numbers[n].grad.numpy() for n in encoding.learnable}}
+    acting = [name for name in encoding.learnable if name not in encoding.on_values]
+    return {"q": query.grad.numpy(), **{n: numbers[n].grad.numpy() for n in acting}}

@@ -181,6 +181,8 @@ def timestamps(subject: Any, rng: np.random.Generator) -> tuple[Any, Any, Any, A
     made = subject.encoding
     if subject.whole:
         pytest.skip("whole positions only")
+    if hasattr(made, "fastest"):
+        pytest.skip("a matrix learned entry by entry turns by no better than its entries")
     seconds = 1.7e9 + np.sort(rng.uniform(0.0, 3e7, size=6))
     at = seconds if made.axes == 1 else np.stack([seconds] * made.axes, axis=-1)
     q, k = (part.astype(np.float32) for part in subject.content(rng, 6))

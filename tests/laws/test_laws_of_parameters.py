@@ -55,7 +55,69 @@ OTHERS: dict[Any, Any] = {
 }
 """By type; True is an int, so the order matters."""
 LISTS = {"short_factor": (1.0, 2.0), "long_factor": (1.0, 3.0), "original_length": 64}
+NETWORK = {"heads": 1, "hidden": 2}
+NARROW = {"dimension": 2, "largest_lag": 1}
+"""Of an encoding on lags, with few learned numbers."""
+ONE_HEAD = {"heads": 1, "dimension": 2}
+MIXED = {"inner": {"name": "alibi", "heads": 1}, "units": 2}
+CONTENT = {
+    "fox": (ONE_HEAD, {"gate_weights": (1, 2), "gate_bias": (1,)}),
+    "selective-rope": (
+        {**ONE_HEAD, "kernel": 2},
+        {"clock_weights": (1, 1, 2), "drift": (1, 1), "taps": (1, 1, 2)},
+    ),
+    "path": (
+        {**ONE_HEAD, "kernel": 2},
+        {"directions": (1, 2, 2), "step_weights": (1, 2), "step_bias": (1,), "taps": (1, 2, 2)},
+    ),
+    "grape-additive": (ONE_HEAD, {"factor": (1,), "query_ways": (1, 2), "key_ways": (1, 2)}),
+    "grape-path": ({**ONE_HEAD, "features": 2}, {"projection": (1, 2, 2)}),
+    "cope": ({**ONE_HEAD, "rows": 3}, {"table": (3, 2)}),
+    "dape": (
+        MIXED,
+        {"mixer_in": (2, 2), "mixer_in_bias": (2,), "mixer_out": (1, 2), "mixer_out_bias": (1,)},
+    ),
+    "pope": (ONE_HEAD, {"shifts": (1, 2)}),
+}
+"""Of rules on content: what they are made with, and the shapes of what they learn."""
+
+
+def of_rules() -> dict[tuple[str, str], tuple[dict[str, Any], dict[str, Any]]]:
+    """Learned numbers of rules on content, each in two versions."""
+    pairs: Any = {}
+    for name, (parameters, learned) in CONTENT.items():
+        for number, shape in learned.items():
+            first = -np.linspace(0.2, 1.1, int(np.prod(shape))).reshape(shape)
+            second = first * np.where(np.arange(first.size).reshape(shape) % 2, 0.5, 2.0)
+            pairs[name, number] = tuple({**parameters, number: x} for x in (first, second))
+    return pairs
+
+
 TOGETHER: dict[tuple[str, str], tuple[dict[str, Any], dict[str, Any]]] = {
+    **of_rules(),
+    ("grape-additive", "gated"): ({**ONE_HEAD, "gated": "both"}, {**ONE_HEAD, "gated": "keys"}),
+    ("grape-path", "normed"): ({**ONE_HEAD, "normed": "both"}, {**ONE_HEAD, "normed": "keys"}),
+    ("pope", "start"): ({**ONE_HEAD, "start": "zero"}, {**ONE_HEAD, "start": "uniform"}),
+    ("shaw", "table"): tuple({**NARROW, "table": [[x, 1.0]] * 3} for x in (0.0, 2.0)),
+    ("shaw", "value_table"): tuple(
+        {**NARROW, "with_values": True, "value_table": [[x, 1.0]] * 3} for x in (0.0, 2.0)
+    ),
+    **{
+        ("transformer-xl", name): tuple(
+            {"dimension": 2, "heads": 1, name: np.full(shape, x)} for x in (0.5, 1.0)
+        )
+        for name, shape in (
+            ("content_bias", (1, 2)),
+            ("position_bias", (1, 2)),
+            ("projection", (1, 2, 2)),
+        )
+    },
+    **{
+        ("deberta", name): tuple(
+            {**NARROW, "heads": 1, name: np.full((1, 2, 2), x)} for x in (0.5, 1.0)
+        )
+        for name in ("key_table", "query_table")
+    },
     ("alibi", "slopes"): ({"slopes": (0.5, 0.2)}, {"slopes": (0.5, 0.1)}),
     ("alibi", "slopes_after"): (
         {"slopes": (0.5,), "slopes_after": (0.2,)},
@@ -81,9 +143,74 @@ TOGETHER: dict[tuple[str, str], tuple[dict[str, Any], dict[str, Any]]] = {
         {"dimension": 8, "fraction": 0.5, **LISTS},
         {"dimension": 8, **LISTS, "short_factor": (1, 2, 3, 4), "long_factor": (1, 2, 3, 4)},
     ),
+    ("fope", "cosines"): (
+        {"dimension": 2, "length": 7, "cosines": [[[1.0]]]},
+        {"dimension": 2, "length": 7, "cosines": [[[2.0]]]},
+    ),
+    ("fope", "sines"): (
+        {"dimension": 2, "length": 7, "sines": [[[1.0]]]},
+        {"dimension": 2, "length": 7, "sines": [[[2.0]]]},
+    ),
     ("rope-mixed", "frequencies"): (
         {"dimension": 4, "heads": 1, "frequencies": [[[1.0, 0.5], [0.2, 0.1]]]},
         {"dimension": 4, "heads": 1, "frequencies": [[[1.0, 0.5], [0.2, 0.3]]]},
+    ),
+    ("fire", "weights_in"): tuple({**NETWORK, "weights_in": [[w, 1.0]]} for w in (0.5, -0.5)),
+    ("fire", "biases_in"): tuple({**NETWORK, "biases_in": [b, 1.0]} for b in (0.5, 2.0)),
+    ("fire", "weights_out"): tuple({**NETWORK, "weights_out": [[w], [1.0]]} for w in (0.5, 2.0)),
+    ("fire", "biases_out"): tuple({**NETWORK, "biases_out": [b]} for b in (0.5, 2.0)),
+    ("mlp-bias", "weights_in"): tuple({**NETWORK, "weights_in": [[w, 1.0]]} for w in (0.5, 2.0)),
+    ("mlp-bias", "biases_in"): tuple({**NETWORK, "biases_in": [b, 1.0]} for b in (0.5, 2.0)),
+    ("mlp-bias", "weights"): tuple(
+        {**NETWORK, "weights": [[[w, 1.0], [1.0, 0.0]]]} for w in (0.5, 2.0)
+    ),
+    ("mlp-bias", "biases"): tuple({**NETWORK, "biases": [[b, 1.0]]} for b in (0.5, 2.0)),
+    ("mlp-bias", "weights_out"): tuple(
+        {**NETWORK, "weights_out": [[w], [1.0]]} for w in (0.5, 2.0)
+    ),
+    ("mlp-bias", "biases_out"): tuple({**NETWORK, "biases_out": [b]} for b in (0.5, 2.0)),
+    ("ctlpe", "slope"): tuple({"dimension": 2, "slope": [a, 1.0]} for a in (0.5, 2.0)),
+    ("ctlpe", "offset"): tuple({"dimension": 2, "offset": [b, 1.0]} for b in (0.5, 2.0)),
+    ("decay-time", "half_lives"): tuple({"half_lives": (5.0, life)} for life in (7.0, 9.0)),
+    **{
+        (name, number): tuple({"dimension": 4, number: value * np.ones(shape)} for value in pair)
+        for name in ("jordan", "jordan-scaled")
+        for number, shape, pair in (
+            ("frequencies", (1, 1), (0.5, 1.0)),
+            ("decays", (1,), (-1.0, -2.0)),
+            ("gains", (1,), (0.5, 1.0)),
+        )
+    },
+    ("rope-hyperbolic", "rapidities"): tuple(
+        {"dimension": 2, "rapidities": [b]} for b in (0.1, 0.2)
+    ),
+    ("rope-hyperbolic", "excesses"): tuple({"dimension": 2, "excesses": [y]} for y in (-1.0, 0.0)),
+    ("rope-hyperbolic", "damping"): tuple(
+        {"dimension": 4, "damping": damping} for damping in ("own", "common")
+    ),
+    ("liere", "generators"): tuple(
+        {"dimension": 2, "block": 2, "generators": [[[[0.0, a], [0.0, 0.0]]]]} for a in (0.5, 1.0)
+    ),
+    ("comrope", "generators"): tuple(
+        {"dimension": 2, "block": 2, "generators": [[[0.0, a], [0.0, 0.0]]]} for a in (0.5, 1.0)
+    ),
+    ("comrope", "slopes"): tuple({"dimension": 2, "block": 2, "slopes": [[m]]} for m in (0.5, 1.0)),
+    ("comrope", "variant"): tuple(
+        {"dimension": 2, "block": 2, "variant": v} for v in ("axis-partition", "linearly-dependent")
+    ),
+    ("string-cayley", "frequencies"): tuple(
+        {"dimension": 2, "frequencies": [[w]]} for w in (0.5, 1.0)
+    ),
+    ("string-cayley", "skew"): tuple(
+        {"dimension": 4, "skew": np.triu(s * np.ones((4, 4)))} for s in (0.5, 1.0)
+    ),
+    ("string-circulant", "frequencies"): tuple(
+        {"dimension": 3, "frequencies": [[w]]} for w in (0.5, 1.0)
+    ),
+    ("grape", "frequencies"): tuple({"dimension": 2, "frequencies": [[w]]} for w in (0.5, 1.0)),
+    ("grape", "directions"): tuple(
+        {"dimension": 4, "planes": 1, "directions": [[[1, 0, 0, 0], [0, 1, x, 0]]]}
+        for x in (0.0, 1.0)
     ),
 }
 """Two sets of parameters that tell one of them apart, where it can not change all by itself."""
@@ -99,12 +226,23 @@ def behaviour(name: str, parameters: dict[str, Any], heads: Any, width: Any) -> 
         k = np.roll(q, 1, axis=-1)
         there = [place for place in far if reaches(made, q, place)]
         later = on_axes(np.array([*near, *there])[-len(near) :], made.axes)
-        seen = [made.scores(q, k, on_axes(near, made.axes)), made.scores(q, k, later)]
+        read = beside(made, len(near))
+        seen = [made.scores(q, k, at, **read) for at in (on_axes(near, made.axes), later)]
         if "transform" in made.kinds:
             seen += made.transform(q, k, on_axes(near, made.axes))
+        if made.on_values:
+            at, weights = near[:, None].astype(float), np.ones((size[0], len(near), len(near)))
+            terms = made.value_terms(weights, at, at, made.numbers, xp=np)
+            seen.append(np.zeros(()) if terms is None else terms)
     except EncodingError:
         return None
     return [made.card.level, made.card.causal_only, q.shape, there, seen]
+
+
+def beside(made: Any, count: int) -> dict[str, Any]:
+    """What a rule reads beside keys, where it was made for tokens of another width."""
+    width = getattr(made, "token_width", None)
+    return {"tokens": np.random.default_rng(6).normal(size=(count, width))} if width else {}
 
 
 def on_axes(steps: Any, axes: int) -> Any:
@@ -115,7 +253,7 @@ def on_axes(steps: Any, axes: int) -> Any:
 def reaches(made: Any, q: Any, position: int) -> bool:
     """Whether an encoding has something so far out."""
     try:
-        made.scores(q[:, :1], q[:, :1], on_axes(np.array([position]), made.axes))
+        made.scores(q[:, :1], q[:, :1], on_axes(np.array([position]), made.axes), **beside(made, 1))
     except EncodingError:
         return False
     return True

@@ -115,7 +115,8 @@ def formula_of(subject, given, rng):
         if "vectors" in made.kinds:
             return made.vectors_at(at, numbers, xp=xp)
         if "transform" in made.kinds:
-            return made.turned(q, at, numbers, side="q", xp=xp)
+            sides = zip((q, k), ("q", "k"), strict=True)
+            return torch.cat([made.turned(x, at, numbers, side=side, xp=xp) for x, side in sides])
         if "content" in made.kinds:
             found = made.scores(q, k, at[..., 0], numbers=numbers)
             return found[torch.isfinite(found)]

@@ -27,7 +27,9 @@ def test_the_list_is_json_when_asked(capsys: Captured) -> None:
     assert [entry["name"] for entry in value["reproductions"]] == list(REPRODUCTIONS)
 
 
-@pytest.mark.parametrize("name", sorted(REPRODUCTIONS))
+@pytest.mark.parametrize(
+    "name", sorted(name for name, entry in REPRODUCTIONS.items() if not entry.reads_models)
+)
 def test_every_reproduction_runs_and_leaves_with_0_although_claims_fail(
     name: str, capsys: Captured
 ) -> None:

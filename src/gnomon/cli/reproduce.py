@@ -17,7 +17,8 @@ Name = Annotated[
 Corpora = Annotated[
     list[str] | None,
     typer.Argument(
-        help="Corpora, as for `gnomon survey`: table4, figure1, figure2, figure4, remark8."
+        help="Corpora, as for `gnomon survey`: table4, figure1, figure2, figure4, remark8. For "
+        "scaling: a model (GGUF file or folder of transformers), then text files."
     ),
 ]
 Seeds = Annotated[int, typer.Option("--seeds", help="Number of repetitions.")]
@@ -28,7 +29,16 @@ Dimension = Annotated[
     ),
 ]
 Length = Annotated[
-    int | None, typer.Option("--length", help="Number of positions n, on corpora. Default: 64.")
+    int | None,
+    typer.Option(
+        "--length",
+        help="Number of positions n, on corpora. Default: 64; of scaling: factor times the "
+        "trained length.",
+    ),
+]
+Factor = Annotated[
+    float | None,
+    typer.Option("--factor", help="By which the context is scaled, in scaling. Default: 2."),
 ]
 MinimumCount = Annotated[
     int | None,
@@ -47,6 +57,7 @@ def reproduce(
     dimension: Dimension = None,
     minimum_count: MinimumCount = None,
     bins: o.Bins = None,
+    factor: Factor = None,
     seed: o.Seed = 0,
     seeds: Seeds = 10,
     json_file: o.Json = None,
@@ -77,6 +88,7 @@ def reproduce(
             dimension=dimension,
             minimum_count=minimum_count,
             bins=o.number_or_word(bins),
+            factor=factor,
         )
     finally:
         progress.close()

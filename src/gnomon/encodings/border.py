@@ -85,17 +85,22 @@ def constant(name: str, values: Any, device: Any, *, xp: Namespace) -> Any:
     return Turns(radians=narrow, digits=digits)
 
 
+def check_lists(queries: Coordinates, keys: Coordinates) -> None:
+    """Refuse a single position where a bias needs lists of them."""
+    if queries.ndim < 2 or keys.ndim < 2:
+        raise EncodingError(
+            "A bias is between lists of positions, and a single position was given; pass positions "
+            "of shape (n,), such as [3]."
+        )
+
+
 def lags_between(queries: Coordinates, keys: Coordinates, *, xp: Namespace) -> Array:
     """Return i - j for coordinates (..., n, axes) and (..., m, axes): (..., n, m, axes).
 
     Limbs are subtracted as whole numbers first, so that a small lag between large positions is
     exact without float64, too.
     """
-    if queries.ndim < 2 or keys.ndim < 2:
-        raise EncodingError(
-            "A bias is between lists of positions, and a single position was given; pass positions "
-            "of shape (n,), such as [3]."
-        )
+    check_lists(queries, keys)
     if not isinstance(queries, Limbs):
         return queries[..., :, None, :] - keys[..., None, :, :]
     first, second = queries[..., :, None, :], keys[..., None, :, :]

@@ -46,7 +46,7 @@ def masked_scores(
     if "bias" in encoding.kinds:
         held = numbers_in(encoding, logits, xp=xp) if numbers is None else numbers
         bias = encoding.bias_between(queries, keys, held, xp=xp)
-        bias = _of_own_places(bias, xp=xp) if by_head else bias
+        bias = of_own_places(bias, xp=xp) if by_head else bias
         logits = logits + xp.astype(_of_heads(bias, logits), logits.dtype)
     if not encoding.card.causal_only:
         return logits
@@ -71,7 +71,7 @@ def _with_heads(coordinates: Coordinates, logits: Array) -> Coordinates:
     return coordinates[..., None, :, :] if batch else coordinates
 
 
-def _of_own_places(bias: Array, *, xp: Namespace) -> Array:
+def of_own_places(bias: Array, *, xp: Namespace) -> Array:
     """Return the bias (..., heads, n, m) of each head at its own places, from that of all at all.
 
     The bias has shape (..., places of heads, heads, n, m); either may be one for all.

@@ -1,1 +1,35 @@
-"""Encodings in models of Hugging Face: read, install, take out again."""
+"""Encodings in models of Hugging Face: read, install, take out again, save and load.
+
+import gnomon.hf
+gnomon.hf.read(model)                                       # the encoding a model has
+gnomon.hf.install(model, gnomon.encoding("alibi", heads=12, symmetric=True))
+model.save_pretrained("folder")
+model = gnomon.hf.load("folder")
+gnomon.hf.uninstall(model)                                  # bit for bit as it was
+"""
+
+from __future__ import annotations
+
+from gnomon.errors import MissingExtraError
+
+try:
+    import transformers as _transformers
+except ImportError as error:
+    raise MissingExtraError(
+        "gnomon.hf needs transformers, which is not installed; run `pip install gnomon[hf,torch]`."
+    ) from error
+if int(_transformers.__version__.partition(".")[0]) < 5:
+    raise MissingExtraError(
+        f"gnomon.hf needs transformers 5 or later, and {_transformers.__version__} is installed; "
+        "run `pip install 'transformers>=5'`."
+    )
+
+import gnomon.torch as _room  # noqa: F401 - asked for first: its absence is said in words
+from gnomon.hf.installing import install, installed, uninstall
+from gnomon.hf.loading import load
+from gnomon.hf.reading import read
+from gnomon.hf.registering import register
+
+register()
+
+__all__ = ["install", "installed", "load", "read", "uninstall"]

@@ -1,6 +1,7 @@
 """Encodings in JAX as pytrees: `layer` for any of them, `load` for fitted ones; `nnx` for Flax.
 
-from gnomon.jax import embed, layer, load
+from gnomon.jax import attention, embed, layer, load
+out = attention(q, k, v, layer(gnomon.encoding("alibi", heads=8)))
 q, k = layer(gnomon.encoding("rope", dimension=64)).transform(q, k, positions)
 vectors = embed(load("encoding.safetensors"), positions)
 """
@@ -16,6 +17,7 @@ except ImportError as error:
         "gnomon.jax needs JAX, which is not installed; run `pip install gnomon[jax]`."
     ) from error
 
+from gnomon.jax.attending import Plan, attention, attention_plan
 from gnomon.jax.embedding import PositionVectors, embed, load, to_fitted
 from gnomon.jax.layers import Layer, Places, Tables, layer
 from gnomon.jax.splitting import split
@@ -23,8 +25,11 @@ from gnomon.jax.splitting import split
 __all__ = [
     "Layer",
     "Places",
+    "Plan",
     "PositionVectors",
     "Tables",
+    "attention",
+    "attention_plan",
     "embed",
     "layer",
     "load",

@@ -75,7 +75,7 @@ class Layer:
     def vectors(self, positions: Array) -> Array:
         """Return one vector per position, shape (..., dimension)."""
         encoding = self.definition.encoding
-        made = encoding.vectors_at(self._coordinates(positions), self._all_numbers, xp=jnp)
+        made = encoding.vectors_at(self._coordinates(positions), self.all_numbers, xp=jnp)
         return made if self.dtype is None else made.astype(self.dtype)
 
     def transform(
@@ -85,7 +85,7 @@ class Layer:
         encoding = self.definition.encoding
         left, right = _floats(q, "q"), _floats(k, "k")
         keys_at = key_positions(left, right, positions_q, positions_k)
-        numbers, turned = self._all_numbers, []
+        numbers, turned = self.all_numbers, []
         for values, positions, side in ((left, positions_q, "q"), (right, keys_at, "k")):
             coordinates = self._coordinates(positions, like=values)
             turned.append(encoding.turned(values, coordinates, numbers, side=side, xp=jnp))
@@ -96,7 +96,7 @@ class Layer:
         encoding = self.definition.encoding
         queries = self._coordinates(positions_q)
         keys = queries if positions_k is None else self._coordinates(positions_k)
-        made = encoding.bias_between(queries, keys, self._all_numbers, xp=jnp)
+        made = encoding.bias_between(queries, keys, self.all_numbers, xp=jnp)
         return made if self.dtype is None else made.astype(self.dtype)
 
     def scores(
@@ -113,7 +113,7 @@ class Layer:
         encoding, left, right = self.definition.encoding, _floats(q, "q"), _floats(k, "k")
         read = None if tokens is None else _floats(tokens, "tokens")
         # An encoding that learns nothing may have a way of its own.
-        held = self._all_numbers if self.numbers else None
+        held = self.all_numbers if self.numbers else None
         given: dict[str, Any] = {"scale": scale, "tokens": read, "numbers": held}
         return encoding.scores(left, right, positions_q, positions_k, **given)
 
@@ -124,14 +124,14 @@ class Layer:
             return Places(coordinates)
         if turning.frequencies.ndim == 3 and coordinates.ndim > 2:
             coordinates = coordinates[..., None, :, :]  # each head has frequencies of its own
-        return Tables(*turning.tables(coordinates, self._all_numbers, xp=jnp))
+        return Tables(*turning.tables(coordinates, self.all_numbers, xp=jnp))
 
     def turn(self, x: Array, tables: Tables | Places, *, side: str) -> Array:
         """Return queries (side "q") or keys ("k"), turned by tables of their positions."""
         values, turning = _floats(x, side), self._turning
         if isinstance(tables, Places):
             at, encoding = tables.coordinates, self.definition.encoding
-            return encoding.turned(values, at, self._all_numbers, side=side, xp=jnp)
+            return encoding.turned(values, at, self.all_numbers, side=side, xp=jnp)
         if turning is None or not isinstance(tables, Tables):
             raise EncodingError(
                 f"These are no tables of the encoding {self.definition.encoding.name!r}; pass what "
@@ -146,7 +146,8 @@ class Layer:
         return turn(values, cosine, sine, layout=turning.layout, first=turning.first, xp=jnp)
 
     @property
-    def _all_numbers(self) -> dict[str, Any]:
+    def all_numbers(self) -> dict[str, Any]:
+        """Return every number of the formula, learned ones as they are now."""
         return {**self.definition.constants(), **self.numbers}
 
     def _coordinates(self, positions: Array, *, like: Array | None = None) -> Coordinates:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gnomon.oracle.exact import Real
@@ -25,6 +25,8 @@ class Content:
     """What a rule reads of each key's token: the keys, unless something else is given."""
     head: int
     scale: Real
+    beside: list[tuple[list[Vector], list[Vector]]] = field(default_factory=list)
+    """Queries and keys of all heads, this one among them, for a rule that mixes heads."""
 
     def index(self, query: int) -> int:
         """Return which of the keys a query is: the queries are the last of them."""
@@ -39,6 +41,9 @@ class Definition:
     """(encoding, i) -> what is added at position i."""
     turned: Callable[[Any, Vector, Point, str, int], Vector] | None = None
     """(encoding, x, i, side, head) -> a query ("q") or key ("k") as seen from position i."""
+    between: Callable[[Any, Vector, Point, Point, int], Vector] | None = None
+    """(encoding, k, i, j, head) -> a key at j as a query at i sees it, where two turned sides would
+    need more digits than there are: one of them grows as the other fades."""
     bias: Callable[[Any, Point, Point, int], Real] | None = None
     """(encoding, i, j, head) -> what is added to the logit of query i and key j."""
     content: Callable[[Any, Content], list[Vector]] | None = None

@@ -13,16 +13,37 @@ from typing import Any
 
 from gnomon.encodings.base import Encoding
 from gnomon.errors import EncodingError
-from gnomon.oracle import additive, axes, biases, decaying, rotary, wrapped
+from gnomon.oracle import (
+    additive,
+    axes,
+    biases,
+    content,
+    decaying,
+    generators,
+    more_biases,
+    paths,
+    relative,
+    rotary,
+    times,
+    waves,
+    wrapped,
+)
 from gnomon.oracle.definition import Content, Definition, Point, Vector
 from gnomon.oracle.exact import Real, context, coordinates, dot, number, vector
 
 DEFINITIONS: dict[str, Definition] = {
     **additive.DEFINITIONS,
     **rotary.DEFINITIONS,
+    **waves.DEFINITIONS,
     **axes.DEFINITIONS,
     **decaying.DEFINITIONS,
+    **generators.DEFINITIONS,
     **biases.DEFINITIONS,
+    **more_biases.DEFINITIONS,
+    **times.DEFINITIONS,
+    **relative.DEFINITIONS,
+    **content.DEFINITIONS,
+    **paths.DEFINITIONS,
 }
 """By the name of the class that defines an encoding; subclasses inherit."""
 
@@ -102,8 +123,12 @@ def scores(
     head: int = 0,
     scale: Any = 1,
     tokens: Iterable[Any] | None = None,
+    beside: tuple[Any, Any] | None = None,
 ) -> list[list[Real]]:
-    """Return the logits of all queries (n, d) and keys (m, d) of one head, to 60 digits."""
+    """Return the logits of all queries (n, d) and keys (m, d) of one head, to 60 digits.
+
+    A rule that mixes heads needs those of all heads, (heads, n, d) and (heads, m, d), `beside`.
+    """
     at_q = [coordinates(position, encoding.axes) for position in positions_q]
     given = at_q if positions_k is None else positions_k
     at_k = at_q if positions_k is None else [coordinates(at, encoding.axes) for at in given]
@@ -111,7 +136,7 @@ def scores(
     rule, by = definition_of(encoding), number(scale, "scale")
     if rule.content is not None:
         read = keys if tokens is None else [vector(x, "tokens") for x in tokens]
-        content = Content(
+        seen = Content(
             queries=queries,
             keys=keys,
             at_queries=at_q,
@@ -119,8 +144,9 @@ def scores(
             tokens=read,
             head=head,
             scale=by,
+            beside=[] if beside is None else _all_heads(*beside),
         )
-        logits = rule.content(encoding, content)
+        logits = rule.content(encoding, seen)
     else:
         logits = [
             [
@@ -139,6 +165,12 @@ def scores(
     return logits
 
 
+def _all_heads(q: Any, k: Any) -> list[tuple[list[Vector], list[Vector]]]:
+    """Return queries and keys head by head, exactly."""
+    heads = zip(q, k, strict=True)
+    return [([vector(x, "q") for x in a], [vector(x, "k") for x in b]) for a, b in heads]
+
+
 def _logit(
     encoding: Encoding,
     rule: Definition,
@@ -152,7 +184,9 @@ def _logit(
     if rule.vectors is not None:
         left = [a + b for a, b in zip(left, rule.vectors(encoding, at_q), strict=True)]
         right = [a + b for a, b in zip(right, rule.vectors(encoding, at_k), strict=True)]
-    if rule.turned is not None:
+    if rule.between is not None:
+        right = rule.between(encoding, right, at_q, at_k, head)
+    elif rule.turned is not None:
         left = rule.turned(encoding, left, at_q, "q", head)
         right = rule.turned(encoding, right, at_k, "k", head)
     logit = scale * dot(left, right)

@@ -1,7 +1,7 @@
 """Rotary encodings that do more than turn both sides by one phase: FoPE and RoPE++.
 
-FoPE, pair m:  (a, b) -> (a c - b s, a s + b c),  c = sum_l C_lm cos(w_l i), s = sum_l S_lm sin(w_l i)
-for the frequencies w_l = base^(-2l/d) with w_l length >= 2 pi; other pairs pass [hua2025].
+FoPE, pair m: (a, b) -> (a c - b s, a s + b c), c = sum_l C_lm cos(w_l i), s = sum_l S_lm sin(w_l i)
+over the frequencies w_l = base^(-2l/d) with w_l length >= 2 pi; other pairs pass [hua2025].
 
 RoPE++: rotary encoding, the queries of imaginary heads turned by 90 degrees less [liu2025].
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from gnomon.oracle.definition import Definition, Point, Vector
-from gnomon.oracle.exact import context, number
+from gnomon.oracle.exact import Real, context, number
 from gnomon.oracle.ladders import attention_factor, frequencies
 from gnomon.oracle.rotary import along_axes
 
@@ -27,13 +27,17 @@ def fope(encoding: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
     mp, made, pairs = context(), list(x), encoding.dimension // 2
     ladder = [number(encoding.base) ** (-mp.mpf(2 * m) / encoding.dimension) for m in range(pairs)]
     kept = [w for w in ladder if w * encoding.length >= 2 * mp.pi]
-    own = head if encoding.heads > 1 else 0
+    own, waves = head if encoding.heads > 1 else 0, [*enumerate(kept)]
     for m in range(len(kept)):
-        c = mp.fsum(number(encoding.cosines[own][l][m]) * mp.cos(w * at[0]) for l, w in enumerate(kept))
-        s = mp.fsum(number(encoding.sines[own][l][m]) * mp.sin(w * at[0]) for l, w in enumerate(kept))
+        c = mp.fsum(_entry(encoding.cosines, own, n, m) * mp.cos(w * at[0]) for n, w in waves)
+        s = mp.fsum(_entry(encoding.sines, own, n, m) * mp.sin(w * at[0]) for n, w in waves)
         a, b = places(m, pairs, encoding.layout)
         made[a], made[b] = x[a] * c - x[b] * s, x[a] * s + x[b] * c
     return made
+
+
+def _entry(coefficients: Any, head: int, row: int, column: int) -> Real:
+    return number(coefficients[head][row][column])
 
 
 def plus(encoding: Any, x: Vector, at: Point, side: str, head: int) -> Vector:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from gnomon.errors import EncodingError
+from gnomon.oracle.content import dape
 from gnomon.oracle.definition import Definition, Point, Vector
 from gnomon.oracle.draws import sample
 from gnomon.oracle.exact import Real, context, number
@@ -74,4 +75,4 @@ def on_inner(encoding: Any, rule: Definition, place: Any) -> Definition:
     )
 
 
-WRAPPERS = {"Interleaved": layers, "Randomised": randomised}
+WRAPPERS = {"Interleaved": layers, "Randomised": randomised, "Dape": dape}

@@ -149,7 +149,7 @@ def agreement(readings: Iterable[bool]) -> Holds:
     return "depends" if any(found) else "does not hold"
 
 
-def divided(readings: Mapping[str, Sequence[bool]]) -> str:
+def divided(readings: Mapping[str, Sequence[bool]], *, over: str = "seeds") -> str:
     """Say which readings of a claim agree with it and which do not; nothing where all do the same.
 
     >>> divided({"raw stress": [True, True], "scale-free stress": [False, False]})
@@ -161,7 +161,7 @@ def divided(readings: Mapping[str, Sequence[bool]]) -> str:
     """
     if agreement(reading for found in readings.values() for reading in found) != "depends":
         return ""
-    parts = {"True of": "holds", "True in some seeds of": "depends", "Not of": "does not hold"}
+    parts = {"True of": "holds", f"True in some {over} of": "depends", "Not of": "does not hold"}
     named = {
         words: [what for what, found in readings.items() if agreement(found) == outcome]
         for words, outcome in parts.items()

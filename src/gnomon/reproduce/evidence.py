@@ -49,6 +49,8 @@ class Judged(Result):
     claim: str
     evidence: tuple[Evidence, ...]
     reason: str
+    over: str = "seeds"
+    """What the comparisons of a piece of evidence are repeated over."""
 
     @property
     def holds(self) -> Holds:
@@ -59,9 +61,8 @@ class Judged(Result):
     def verdict(self) -> Verdict:
         """Return the verdict in words; one that depends ends by saying on what."""
         readings = {piece.what: piece.readings for piece in self.evidence}
-        return Verdict(
-            claim=self.claim, holds=self.holds, reason=f"{self.reason}{divided(readings)}"
-        )
+        told = divided(readings, over=self.over)
+        return Verdict(claim=self.claim, holds=self.holds, reason=f"{self.reason}{told}")
 
 
 def compared(

@@ -27,6 +27,8 @@ class Entry:
     draws: bool = True
     """Whether it draws the three-regime corpus where no corpus is given."""
     has_dimension: bool = False
+    reads_models: bool = False
+    """Whether it runs a model, given before its texts, instead of counting corpora."""
 
     @property
     def run(self) -> Callable[[Options, Progress], Reproduction]:
@@ -83,6 +85,13 @@ REPRODUCTIONS: dict[str, Entry] = {
     "stress-vs-dimension": Entry(
         "stress of the sinusoid against its dimension", "dimension", "stress_vs_dimension"
     ),
+    "scaling": Entry(
+        "perplexity by position of a model under each scaling: pass the model, then long texts",
+        "scaling",
+        "scaling",
+        draws=False,
+        reads_models=True,
+    ),
 }
 
 
@@ -95,6 +104,8 @@ def reproduce(
 ) -> Reproduction:
     """Make one table or figure again: `options` are seed, seeds, dimension and those of counting.
 
+    For `scaling` they are length and factor, and `corpora` a model and then texts.
+
     >>> [verdict.holds for verdict in reproduce("stress-vs-dimension", seeds=1).verdicts]
     ['does not hold', 'does not hold']
     """
@@ -103,6 +114,9 @@ def reproduce(
 
     entry = _known(name)
     corpora = (corpora,) if isinstance(corpora, (str, PathLike)) else corpora
+    if entry.reads_models:
+        return entry.run(_for_models(name, tuple(corpora), options), progress or Silence())
+    _refuse_factor(name, options.pop("factor", None))
     own = {k: options.pop(k) for k in ("seed", "seeds", "dimension") if k in options}
     _refuse_idle(name, entry, corpora, {k: v for k, v in (own | options).items() if v is not None})
     counting = _counting(options, int(own.get("seed", 0))) if entry.reads_corpora else None
@@ -136,6 +150,25 @@ def _refuse_idle(name: str, entry: Entry, corpora: Sequence[Any], given: dict[st
             f"--dimension changes nothing in {name}, which has dimensions of its own; leave it "
             "out, or reproduce figure2."
         )
+
+
+def _for_models(name: str, corpora: tuple[Any, ...], options: dict[str, Any]) -> Options:
+    """Return the options of a reproduction that runs a model; one that is None was not given."""
+    from gnomon.reproduce.samples import Options
+
+    given = {key: value for key, value in options.items() if value is not None}
+    taken = {"seed", "seeds", "length", "factor"}  # every command has a seed; nothing is drawn here
+    idle = sorted(set(given) - taken)
+    if idle:
+        raise InputError(
+            f"{_option(idle[0])} changes nothing in {name}, which runs a model; leave it out."
+        )
+    return Options(corpora=corpora, **given)
+
+
+def _refuse_factor(name: str, factor: float | None) -> None:
+    if factor is not None:
+        raise InputError(f"--factor changes nothing in {name}; leave it out, or reproduce scaling.")
 
 
 def _option(name: str) -> str:

@@ -35,6 +35,10 @@ class Options:
     dimension: int | None = None
     counting: CountOptions | None = None
     """None: as each reproduction has it."""
+    length: int | None = None
+    """Tokens that a model reads at once; None: `factor` times its trained length."""
+    factor: float = 2.0
+    """By which a context is scaled."""
 
     def __post_init__(self) -> None:
         """Refuse what can not be repeated or drawn."""
@@ -42,6 +46,8 @@ class Options:
             raise InputError(f"--seeds is {self.seeds}; repeat 1 time or more.")
         if self.seed < 0:
             raise InputError(f"--seed is {self.seed}; it must be 0 or more.")
+        if not self.factor > 1:  # also NaN
+            raise InputError(f"--factor is {self.factor:g}; scale by more than 1.")
 
     @property
     def streams(self) -> range:

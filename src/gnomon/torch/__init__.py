@@ -1,7 +1,9 @@
-"""Encodings in PyTorch: `layer` makes a module of a definition, `load` one of a fitted file.
+"""Encodings in PyTorch: `layer` makes a module of a definition, `load` one of a fitted file,
+and `attention` computes attention with any of them.
 
-from gnomon.torch import layer, load
+from gnomon.torch import attention, layer, load
 rotary = layer(gnomon.encoding("rope", dimension=64))
+out = attention(q, k, v, rotary, causal=True)
 model.bert.embeddings.position_embeddings = load("encoding.safetensors")
 """
 
@@ -16,6 +18,7 @@ except ImportError as error:
         "gnomon.torch needs PyTorch, which is not installed; run `pip install gnomon[torch]`."
     ) from error
 
+from gnomon.torch.attending import attention, attention_plan
 from gnomon.torch.bias import Bias
 from gnomon.torch.embedding import FactoredPositionEmbedding, PositionEmbedding, load
 from gnomon.torch.layer import layer
@@ -28,6 +31,8 @@ __all__ = [
     "PositionEmbedding",
     "Transform",
     "Vectors",
+    "attention",
+    "attention_plan",
     "layer",
     "load",
 ]

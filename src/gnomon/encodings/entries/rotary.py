@@ -133,4 +133,40 @@ ENTRIES: dict[str, Entry] = {
         ),
         shown={"heads": 8},
     ),
+    "fope": Entry(
+        maker="rotary.fope:Fope",
+        examples=(
+            {"dimension": 8, "length": 512, "gain": 1.0},
+            {"dimension": 16, "length": 64, "heads": 2, "gain": 1.0, "layout": "half", "seed": 3},
+        ),
+        shown={"length": 2048},
+    ),
+    "rope-plus-plus": Entry(
+        maker="rotary.plus:RopePlusPlus",
+        examples=(
+            {"dimension": 8, "heads": 2},
+            {
+                "dimension": 8,
+                "heads": 4,
+                "arrangement": "chunked",
+                "layout": "half",
+                "fraction": 0.5,
+                "scaling": {"name": "linear", "factor": 4.0},
+            },
+        ),
+        shown={"heads": 2},
+    ),
+    "rope-time": Entry(
+        maker="rotary.time:RopeTime",
+        examples=(
+            {"dimension": 8, "shortest": 1.0, "longest": 365.0, "unit": 86400.0},
+            {"dimension": 8, "layout": "half", "shortest": 2.5, "longest": 4000.0},
+        ),
+        shown={"shortest": 4.0, "longest": 1024.0},
+    ),
+    "pope": Entry(
+        maker="rotary.pope:Pope",
+        examples=({"dimension": 8, "heads": 2, "start": "uniform"},),
+        shown={"heads": 8},
+    ),
 }

@@ -103,6 +103,7 @@ class Decaying(Rotating):
         for values, positions, side in ((left, positions_q, "q"), (right, keys_at, "k")):
             at = as_coordinates(positions, 1, like=values)
             numbers = numbers_in(self, values, xp=xp)
+            self._check_reach(values, at, numbers, origin, xp=xp)
             made.append(self.referred(values, at, numbers, side=side, reference=origin, xp=xp))
         return made[0], made[1]
 
@@ -110,6 +111,7 @@ class Decaying(Rotating):
         self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
     ) -> Array:
         """Return queries or keys, turned and scaled from the declared reference."""
+        self._check_reach(x, coordinates, numbers, self.reference, xp=xp)
         return self.referred(x, coordinates, numbers, side=side, reference=self.reference, xp=xp)
 
     def referred(
@@ -122,12 +124,18 @@ class Decaying(Rotating):
         reference: float,
         xp: Namespace,
     ) -> Array:
-        """Return queries or keys, turned, and scaled as seen from a reference."""
+        """Return queries or keys, turned, and scaled as seen from a reference.
+
+        Factors that grow must fit the type of x. Those that vanish are 0, which is right where the
+        other side does not grow: for a reference between keys and queries.
+        """
         checks.one_of("side", side, ("q", "k"))
         self._check_heads(x, side, numbers)
         beside = beside_heads(coordinates, x)
         steps = since(beside, reference, xp=xp)
-        check_factors(steps, numbers["rates"], x, name=self.name, xp=xp)
+        zero = xp.zeros_like(steps)
+        growing = xp.minimum(steps, zero) if side == "q" else xp.maximum(steps, zero)
+        check_factors(growing, numbers["rates"], x, name=self.name, xp=xp)
         factor = xp.exp(exponents(steps if side == "q" else -steps, numbers["rates"]))
         cosine, sine = self.tables(beside, numbers, xp=xp)
         return turn(x, factor * cosine, factor * sine, layout=self.layout, xp=xp)
@@ -165,6 +173,20 @@ class Decaying(Rotating):
         cosine, sine = self.tables(beside, numbers, xp=xp)
         made = turn(wide, cosine, sine, layout=self.layout, xp=xp)
         return Side(vectors=made, coordinates=beside, places=seen(beside))
+
+    def _check_reach(
+        self,
+        x: Array,
+        coordinates: Coordinates,
+        numbers: Numbers,
+        reference: float,
+        *,
+        xp: Namespace,
+    ) -> None:
+        """Refuse positions too far from one reference for all: factors that vanish, too."""
+        check_factors(
+            since(coordinates, reference, xp=xp), numbers["rates"], x, name=self.name, xp=xp
+        )
 
     def _check_heads(self, x: Array, side: str, numbers: Numbers) -> None:
         self.check_vectors(x, side, numbers["frequencies"])

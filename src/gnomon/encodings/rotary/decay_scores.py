@@ -15,6 +15,7 @@ plain matrix product. The naive form with one reference overflows: [sun2022 sec.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -61,39 +62,63 @@ class Side:
         )
 
 
+Apart = Callable[[Side, Side, float], Any]
+"""(queries, keys, reference) -> logits, for keys <= reference <= queries."""
+Near = Callable[[Side, Side], Any]
+"""(queries, keys) -> logits, -inf on later keys."""
+
+
 def causal_scores(queries: Side, keys: Side, rates: Array, *, layout: str, xp: Namespace) -> Array:
     """Return the logits (..., n, m) of turned queries and keys, -inf on keys after their query."""
     known = seen(rates)
-    if queries.places is None or keys.places is None or known is None:
+    if known is None:
         return direct(queries, keys, rates, layout=layout, xp=xp)
     steepest = float(np.max(np.abs(known)))
+
+    def apart(q: Side, k: Side, reference: float) -> Array:
+        return referred(q, k, rates, reference, layout=layout, xp=xp)
+
+    def near(q: Side, k: Side) -> Array:
+        low, high = ends(q, k)
+        if steepest * (high - low) <= SPAN:
+            logits = referred(q, k, rates, 0.5 * (low + high), layout=layout, xp=xp)
+            return masked(logits, q, k, xp=xp)
+        return direct(q, k, rates, layout=layout, xp=xp)
+
+    if queries.places is None or keys.places is None:
+        return direct(queries, keys, rates, layout=layout, xp=xp)
+    return by_blocks(queries, keys, apart=apart, near=near, xp=xp)
+
+
+def by_blocks(queries: Side, keys: Side, *, apart: Apart, near: Near, xp: Namespace) -> Array:
+    """Return logits (..., n, m) block by block, -inf on keys after their query.
+
+    `apart` makes those of keys that are all before a reference with queries that are all after it;
+    `near` those of any others, masked; it also makes all of them where positions can not be seen.
+    """
+    if queries.places is None or keys.places is None:
+        return near(queries, keys)
     rows, columns = [], keys.blocks()
     for q in queries.blocks():
-        made = [_block(q, k, rates, steepest, layout=layout, xp=xp) for k in columns]
+        made = [_block(q, k, apart=apart, near=near, xp=xp) for k in columns]
         rows.append(made[0] if len(made) == 1 else xp.concat(made, axis=-1))
     return rows[0] if len(rows) == 1 else xp.concat(rows, axis=-2)
 
 
-def _block(q: Side, k: Side, rates: Array, steepest: float, *, layout: str, xp: Namespace) -> Array:
+def _block(q: Side, k: Side, *, apart: Apart, near: Near, xp: Namespace) -> Array:
     """Return the logits of one block by the cheapest way that is right for it."""
-    (first, final), (start, last) = _ends(q), _ends(k)
+    (first, final), (start, last) = ends(q), ends(k)
     if start > final:
         return _nothing(q, k, xp=xp)
-    if last <= first:
-        return referred(q, k, rates, last, layout=layout, xp=xp)
-    low, high = min(first, start), max(final, last)
-    if steepest * (high - low) <= SPAN:
-        logits = referred(q, k, rates, 0.5 * (low + high), layout=layout, xp=xp)
-        return masked(logits, q, k, xp=xp)
-    return direct(q, k, rates, layout=layout, xp=xp)
+    return apart(q, k, last) if last <= first else near(q, k)
 
 
-def _ends(side: Side) -> tuple[float, float]:
-    """Return the first and the last place of a side."""
-    places = side.places
-    if places is None or places.size == 0:
+def ends(*sides: Side) -> tuple[float, float]:
+    """Return the first and the last place of one or several sides."""
+    known = [side.places for side in sides if side.places is not None and side.places.size]
+    if not known:
         return 0.0, 0.0
-    return float(places.min()), float(places.max())
+    return min(float(at.min()) for at in known), max(float(at.max()) for at in known)
 
 
 def _nothing(q: Side, k: Side, *, xp: Namespace) -> Array:

@@ -34,6 +34,7 @@ from gnomon.report.figures.distances import (
     largest,
 )  # fmt: skip
 from gnomon.report.figures.places import as_text
+from gnomon.report.figures.scaling import scaling_figure
 
 
 def draw(result: Any) -> Any:
@@ -179,6 +180,8 @@ def _survivorship(found: Any) -> Figure:
 
 def _reproduction(found: Any) -> Figure:
     """Return every figure of ours that is one number or a spread, and the published ones."""
+    if found.name == "scaling":
+        return scaling_figure(found.to_dict())
     lines = [as_text(f"{row.group} {row.what}".strip()) for row in found.rows]
     columns = list(dict.fromkeys(name for row in found.rows for name in row.ours))
     shown = {"as published": [_number(row.published.value) for row in found.rows]}

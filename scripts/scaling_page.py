@@ -1,0 +1,174 @@
+"""Write the page on real models from its records, and draw its figure.
+
+    python scripts/scaling_page.py docs/real-models.md [benchmarks/records]
+
+Records `scaling-*.json` come from `gnomon reproduce scaling`, the record `minilm-encodings.json`
+from `scripts/minilm_encodings.py`. What they say stands between the marks scaling_records and
+minilm_records of the page; the figure of each record is written to figures/ beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from svg import BLUE, GREEN, GREY, INK, PURPLE, RED, Axes, Sheet
+from verdict_page import one as folded
+
+Record = dict[str, Any]
+ROOT = Path(__file__).resolve().parents[1]
+SLOT = "<!-- {0}:begin -->\n.*?<!-- {0}:end -->"
+LINES = {
+    "unscaled": (INK, "2 3"),
+    "linear": (RED, ""),
+    "ntk": (GREEN, ""),
+    "dynamic": (GREEN, "7 4"),
+    "yarn": (BLUE, ""),
+    "llama3": (PURPLE, ""),
+}
+"""Colour and dash of each line; every line has its name at its end as well."""
+TICKS = (0.9, 1.0, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+APART = 15.0
+"""Units between two names, so that they do not touch."""
+
+
+def ratios(record: Record, line: str) -> list[float]:
+    """Return the ratio of a line in every bin."""
+    return [row["ours"][line] for row in record["rows"]]
+
+
+def drawn(record: Record, path: Path) -> None:
+    """Draw the ratio of perplexities by position, one line for each scaling."""
+    ((name, details),) = record["corpora"].items()
+    bins, trained = details["bins"], details["model"]["trained_length"]
+    middles = [(first + last + 1) / 2 for first, last in bins]
+    end = bins[-1][1] + 1
+    every = [value for line in LINES for value in ratios(record, line)]
+    low, high = min(*every, 0.95) * 0.98, max(every) * 1.05
+    words = "; ".join(f"{line} ends at {ratios(record, line)[-1]:.3g}" for line in LINES)
+    sheet = Sheet(
+        760, 440, f"Perplexity by position of {name}", f"Ratios to the cut model: {words}."
+    )
+    axes = Axes(sheet, 74, 30, 570, 340, (0, end), (low, high), log_y=True)
+    ticks = [tick for tick in TICKS if low <= tick <= high]
+    axes.frame(
+        [0, *range(trained // 2, end + 1, trained // 2)],
+        ticks,
+        "position",
+        "perplexity, times that of the cut model",
+    )
+    x = axes.across(trained)
+    axes.rule((x, axes.top), (x, axes.top + axes.height), GREY, "6 4")
+    sheet.text(x - 6, axes.top + 12, "trained up to here", anchor="end", fill=GREY, size="12")
+    for line, (colour, dash) in LINES.items():
+        axes.line(middles, ratios(record, line), colour, dash)
+        found = [row["ours"].get(f"{line} interval") for row in record["rows"]]
+        if all(found):
+            lows = [max(interval[0], low) for interval in found]
+            axes.bars(middles, lows, [min(i[1], high) for i in found], colour)
+    _names(axes, {line: ratios(record, line)[-1] for line in LINES})
+    sheet.save(path)
+
+
+def _names(axes: Axes, last: dict[str, float]) -> None:
+    """Write the name of each line at its end, pushed apart where they would touch."""
+    place = float("-inf")
+    for line in sorted(last, key=lambda one: -last[one]):
+        place = max(axes.up(last[line]) + 4, place + APART)
+        axes.sheet.text(axes.left + axes.width + 8, place, line, fill=LINES[line][0])
+
+
+def by_line(record: Record) -> str:
+    """Return one row for each scaling: its ratio within and beyond, by document."""
+    ((_, details),) = record["corpora"].items()
+    pieces = [piece for found in details["evidence"].values() for piece in found]
+    known = {piece["what"]: piece["values"] for piece in pieces}
+    rows = ["| scaling | within the trained length | beyond it |", "| --- | --- | --- |"]
+    for line in LINES:
+        within = "1, by definition" if line == "unscaled" else _range(known[f"{line}, within"])
+        rows.append(f"| {line} | {within} | {_range(_beyond(known, line))} |")
+    return "\n".join(rows)
+
+
+def _beyond(known: dict[str, list[float]], line: str) -> list[float]:
+    return known[f"{line}, beyond"]
+
+
+def _range(values: list[float]) -> str:
+    mean = sum(values) / len(values)
+    return f"{mean:.4g} ({min(values):.4g} to {max(values):.4g})"
+
+
+def by_position(record: Record) -> str:
+    """Return one row for each bin: perplexity of the cut line, and the ratio of every other."""
+    rows = [f"| positions | cut, perplexity | {' | '.join(LINES)} |"]
+    rows.append("| --- |" + " --- |" * (1 + len(LINES)))
+    for row in record["rows"]:
+        shown = [f"{row['ours']['cut perplexity']:.4g}"]
+        shown += [f"{row['ours'][line]:.4g}" for line in LINES]
+        rows.append(f"| {row['what'].removeprefix('positions ')} | {' | '.join(shown)} |")
+    return "\n".join(rows)
+
+
+def scaling(folder: Path, figures: Path) -> str:
+    """Return what all records of scalings say, and draw their figures."""
+    parts = []
+    for path in sorted(folder.glob("scaling-*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        ((name, details),) = record["corpora"].items()
+        drawn(record, figures / f"{path.stem}.svg")
+        documents = ", ".join(details["documents"])
+        parts += [
+            f"### {name}",
+            f"![Perplexity by position under each scaling](figures/{path.stem}.svg)",
+            f"Ratios: mean, smallest and largest over {documents}.",
+            by_line(record),
+            "By position, geometric means over documents:",
+            by_position(record),
+            folded(path.stem, record),
+        ]
+    return "\n\n".join(parts) or "(There is no record yet.)"
+
+
+def minilm(folder: Path) -> str:
+    """Return what the record of MiniLM says."""
+    path = folder / "minilm-encodings.json"
+    if not path.is_file():
+        return "(There is no record yet.)"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    head = [
+        "encoding",
+        "norm of a row",
+        "correlation, as it is",
+        "correlation, at the norm of its own",
+    ]
+    rows = [f"| {' | '.join(head)} |", "| --- |" + " --- |" * 3]
+    for line in record["encodings"]:
+        cells = [f"{line[key]:.3f}" for key in ("norm", "as_it_is", "at_its_norm")]
+        rows.append(f"| {line['name']} | {' | '.join(cells)} |")
+    return "\n".join([record["setting"], "", *rows, "", f"Made by `{record['command']}`."])
+
+
+def main(path: Path, folder: Path) -> None:
+    """Write both parts of the page; one without its marks is left alone."""
+    text = path.read_text(encoding="utf-8")
+    parts = {"scaling_records": scaling, "minilm_records": lambda found, _: minilm(found)}
+    for mark, write in parts.items():
+        slot = re.compile(SLOT.format(mark), re.DOTALL)
+        if not slot.search(text):
+            sys.exit(f"{path.name} has no place for {mark}; put <!-- {mark}:begin --> back.")
+        figures = path.parent / "figures"
+        figures.mkdir(exist_ok=True)
+        body = f"<!-- {mark}:begin -->\n\n{write(folder, figures)}\n\n<!-- {mark}:end -->"
+        text = slot.sub(lambda _, body=body: body, text)
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    if not 2 <= len(sys.argv) <= 3:
+        sys.exit("Arguments: the page, and the folder of the records if it is another one.")
+    given = Path(sys.argv[2]) if len(sys.argv) == 3 else ROOT / "benchmarks" / "records"
+    main(Path(sys.argv[1]), given)

@@ -1,0 +1,243 @@
+"""KERPLE: penalties that grow with the logarithm, or with a power, of the lag; both are learned.
+
+    kerple-log     bias_h(i, j) = -s_h ln(1 + r_h |i - j|),   s_h, r_h > 0,
+    kerple-power   bias_h(i, j) = -s_h |i - j|^(p_h),         s_h > 0, 0 < p_h <= 2.
+
+Within these bounds both are conditionally positive definite functions of the lag, so some constant,
+which softmax does not see, makes them kernels [chi2022], and the squared distances of the
+kernel lift, twice the mean penalty, are never negative. Outside of them that is lost, so training
+must not leave them. The authors clamp every parameter to at least 0.01, and p to at most 2, before
+each use. Here the formula *folds* what was learned: |x| takes the place of x, and a p past 2 is
+reflected to 4 - p. Within the bounds that is x itself, and unlike under a clamp in the formula, no
+parameter is caught outside of them, where it would have no gradient.
+
+Training starts from s uniform in (0, 2), r in (0, 1); of the power, p in (0, 2), s in (0, 1), all
+at least 0.01: ParallelKerpleLog and ParallelKerplePower of github.com/chijames/KERPLE at 25be3d7.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from gnomon.encodings import checks
+from gnomon.encodings.base import Encoding, LagDistances, Numbers
+from gnomon.encodings.border import lags_between
+from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.starting import spread
+from gnomon.errors import EncodingError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from gnomon.encodings.positions import Array, Coordinates, Namespace
+
+LEAST = 0.01
+"""The authors' lower bound of every parameter."""
+LARGEST_EXPONENT = 2.0
+PEER = "encodings/test_encoding_kerple.py"
+READING = (
+    "what is learned is folded into its bounds, |x| for x{top}, where the authors clamp it to 0.01 "
+    "or more{clamp}: within the bounds both are the same. |i - j| on both sides of the query, as "
+    "the paper defines it; their code is causal and never sees the other side"
+)
+CARDS = {
+    "kerple-log": Card(
+        name="kerple-log",
+        family="bias",
+        kind=("bias",),
+        formula="bias_h(i, j) = -s_h ln(1 + r_h |i - j|), s_h and r_h > 0 learned",
+        source="chi2022",
+        level=in_words("L5"),
+        relative=True,
+        learnable=True,
+        extrapolation="the authors claim excellent extrapolation to longer texts on three corpora",
+        reading=READING.format(top="", clamp=""),
+        proofs=proved(
+            ORACLE,
+            ("the authors' clamp and formula", PEER, "test_the_log_is_that_of_the_authors"),
+            ("a kernel: no negative eigenvalue", PEER, "test_penalties_are_negative_definite"),
+        ),
+    ),
+    "kerple-power": Card(
+        name="kerple-power",
+        family="bias",
+        kind=("bias",),
+        formula="bias_h(i, j) = -s_h |i - j|^p_h, s_h > 0 and 0 < p_h <= 2 learned",
+        source="chi2022",
+        level=in_words("L5"),
+        relative=True,
+        learnable=True,
+        extrapolation="the authors single out the logarithmic variant; no claim for this one",
+        reading=READING.format(
+            top=" and 4 - x for an exponent past 2", clamp=", an exponent to 2 or less"
+        ),
+        proofs=proved(
+            ORACLE,
+            ("the authors' clamp and formula", PEER, "test_the_power_is_that_of_the_authors"),
+            ("symmetric ALiBi", PEER, "test_the_first_power_is_symmetric_alibi"),
+            ("a kernel: no negative eigenvalue", PEER, "test_penalties_are_negative_definite"),
+        ),
+    ),
+}
+
+
+def log_bias(lags: Array, scale: Array, rate: Array, *, xp: Namespace) -> Array:
+    """Return -s ln(1 + r lag) for lags (..., n, m) from 0 on: shape (..., heads, n, m)."""
+    lags = xp.expand_dims(lags, axis=-3)
+    return -scale[:, None, None] * xp.log1p(rate[:, None, None] * lags)
+
+
+def power_bias(lags: Array, scale: Array, exponent: Array, *, xp: Namespace) -> Array:
+    """Return -s lag^p for lags (..., n, m) from 0 on: shape (..., heads, n, m)."""
+    lags = xp.expand_dims(lags, axis=-3)
+    here = lags == 0.0  # the logarithm of 0, in the slope of the exponent, is not wanted
+    powers = xp.pow(xp.where(here, 1.0, lags), exponent[:, None, None])
+    return -scale[:, None, None] * xp.where(here, 0.0, powers)
+
+
+def folded(x: Array, *, most: float | None = None, xp: Namespace) -> Array:
+    """Return |x|; with an upper bound, what is past it reflected, and 0 from twice the bound on.
+
+    >>> folded(np.array([-0.5, 1.5, 2.5, 9.0]), most=2.0, xp=np)
+    array([0.5, 1.5, 1.5, 0. ])
+    """
+    size = xp.abs(x)
+    if most is None:
+        return size
+    back = xp.where(size > 2.0 * most, xp.zeros_like(size), 2.0 * most - size)
+    return xp.where(size > most, back, size)
+
+
+def of_heads(name: str, values: Any, heads: int, *, most: float | None) -> tuple[float, ...]:
+    """Return one number from 0 on for each head; a single one serves all."""
+    given = checks.array(name, values)
+    usable = given.dtype.kind in "iuf" and given.shape in ((), (heads,))
+    if not usable or not (np.isfinite(given) & (given >= 0) & (given <= (most or np.inf))).all():
+        bounds = "from 0 on" if most is None else f"from 0 to {most:g}"
+        raise EncodingError(
+            f"{name} is {given.tolist()!r}; pass one number {bounds}, or one for each of the "
+            f"{heads} heads."
+        )
+    return tuple(np.broadcast_to(given.astype(np.float64), heads).tolist())
+
+
+def started(seed: int, heads: int, place: int, most: float) -> NDArray[np.float64]:
+    """Return what a parameter starts from: uniform below `most`, at least the authors' bound."""
+    uniform = 0.5 * (1.0 + spread(place, (heads,), seed))
+    return np.maximum(most * uniform, LEAST)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Kerple(Encoding):
+    """Base of both: `scale` is one number, or one for each head, or drawn by the seed."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("bias",)
+    on_grids: ClassVar[bool] = False
+    title: ClassVar[str]
+    starts: ClassVar[dict[str, float]]
+    """Where the draws of each parameter end."""
+    bounds: ClassVar[dict[str, float]] = {}
+    """Upper bounds, where there are any."""
+    heads: int
+    seed: int = 0
+    scale: Any = None
+
+    def __post_init__(self) -> None:
+        checks.one_axis(self.title, self.axes)
+        checks.whole("heads", self.heads, least=1)
+        checks.whole("seed", self.seed, least=0)
+        for place, (name, most) in enumerate(self.starts.items()):
+            given = getattr(self, name)
+            given = started(self.seed, self.heads, place, most) if given is None else given
+            made = of_heads(name, given, self.heads, most=self.bounds.get(name))
+            object.__setattr__(self, name, made)
+
+    @property
+    def card(self) -> Card:
+        """Return the card of this variant."""
+        return CARDS[self.title]
+
+    @property
+    def numbers(self) -> dict[str, NDArray[np.float64]]:
+        """Return the parameters, one number for each head."""
+        return {name: np.array(getattr(self, name)) for name in self.starts}
+
+    @property
+    def learnable(self) -> tuple[str, ...]:
+        """Name all numbers."""
+        return tuple(self.starts)
+
+    def with_numbers(self, **numbers: Any) -> Self:
+        """Return the same encoding with other numbers, as training left them: they are folded."""
+        within = {
+            name: folded(checks.array(name, values), most=self.bounds.get(name), xp=np)
+            if name in self.starts
+            else values
+            for name, values in numbers.items()
+        }
+        return super().with_numbers(**within)
+
+    def lag_distances(
+        self, lift: str, probe: NDArray[np.float64] | None = None
+    ) -> LagDistances | None:
+        """Return sqrt(2 x the mean penalty at a lag)."""
+        del lift, probe
+
+        def distances(lags: NDArray[np.float64]) -> NDArray[np.float64]:
+            steps = np.abs(lags[..., 0]).reshape(1, -1)
+            penalty = -self._between(steps, self.numbers, xp=np).mean(axis=0)
+            return np.sqrt(2.0 * penalty).reshape(lags.shape[:-1])
+
+        return distances
+
+    def bias_between(
+        self, queries: Coordinates, keys: Coordinates, numbers: Numbers, *, xp: Namespace
+    ) -> Array:
+        """Return the biases, shape (..., heads, queries, keys)."""
+        lags = xp.abs(lags_between(queries, keys, xp=xp)[..., 0])
+        return self._between(lags, numbers, xp=xp)
+
+    @abstractmethod
+    def _between(self, lags: Array, numbers: Numbers, *, xp: Namespace) -> Array:
+        """Return the biases at lags (..., n, m) from 0 on."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KerpleLog(Kerple):
+    """Logarithmic penalties of `heads` heads.
+
+    >>> KerpleLog(heads=1, scale=2.0, rate=1.0).bias([0], [0, 1]).round(4)
+    array([[[-0.    , -1.3863]]])
+    """
+
+    title: ClassVar[str] = "kerple-log"
+    starts: ClassVar[dict[str, float]] = {"scale": 2.0, "rate": 1.0}
+    rate: Any = None
+
+    def _between(self, lags: Array, numbers: Numbers, *, xp: Namespace) -> Array:
+        scale, rate = (folded(numbers[name], xp=xp) for name in ("scale", "rate"))
+        return log_bias(lags, scale, rate, xp=xp)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KerplePower(Kerple):
+    """Penalties of `heads` heads that grow with the power `exponent` of the lag, at most 2.
+
+    >>> KerplePower(heads=1, scale=0.5, exponent=1.0).bias([0], [0, 4])
+    array([[[-0., -2.]]])
+    """
+
+    title: ClassVar[str] = "kerple-power"
+    starts: ClassVar[dict[str, float]] = {"scale": 1.0, "exponent": LARGEST_EXPONENT}
+    bounds: ClassVar[dict[str, float]] = {"exponent": LARGEST_EXPONENT}
+    exponent: Any = None
+
+    def _between(self, lags: Array, numbers: Numbers, *, xp: Namespace) -> Array:
+        exponent = folded(numbers["exponent"], most=LARGEST_EXPONENT, xp=xp)
+        return power_bias(lags, folded(numbers["scale"], xp=xp), exponent, xp=xp)

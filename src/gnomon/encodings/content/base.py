@@ -1,0 +1,142 @@
+"""What rules on content share: heads with learned weights that read tokens.
+
+A rule makes logits itself (`content_scores`). Where it reads tokens, token l is key l in the order
+given, and of m tokens the last n are the queries: what precedes them is a cache. Sums over tokens
+are made in float64 where there is, since their errors grow with the length; only then are they
+rounded to the type of queries and keys [array-api].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from gnomon.encodings import checks
+from gnomon.encodings.base import Encoding, Numbers
+from gnomon.encodings.scoring import refuse_tokens
+from gnomon.errors import EncodingError
+from gnomon.numeric.limbs import Limbs
+
+if TYPE_CHECKING:
+    from gnomon.encodings.positions import Array, Coordinates, Namespace
+
+SMALL = 1e-6
+"""Keeps the length of a vector away from 0."""
+
+
+def check_heads(x: Array, heads: int, dimension: int, name: str) -> None:
+    """Refuse vectors of another dimension, or of another number of heads, than there are numbers.
+
+    Shapes alone are looked at, so that a compiler can follow.
+    """
+    shape = f"pass arrays of shape (..., {heads}, positions, {dimension})"
+    if x.ndim == 0 or x.shape[-1] != dimension:
+        raise EncodingError(
+            f"{name} has shape {tuple(x.shape)}, but this encoding has numbers for vectors of "
+            f"dimension {dimension}; {shape}."
+        )
+    if (x.shape[-3] if x.ndim > 2 else 1) != heads:
+        raise EncodingError(
+            f"{name} has shape {tuple(x.shape)}, but this encoding has numbers for {heads} heads; "
+            f"{shape}."
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ContentRule(Encoding):
+    """Base of rules on content for `heads` heads of `dimension` coordinates."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("content",)
+    on_grids: ClassVar[bool] = False
+    reads_tokens: ClassVar[bool] = True
+    """Whether there is something to read beside queries and keys."""
+    heads: int
+    dimension: int
+
+    def __post_init__(self) -> None:
+        checks.one_axis(self.name, self.axes)
+        checks.whole("heads", self.heads, least=1)
+        checks.whole("dimension", self.dimension, least=1)
+
+    def scores(
+        self,
+        q: Array,
+        k: Array,
+        positions_q: Array,
+        positions_k: Array | None = None,
+        *,
+        scale: float = 1.0,
+        tokens: Array | None = None,
+        numbers: Numbers | None = None,
+    ) -> Array:
+        """Return the logits of the rule; tokens are refused where nothing would read them."""
+        if not self.reads_tokens:
+            refuse_tokens(self, tokens)
+        return super().scores(
+            q, k, positions_q, positions_k, scale=scale, tokens=tokens, numbers=numbers
+        )
+
+    def check_content(self, q: Array, tokens: Array, width: int) -> None:
+        """Refuse queries, keys and tokens of another shape than the rule has numbers for."""
+        check_heads(q, self.heads, self.dimension, "q")
+        heads = q.shape[-3] if q.ndim > 2 else 1
+        if tokens.shape[-1] != width or (tokens.ndim > 2 and tokens.shape[-3] not in (1, heads)):
+            raise EncodingError(
+                f"Tokens have shape {tuple(tokens.shape)}, but this encoding reads {width} numbers "
+                f"of each; pass tokens of shape (..., m, {width}), or token_width="
+                f"{tokens.shape[-1]} where the encoding is made."
+            )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TokenRule(ContentRule):
+    """Base of rules whose learned weights read `token_width` numbers of each token.
+
+    Without `token_width` they read keys: as many numbers as a key has.
+    """
+
+    in_order: ClassVar[bool] = True
+    token_width: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.token_width is not None:
+            checks.whole("token_width", self.token_width, least=1)
+        checks.whole("seed", self.seed, least=0)
+
+    @property
+    def read_width(self) -> int:
+        """Return how many numbers of a token are read."""
+        return self.dimension if self.token_width is None else self.token_width
+
+
+def summing_type(coordinates: Coordinates, *, xp: Namespace) -> Any:
+    """Return the type in which tokens are summed: float64 where coordinates have it."""
+    return xp.float32 if isinstance(coordinates, Limbs) else xp.float64
+
+
+def read(tokens: Array, weights: Array, *, dtype: Any, xp: Namespace) -> Array:
+    """Return weights times tokens (..., heads or 1, m, width): (..., heads, m, outputs).
+
+    Weights are (heads, outputs, width), or (heads, width) for one output: (..., heads, m).
+    """
+    wide, held = xp.astype(tokens, dtype), xp.astype(weights, dtype)
+    if held.ndim == 2:
+        return xp.matmul(wide, held[..., None])[..., 0]
+    return xp.matmul(wide, xp.matrix_transpose(held))
+
+
+def last(x: Array, count: Any, *, axis: int) -> Array:
+    """Return the last `count` entries along axis -1 or -2: those of the queries among the keys."""
+    first = x.shape[axis] - count
+    return x[..., first:] if axis == -1 else x[..., first:, :]
+
+
+def unit(x: Array, *, dtype: Any, xp: Namespace) -> Array:
+    """Return vectors divided by sqrt(|x|^2 + 10^-6): of length 1, and 0 where they are 0.
+
+    The number under the root is that of flash-linear-attention, on which such rules are trained.
+    """
+    wide = xp.astype(x, dtype)
+    return wide / xp.sqrt(xp.sum(wide * wide, axis=-1, keepdims=True) + SMALL)

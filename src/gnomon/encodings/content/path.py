@@ -1,0 +1,201 @@
+"""PaTH: every token reflects what passes it, and a logit sees the product along the path.
+
+    logit(i, j) = scale q_i^T H_i H_(i-1) ... H_(j+1) k_j,   H_l = I - b_l w_l w_l^T,
+    w_l = W_h x_l / |W_h x_l|,   b_l = 2 sigmoid(<s_h, x_l> + o_h)
+
+[yang2025path sec. 2]. The H_l do not commute, so there is no clock: only the path decides. At b = 1
+H_l projects, at b = 2 it reflects. W_h x_l may pass a short convolution and silu first (`kernel`).
+
+No product is formed. Over a chunk of tokens, with L the strictly lower triangle of diag(b) W W^T
+and T = (I + L)^-1 (the UT transform [joffrain2006]), the chunk as a whole is I - W^T T diag(b) W,
+
+    logits inside it            tril(Q K^T) - tril(Q W^T) T tril(diag(b) W K^T, -1)
+    keys as seen from its end   K - (T tril(diag(b) W K^T, -1))^T W
+    queries from its beginning  Q - tril(Q W^T) T diag(b) W,
+
+and queries of later chunks are carried back through it, one chunk at a time: O(n m d) for chunks of
+d tokens. Entries of T are at most 2, since no |H_l| is above 1, so this is stable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import array_api_compat
+import numpy as np
+
+from gnomon.encodings import checks
+from gnomon.encodings.base import Numbers
+from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.content.base import TokenRule, read, summing_type, unit
+from gnomon.encodings.content.short import convolved
+from gnomon.encodings.scoring import scaled
+from gnomon.encodings.starting import drawn, kept, settled, spread
+from gnomon.numeric.activations import sigmoid, silu
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gnomon.encodings.positions import Array, Coordinates, Namespace
+
+CHUNK = 64
+"""Tokens whose reflections are taken together."""
+CARD = Card(
+    name="path",
+    family="content",
+    kind=("content",),
+    formula="scale q_i^T H_i ... H_(j+1) k_j, H_l = I - b_l w_l w_l^T, b_l in (0, 2)",
+    source="yang2025path",
+    level=in_words("L4"),
+    relative=True,
+    learnable=True,
+    causal_only=True,
+    onnx=False,
+    reading="one matrix per head makes directions; the authors' low-rank one is the case of a "
+    "product. They convolve by 3 taps, here by kernel; silu comes with the convolution, as in "
+    "their code. Forget gates, which they add in a variant, are those of fox",
+    proofs=proved(
+        ORACLE,
+        (
+            "products of matrices, one by one",
+            "encodings/test_encoding_path.py",
+            "test_logits_are_products_of_reflections_along_the_path",
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Path(TokenRule):
+    """Reflections of `heads` heads along directions that tokens name.
+
+    Learned are `directions` (heads, dimension, width), `step_weights` (heads, width), `step_bias`
+    (heads,), and with a kernel above 1 its `taps` (heads, dimension, kernel). Weights start from
+    N(0, sigma^2), so that b is near 1; taps uniform in (-1, 1) / sqrt(kernel), the bias from 0.
+    """
+
+    sigma: float = 0.02
+    kernel: int = 1
+    directions: Any = field(default=None, repr=False)
+    step_weights: Any = field(default=None, repr=False)
+    step_bias: Any = field(default=None, repr=False)
+    taps: Any = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.real("sigma", self.sigma, above=0.0)
+        checks.whole("kernel", self.kernel, least=1)
+        kept(self, "directions", (self.heads, self.dimension, self.read_width))
+        kept(self, "step_weights", (self.heads, self.read_width))
+        kept(self, "step_bias", (self.heads,))
+        kept(self, "taps", (self.heads, self.dimension, self.kernel))
+
+    @property
+    def card(self) -> Card:
+        """Return the card of PaTH."""
+        return CARD
+
+    @cached_property
+    def _started(self) -> dict[str, NDArray[np.float64]]:
+        """Return what is learned, or what learning starts from."""
+        rows = (self.heads, self.dimension, self.read_width)
+        started = {
+            "directions": self.sigma * drawn(0, rows, self.seed),
+            "step_weights": self.sigma * drawn(1, (self.heads, self.read_width), self.seed),
+            "step_bias": np.zeros(self.heads),
+            "taps": spread(2, (*rows[:2], self.kernel), self.seed) * self.kernel**-0.5,
+        }
+        return settled(self, started)
+
+    @property
+    def numbers(self) -> dict[str, NDArray[np.float64]]:
+        """Return what makes directions and steps; taps only where there are."""
+        return {name: self._started[name] for name in self.learnable}
+
+    @property
+    def learnable(self) -> tuple[str, ...]:
+        """Name what makes directions and steps."""
+        known = ("directions", "step_weights", "step_bias")
+        return (*known, "taps") if self.kernel > 1 else known
+
+    def reflections(
+        self, tokens: Array, keys: Coordinates, numbers: Numbers, *, xp: Namespace
+    ) -> tuple[Array, Array]:
+        """Return directions w (..., heads, m, d) of length 1 and steps b (..., heads, m, 1)."""
+        dtype = summing_type(keys, xp=xp)
+        named = read(tokens, numbers["directions"], dtype=dtype, xp=xp)
+        if self.kernel > 1:
+            named = silu(convolved(named, numbers["taps"], keys, xp=xp), xp=xp)
+        bias = xp.astype(numbers["step_bias"], dtype)[:, None]
+        steps = read(tokens, numbers["step_weights"], dtype=dtype, xp=xp) + bias
+        return unit(named, dtype=dtype, xp=xp), 2.0 * sigmoid(steps, xp=xp)[..., None]
+
+    def content_scores(
+        self,
+        q: Array,
+        k: Array,
+        queries: Coordinates,
+        keys: Coordinates,
+        numbers: Numbers,
+        *,
+        scale: float,
+        tokens: Array,
+        xp: Namespace,
+    ) -> Array:
+        """Return the logits along the path, 0 for keys after their query."""
+        del queries
+        self.check_content(q, tokens, self.read_width)
+        named, steps = self.reflections(tokens, keys, numbers, xp=xp)
+        left, right = (xp.astype(x, named.dtype) for x in (q, k))
+        logits = path_logits(left, right, named, steps, xp=xp)
+        return scaled(xp.astype(logits, q.dtype), scale)
+
+
+def path_logits(q: Array, k: Array, named: Array, steps: Array, *, xp: Namespace) -> Array:
+    """Return q_i^T H_i ... H_(j+1) k_j (..., n, m), 0 where j > i; queries are the last of m.
+
+    Chunks are walked from the last to the first; queries in a chunk and past it are carried back
+    to its beginning.
+    """
+    q, k, named = _joint(q, k, named, xp=xp)
+    count, cached = k.shape[-2], k.shape[-2] - q.shape[-2]
+    columns = []
+    for start in reversed(range(0, max(count, 1), CHUNK)):
+        end = min(start + CHUNK, count)
+        first, past = max(start - cached, 0), max(end - cached, 0)  # queries of this chunk
+        early, inside, beyond = q[..., :first, :], q[..., first:past, :], q[..., past:, :]
+        keys, ways, sizes = (x[..., start:end, :] for x in (k, named, steps))
+        met, carry = solved(keys, ways, sizes, xp=xp)
+        ends = xp.matrix_transpose(keys - xp.matmul(xp.matrix_transpose(met), ways))
+        seen = _up_to_query(inside, ways, xp=xp)
+        local = _up_to_query(inside, keys, xp=xp) - xp.matmul(seen, met)
+        rows = [xp.zeros_like(xp.matmul(early, ends)), local, xp.matmul(beyond, ends)]
+        columns.append(xp.concat(rows, axis=-2))
+        passed = xp.concat([seen, xp.matmul(beyond, xp.matrix_transpose(ways))], axis=-2)
+        carried = xp.concat([inside, beyond], axis=-2) - xp.matmul(passed, carry)
+        q = xp.concat([early, carried], axis=-2)
+    return xp.concat(columns[::-1], axis=-1)
+
+
+def _joint(q: Array, k: Array, named: Array, *, xp: Namespace) -> tuple[Array, Array, Array]:
+    """Return the three with the leading axes of all of them."""
+    none = sum(xp.zeros_like(x[..., :1, :]) for x in (q, k, named))
+    return q + none, k + none, named + none
+
+
+def solved(k: Array, named: Array, steps: Array, *, xp: Namespace) -> tuple[Array, Array]:
+    """Return T tril(diag(b) W K^T, -1) and T diag(b) W of one chunk, T = (I + L)^-1."""
+    size, weighed = named.shape[-2], steps * named
+    device = array_api_compat.device(named) if xp is not np else None
+    eye = xp.eye(size, dtype=named.dtype, device=device)
+    lower = xp.tril(xp.matmul(weighed, xp.matrix_transpose(named)), k=-1)
+    met = xp.tril(xp.matmul(weighed, xp.matrix_transpose(k)), k=-1)
+    both = xp.linalg.solve(eye + lower, xp.concat([met, weighed], axis=-1))
+    return both[..., :size], both[..., size:]
+
+
+def _up_to_query(q: Array, x: Array, *, xp: Namespace) -> Array:
+    """Return q x^T up to the token of each query; queries are the last of the tokens."""
+    return xp.tril(xp.matmul(q, xp.matrix_transpose(x)), k=x.shape[-2] - q.shape[-2])

@@ -1,0 +1,69 @@
+"""Learned numbers of an encoding: those that were given, or those that training starts from.
+
+Starting values are drawn as those of random tables are, from a SplitMix64 stream [steele2014], made
+normal by Box and Muller [box1958]: a row of the `purpose`-th number of an encoding is a function of
+(seed, purpose, row) alone, the same on every machine and in every library.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gnomon.encodings import checks
+from gnomon.encodings.additive.random import normal_rows, stream
+from gnomon.errors import EncodingError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gnomon.encodings.base import Encoding
+
+
+def kept(encoding: Encoding, name: str, shape: tuple[int, ...]) -> None:
+    """Keep learned numbers that a field was given: read-only, finite, and of their shape."""
+    values = getattr(encoding, name)
+    if values is None:
+        return
+    array = checks.array(name, values)
+    if array.shape != shape or array.dtype.kind not in "iuf" or not np.isfinite(array).all():
+        raise EncodingError(
+            f"{name} has shape {array.shape} and type {array.dtype}; pass finite numbers of shape "
+            f"{shape}."
+        )
+    object.__setattr__(encoding, name, locked(array.astype(np.float64)))
+
+
+def locked(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return numbers that are kept, and are the definition: nothing may be written into them."""
+    values.flags.writeable = False
+    return values
+
+
+def settled(
+    encoding: Encoding, started: dict[str, NDArray[np.float64]]
+) -> dict[str, NDArray[np.float64]]:
+    """Return learned numbers by name: those the encoding was given, else those it starts from."""
+    own = {name: getattr(encoding, name) for name in started}
+    return {
+        name: locked(values) if own[name] is None else own[name] for name, values in started.items()
+    }
+
+
+def drawn(purpose: int, shape: tuple[int, ...], seed: int) -> NDArray[np.float64]:
+    """Return standard normal numbers; a row is the last axis, counted over all others.
+
+    >>> drawn(0, (2, 3), 0).shape
+    (2, 3)
+    """
+    rows = np.arange(int(np.prod(shape[:-1])))
+    places = np.stack([np.full_like(rows, purpose), rows], axis=-1)
+    return normal_rows(places, shape[-1], seed % 2**64).reshape(shape)
+
+
+def spread(purpose: int, shape: tuple[int, ...], seed: int) -> NDArray[np.float64]:
+    """Return numbers uniform in (-1, 1): words of the stream of (seed, purpose), in order."""
+    words = stream((seed + purpose * 2**32) % 2**64, int(np.prod(shape)))
+    unit = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    return (2.0 * unit - 1.0).reshape(shape)

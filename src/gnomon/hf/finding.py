@@ -1,0 +1,119 @@
+"""Where a model of transformers keeps its positions: four places, found by their form.
+
+* *rotary*: a module that makes cosines and sines from `inv_freq`, by parameters of its config;
+* *table*: an `nn.Embedding` with one row for each position, added to the embeddings of tokens;
+* *bias*: T5's `relative_attention_bias`, added to the logits by `compute_bias`;
+* *attention*: every layer that asks transformers' registry for the function of its attention.
+
+Nothing here knows a model by its class; forms are those of [wolf2020], release 5.22.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+
+TABLES = ("position_embeddings", "position_embedding", "wpe", "embed_positions", "positions_embed")
+"""What tables of positions are called."""
+NO_TABLE = frozenset({"roformer"})
+"""Model types whose table of that name does something else: RoFormer turns by it."""
+COUNTED_FROM_ZERO = frozenset({"lxmert"})
+"""Model types with a padding row in which positions are counted from 0 all the same."""
+TWO_BEFORE = frozenset({"mra", "nystromformer", "yoso"})
+"""Model types that count positions from row 2, though no attribute of the table says so."""
+_FLAT, _NESTED = "original_inv_freq", "_original_inv_freq"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of positions, and its first row that is one."""
+
+    module: nn.Embedding
+    first: int
+
+    @property
+    def rows(self) -> int:
+        """Return how many positions the table has."""
+        return int(self.module.num_embeddings) - self.first
+
+
+def rotary_modules(model: nn.Module) -> list[Any]:
+    """Return the modules that make cosines and sines from frequencies of a config."""
+    return [module for module in model.modules() if _is_rotary(module)]
+
+
+def _is_rotary(module: nn.Module) -> bool:
+    if "RotaryEmbedding" not in type(module).__name__ or not hasattr(module, "rope_type"):
+        return False
+    known = any(name.endswith((_FLAT, _NESTED)) for name, _ in module.named_buffers(recurse=False))
+    parameters = getattr(getattr(module, "config", None), "rope_parameters", None)
+    return known and bool(parameters) and module.rope_type != "axial"
+
+
+def tables(model: Any) -> list[Table]:
+    """Return the tables of positions of a model that reads text."""
+    kind = str(getattr(model.config, "model_type", ""))
+    if model.main_input_name != "input_ids" or kind in NO_TABLE:
+        return []
+    found = []
+    for parent in model.modules():
+        if "Vision" in type(parent).__name__:
+            continue
+        for name, child in parent.named_children():
+            if name in TABLES and isinstance(child, nn.Embedding):
+                found.append(Table(child, _first_row(child, kind)))
+    return found
+
+
+def _first_row(table: nn.Embedding, model_type: str) -> int:
+    """Return the row of the first position: some models keep rows for padding before it."""
+    offset = getattr(table, "offset", None)
+    if isinstance(offset, int):
+        return offset
+    if table.padding_idx is not None and model_type not in COUNTED_FROM_ZERO:
+        return int(table.padding_idx) + 1
+    return 2 if model_type in TWO_BEFORE else 0
+
+
+def bias_modules(model: nn.Module, part: str | None = None) -> list[Any]:
+    """Return the attention layers that make T5's bias, of the encoder, the decoder, or both."""
+    found = [module for module in model.modules() if _makes_bias(module)]
+    return found if part is None else [m for m in found if part_of(m) == part]
+
+
+def part_of(module: Any) -> str:
+    """Return the part of a T5 that an attention layer belongs to."""
+    return "decoder" if module.is_decoder else "encoder"
+
+
+def _makes_bias(module: nn.Module) -> bool:
+    bias = getattr(module, "relative_attention_bias", None)
+    compute = getattr(type(module), "compute_bias", None)
+    if not isinstance(bias, nn.Embedding) or compute is None:
+        return False
+    asked = inspect.signature(compute).parameters
+    return "query_length" in asked and "key_length" in asked and hasattr(module, "is_decoder")
+
+
+def hidden_rotary(model: nn.Module) -> list[str]:
+    """Name the classes of modules that turn by frequencies that no config could change."""
+    known = {id(module) for module in rotary_modules(model)}
+    return sorted(
+        {
+            type(module).__name__
+            for module in model.modules()
+            if "Rotary" in type(module).__name__ and id(module) not in known
+        }
+    )
+
+
+def attention_modules(model: nn.Module) -> list[Any]:
+    """Return the layers of attention that say whether they are causal, as the registry asks."""
+    return [
+        module
+        for module in model.modules()
+        if "Attention" in type(module).__name__ and hasattr(module, "is_causal")
+    ]

@@ -1,0 +1,169 @@
+"""Which encoding a model has, read off its form, its config and its weights.
+
+A config is read by the model that transformers makes of it, without storage: what a model does with
+positions is seen from its modules (`gnomon.hf.finding`), numbers come from its config, and learned
+ones from its weights where there are any [wolf2020].
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from transformers import PreTrainedConfig, PreTrainedModel
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+from gnomon.encodings.base import Encoding
+from gnomon.encodings.registry import encoding as made
+from gnomon.encodings.rotary.config.build import from_config
+from gnomon.encodings.rotary.config.keys import TOP
+from gnomon.errors import EncodingError
+from gnomon.hf.families import FAMILIES
+from gnomon.hf.finding import Table, bias_modules, part_of, rotary_modules, tables
+from gnomon.hf.installing import PARTS, installed
+from gnomon.hf.rotary import ROPE_TYPE
+from gnomon.hf.written import doubles, rebuilt
+
+
+def read(
+    source: Any,
+    *,
+    part: str | None = None,
+    layer_type: str | None = None,
+    layer: int | None = None,
+) -> Encoding:
+    """Return the encoding of a model, of a config, of a mapping, or of a folder with a config.
+
+    Learned numbers come with a model and not with a config. `part` chooses the encoder or the
+    decoder where they differ (by default the encoder), `layer_type` or `layer` the layers.
+    """
+    if part not in (None, *PARTS):
+        raise EncodingError(f"part is {part!r}; pass one of: {', '.join(PARTS)}.")
+    source = _config(source)
+    written_down = _installed_in(source, part)
+    if written_down is not None:
+        return written_down
+    model = _model(source)
+    if not isinstance(model, PreTrainedModel):
+        return from_config(model, layer_type=layer_type, layer=layer)
+    family = FAMILIES.get(str(model.config.model_type))
+    found = None if family is None else family(model.config)
+    if found is None and bias_modules(model):
+        found = _bias(model, part or part_of(bias_modules(model)[0]))
+    if found is None and _turns(model):
+        said = model.config.get_text_config().to_dict()
+        found = from_config(said, layer_type=layer_type, layer=layer)
+    if found is None and tables(model):
+        found = _table(model, part)
+    if found is None:
+        raise EncodingError(
+            f"In {type(model).__name__} no positional encoding of the catalogue was found; if it "
+            "has one, build it by hand."
+        )
+    return found
+
+
+def _config(source: Any) -> Any:
+    """Return a model or a config as it is, and a folder or a mapping as a config."""
+    if isinstance(source, str | os.PathLike):
+        if not Path(source).exists():
+            raise EncodingError(f"There is no folder {str(source)!r}; pass a model or its config.")
+        source = transformers.AutoConfig.from_pretrained(source)
+    if isinstance(source, Mapping):
+        if source.get("model_type") not in CONFIG_MAPPING:
+            return source
+        given = {name: value for name, value in source.items() if name != "model_type"}
+        source = transformers.AutoConfig.for_model(source["model_type"], **given)
+    if not isinstance(source, PreTrainedConfig | PreTrainedModel):
+        raise EncodingError(
+            f"A model or its config is read, and this is {type(source).__name__}; pass a "
+            "PreTrainedModel, a PreTrainedConfig, a mapping or a folder."
+        )
+    return source
+
+
+def _installed_in(source: Any, part: str | None) -> Encoding | None:
+    """Return what was installed in a model, or in the model that a config belongs to."""
+    if isinstance(source, PreTrainedModel):
+        return installed(source, part=part)
+    if isinstance(source, Mapping):
+        return None
+    said = getattr(source, "gnomon", None) or {}
+    by_part = said.get("bias", {})
+    record = said.get("attention") or said.get("table") or by_part.get(part)
+    record = record or next(iter(by_part.values()), None)
+    if record is None:
+        turning = getattr(source.get_text_config(), "rope_parameters", None) or {}
+        every = [turning, *(each for each in turning.values() if isinstance(each, Mapping))]
+        record = next(
+            (each["gnomon"] for each in every if each.get("rope_type") == ROPE_TYPE), None
+        )
+    return None if record is None else rebuilt(record)
+
+
+def _model(source: Any) -> Any:
+    """Return a model, made of a config without storage where need be, or a mapping as it is."""
+    if isinstance(source, PreTrainedModel | Mapping):
+        return source
+    try:
+        with torch.device("meta"):
+            maker: Any = transformers.AutoModel  # its classes say no types
+            return maker.from_config(source)
+    except (AttributeError, RuntimeError, TypeError, ValueError):
+        # No model can be made of it: what it says of rotary encoding may be all there is.
+        return source.to_dict()
+
+
+def _bias(model: Any, part: str) -> Encoding:
+    """Return T5's bias of one part, with its table where there are weights."""
+    modules = bias_modules(model, part)
+    if not modules:
+        raise EncodingError(f"{type(model).__name__} has no {part}; leave part out.")
+    module, weight = modules[0], modules[0].relative_attention_bias.weight
+    learned = {} if weight.device.type == "meta" else {"table": doubles(weight)}
+    return made(
+        "t5",
+        heads=int(module.n_heads),
+        buckets=int(module.relative_attention_num_buckets),
+        largest_lag=int(module.relative_attention_max_distance),
+        bidirectional=not module.is_decoder,
+        **learned,
+    )
+
+
+def _turns(model: Any) -> bool:
+    """Whether a model turns queries and keys: by a module of its own, or by keys of its config."""
+    said = model.config.get_text_config().to_dict()
+    asked = any(said.get(key) is not None for key in TOP if key != "rope_interleave")
+    return bool(rotary_modules(model)) or asked
+
+
+def _table(model: Any, part: str | None) -> Encoding:
+    """Return the learned rows of a model, without their values where there are none."""
+    table = _chosen(model, part)
+    width, weight = int(table.module.embedding_dim), table.module.weight
+    if weight.device.type != "meta":
+        values = doubles(weight)[table.first :]
+        return made("learned", rows=table.rows, dimension=width, values=values)
+    if "Sinusoidal" in type(table.module).__name__:
+        raise EncodingError(
+            f"{type(model).__name__} fills its table by {type(table.module).__name__}, in an order "
+            "of its own; pass the model with its weights."
+        )
+    return made("learned", rows=table.rows, dimension=width)
+
+
+def _chosen(model: Any, part: str | None) -> Table:
+    """Return the table of a part, or the first."""
+    found = tables(model)
+    if part is None:
+        return found[0]
+    own = {id(m) for name, m in model.named_modules() if part in name.split(".")}
+    inside = [table for table in found if id(table.module) in own]
+    if not inside:
+        raise EncodingError(f"{type(model).__name__} has no {part}; leave part out.")
+    return inside[0]

@@ -1,0 +1,13 @@
+"""Attention with any encoding of the catalogue, by the route that suits it.
+
+from gnomon.jax import attention, attention_plan
+out = attention(q, k, v, gnomon.encoding("alibi", heads=8))
+attention_plan(q, k, v, gnomon.encoding("alibi", heads=8)).route
+"""
+
+from __future__ import annotations
+
+from gnomon.jax.attending.call import attention, attention_plan
+from gnomon.jax.attending.plan import Plan
+
+__all__ = ["Plan", "attention", "attention_plan"]

@@ -1,0 +1,222 @@
+"""What was asked of attention, checked once, in one form for every route.
+
+Queries, keys and values become (batch, heads, n, d); positions become coordinates (n, axes), or
+(batch or 1, heads or 1, n, axes) where sequences differ. Wrappers are taken off. The result is a
+pytree: arrays are its leaves, the rest is static, so that a route may be compiled with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from gnomon.encodings import attending
+from gnomon.encodings.base import Encoding
+from gnomon.encodings.positions import Array, Coordinates, as_coordinates
+from gnomon.errors import EncodingError
+from gnomon.jax.definitions import Definition
+from gnomon.jax.layers import Layer, layer
+from gnomon.numeric.limbs import Limbs
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Asked:
+    """The arguments of one call of attention."""
+
+    q: Array
+    k: Array
+    v: Array
+    numbers: dict[str, Any]
+    at_q: Coordinates
+    at_k: Coordinates
+    mask: Array | None
+    segments_q: Array | None
+    """(batch or 1, n)."""
+    segments_k: Array | None
+    tokens: Array | None
+    definition: Definition
+    leading: tuple[int, ...]
+    """The axes before heads, as the caller has them."""
+    counted: bool
+    """Whether keys stand at 0 ... m-1 and queries at the last n of these."""
+    causal: bool
+    scale: float
+
+    @property
+    def encoding(self) -> Any:
+        """Return the encoding, without wrappers."""
+        return self.definition.encoding
+
+    @property
+    def sizes(self) -> tuple[int, int, int, int]:
+        """Return batch, heads, queries and keys."""
+        batch, heads, n, _ = self.q.shape
+        return batch, heads, n, self.k.shape[-2]
+
+    @property
+    def wide(self) -> Any:
+        """Return the type of biases and logits: float32 or better."""
+        return jnp.promote_types(self.q.dtype, jnp.float32)
+
+    @property
+    def groups(self) -> int:
+        """Return how many query heads share a key head."""
+        return int(self.q.shape[1] // self.k.shape[1])
+
+    @property
+    def by_order(self) -> bool:
+        """Whether the order of tokens decides which key is later, and not their positions."""
+        return self.counted or self.encoding.in_order or self.encoding.axes > 1
+
+
+_STATIC = ["definition", "leading", "counted", "causal", "scale"]
+jax.tree_util.register_dataclass(
+    Asked,
+    data_fields=[name for name in Asked.__dataclass_fields__ if name not in _STATIC],
+    meta_fields=_STATIC,
+)
+
+
+def asked_of(q: Any, k: Any, v: Any, encoding: Any, given: dict[str, Any]) -> Asked:
+    """Return the checked arguments of a call."""
+    held = _layer(encoding)
+    q, k, v = _vectors(q, k, v)
+    leading = tuple(q.shape[:-3])
+    q, k, v = (x.reshape(-1, *x.shape[-3:]) for x in (q, k, v))
+    definition, numbers = held.definition.encoding, held.all_numbers
+    n, m = q.shape[-2], k.shape[-2]
+    attending.check_cache(definition, n, m)
+    at_q, at_k, counted = _places(definition, q, m, leading, given)
+    inner, at_q, at_k, moved = attending.unwrapped(definition, numbers, at_q, at_k, xp=jnp)
+    segments_q, segments_k = _segments(given, leading, n, m)
+    return Asked(
+        q=q,
+        k=k,
+        v=v,
+        numbers=numbers,
+        at_q=at_q,
+        at_k=at_k,
+        mask=_mask(given["mask"], (*leading, q.shape[1], n, m)),
+        segments_q=segments_q,
+        segments_k=segments_k,
+        tokens=_tokens(given["tokens"], leading),
+        definition=held.definition if inner is definition else Definition(inner),
+        leading=leading,
+        counted=counted and not moved,
+        causal=attending.causal_of(inner, given["causal"]),
+        scale=attending.scale_of(given["scale"], q.shape[-1]),
+    )
+
+
+def _layer(encoding: Any) -> Layer:
+    """Return the pytree that holds the numbers; a module of Flax has it."""
+    held = getattr(encoding, "pytree", encoding)
+    if isinstance(held, Layer):
+        return held
+    if isinstance(held, Encoding):
+        return layer(held)
+    raise EncodingError(
+        f"The encoding is of type {type(encoding).__name__}; pass what gnomon.encoding(...) or "
+        "gnomon.jax.layer(...) returns."
+    )
+
+
+def _vectors(*given: Any) -> list[Array]:
+    """Return queries, keys and values as arrays of one type."""
+    made = []
+    for name, x in zip("qkv", given, strict=True):
+        array = as_jax(x, name)
+        real = jnp.issubdtype(array.dtype, jnp.floating)
+        attending.check_vectors(name, tuple(array.shape), array.dtype, real=real)
+        made.append(array)
+    if len({x.dtype for x in made}) > 1:
+        types = [x.dtype for x in made]
+        raise EncodingError(
+            f"q, k and v are of {types[0]}, {types[1]} and {types[2]}; pass one type for all three."
+        )
+    attending.check_shapes(*(tuple(x.shape) for x in made))
+    return made
+
+
+def as_jax(x: Any, name: str) -> Array:
+    """Return an array of JAX; PyTorch's would lose its gradients here without a word."""
+    if type(x).__module__.partition(".")[0] == "torch":
+        raise EncodingError(f"{name} comes from torch; pass an array of JAX or NumPy.")
+    return jnp.asarray(x)
+
+
+def _places(
+    encoding: Encoding, q: Array, m: int, leading: tuple[int, ...], given: dict[str, Any]
+) -> tuple[Coordinates, Coordinates, bool]:
+    """Return coordinates of queries and keys, and whether they were counted."""
+    n, of_q, of_k = q.shape[-2], given["positions_q"], given["positions_k"]
+    if of_q is None and of_k is None:
+        attending.check_counting(encoding, n, m)
+        keys = as_coordinates(jnp.arange(m), 1, like=q)
+        return keys[m - n :], keys, True
+    of_q, of_k = attending.both_sides("positions", of_q, of_k, n, m)
+    made = []
+    for positions, count, name in ((of_q, n, "q"), (of_k, m, "k")):
+        at = as_coordinates(positions, encoding.axes, like=q)
+        made.append(_beside(at, count, name, leading, q.shape[1]))
+    if made[0].ndim != made[1].ndim:  # one side is shared: so that both have the same axes
+        made = [at if at.ndim == 4 else at[None, None] for at in made]
+    return made[0], made[1], False
+
+
+def _beside(
+    at: Coordinates, count: int, name: str, leading: tuple[int, ...], heads: int
+) -> Coordinates:
+    """Return coordinates as (count, axes), or (batch or 1, heads or 1, count, axes)."""
+    shape = tuple(at.shape[:-1])
+    if shape == (count,):
+        return at
+    if shape not in ((*leading, count), (*leading, heads, count)):
+        raise attending.unfit_positions(name, shape, leading, count)
+    own = heads if shape == (*leading, heads, count) else 1
+    return jax.tree.map(lambda x: x.reshape(-1, own, count, x.shape[-1]), at)
+
+
+def _segments(
+    given: dict[str, Any], leading: tuple[int, ...], n: int, m: int
+) -> tuple[Array | None, Array | None]:
+    of_q, of_k = given["segments_q"], given["segments_k"]
+    if of_q is None and of_k is None:
+        return None, None
+    of_q, of_k = attending.both_sides("segments", of_q, of_k, n, m)
+    made = []
+    for segments, count, name in ((of_q, n, "segments_q"), (of_k, m, "segments_k")):
+        values = as_jax(segments, name)
+        attending.check_segments(name, tuple(values.shape), leading, count)
+        made.append(values.reshape(-1, count))
+    return made[0], made[1]
+
+
+def _mask(mask: Any, size: tuple[int, ...]) -> Array | None:
+    """Return a mask that broadcasts to (batch, heads, n, m)."""
+    if mask is None:
+        return None
+    mask = as_jax(mask, "mask")
+    usable = mask.dtype == jnp.bool_ or jnp.issubdtype(mask.dtype, jnp.floating)
+    attending.check_mask(tuple(mask.shape), size, mask.dtype, usable=usable)
+    mask = mask.reshape(*[1] * (max(len(size), 4) - mask.ndim), *mask.shape)
+    if mask.ndim > 4:
+        mask = jnp.broadcast_to(mask, (*size[:-3], *mask.shape[-3:]))
+    return mask.reshape(-1, *mask.shape[-3:])
+
+
+def _tokens(tokens: Any, leading: tuple[int, ...]) -> Array | None:
+    """Return what a rule reads, with one axis before heads or tokens."""
+    if tokens is None:
+        return None
+    values = as_jax(tokens, "tokens")
+    kept = 3 if values.ndim == len(leading) + 3 else 2
+    return values.reshape(-1, *values.shape[-kept:]) if values.ndim > 1 else values
+
+
+def positions_of(at: Coordinates) -> Array:
+    """Return coordinates as positions that methods of an encoding take."""
+    return at if isinstance(at, Limbs) or at.shape[-1] > 1 else at[..., 0]

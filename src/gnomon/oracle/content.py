@@ -1,0 +1,226 @@
+"""Rules on content, one query and key after the other, from parameters alone.
+
+fox             sum over j < l <= i of ln sigmoid(<w, x_l> + b)                       [lin2025]
+cope            q.(k + e(p)), p the sum of sigmoid(scale q.x_l) over l = j ... i [golovneva2024]
+grape-additive  ALiBi with slopes of softplus, of query and key                     [zhang2025]
+dape            A + B + f(A, B) over heads                                          [zheng2024]
+pope            softplus(x_c) at the angle w_c i, that of keys shifted     [gopalakrishnan2025]
+
+Rules that walk from token to token are in `gnomon.oracle.paths`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gnomon.errors import EncodingError
+from gnomon.oracle.biases import official_slopes
+from gnomon.oracle.definition import Content, Definition, Vector
+from gnomon.oracle.draws import normal_row, start_of, words
+from gnomon.oracle.exact import Real, context, dot, number
+
+SMALL = 1e-6
+
+
+def sigmoid(x: Real) -> Real:
+    """Return 1 / (1 + e^-x)."""
+    return 1 / (1 + context().exp(-x))
+
+
+def softplus(x: Real) -> Real:
+    """Return ln(1 + e^x)."""
+    return context().log1p(context().exp(x))
+
+
+def numbers(encoding: Any, name: str, at: tuple[int, ...], start: Any) -> Real:
+    """Return one learned number, as it was given, or as `start` makes it."""
+    held = getattr(encoding, name)
+    if held is None:
+        return start()
+    for index in at:
+        held = held[index]
+    return number(held)
+
+
+def normal(encoding: Any, purpose: int, row: int, count: int) -> Vector:
+    """Return a row of normal numbers."""
+    return normal_row([purpose, row], count, encoding.seed)
+
+
+def uniform(encoding: Any, purpose: int, place: int) -> Real:
+    """Return the number at a place, uniform in (-1, 1)."""
+    word = words(start_of(encoding.seed + purpose * 2**32, []), place + 1)[place]
+    return 2 * (word // 2**11 + number("0.5")) / 2**53 - 1
+
+
+def rows_of(
+    encoding: Any, name: str, purpose: int, head: int, shape: tuple[int, int]
+) -> list[Vector]:
+    """Return a matrix of one head, given or drawn: rows (outputs, width) of standard numbers."""
+    count, width = shape
+    held = getattr(encoding, name)
+    if held is not None:
+        return [[number(value) for value in row] for row in held[head]]
+    return [normal(encoding, purpose, head * count + row, width) for row in range(count)]
+
+
+def weights_of(encoding: Any, name: str, purpose: int, head: int, width: int, by: Real) -> Vector:
+    """Return the weights of one head (width,), given, or drawn and multiplied by `by`."""
+    held = getattr(encoding, name)
+    if held is not None:
+        return [number(value) for value in held[head]]
+    return [by * value for value in normal(encoding, purpose, head, width)]
+
+
+def plain(content: Content) -> list[Vector]:
+    """Return scale q.k."""
+    return [[content.scale * dot(q, k) for k in content.keys] for q in content.queries]
+
+
+def unit(x: Vector) -> Vector:
+    """Return x / sqrt(|x|^2 + 10^-6)."""
+    length = context().sqrt(dot(x, x) + number(SMALL))
+    return [value / length for value in x]
+
+
+def fox(encoding: Any, content: Content) -> list[Vector]:
+    """Return scale q.k and what was forgotten on the way."""
+    mp, head, width = context(), content.head, len(content.tokens[0])
+    weights = weights_of(encoding, "gate_weights", 0, head, width, number(encoding.sigma))
+    bias = numbers(encoding, "gate_bias", (head,), lambda: number(encoding.start))
+    logs = [mp.log(sigmoid(dot(weights, x) + bias)) for x in content.tokens]
+    logits = plain(content)
+    for i, row in enumerate(logits):
+        now = content.index(i)
+        for j in range(min(now, len(row))):
+            row[j] += mp.fsum(logs[j + 1 : now + 1])
+    return logits
+
+
+def cope(encoding: Any, content: Content) -> list[Vector]:
+    """Return scale q.(k + e) with e between two rows of the table."""
+    mp, logits, table = context(), plain(content), _table(encoding)
+    for i, q in enumerate(content.queries):
+        by_row = [content.scale * dot(q, row) for row in table]
+        place = mp.zero
+        for j in reversed(range(content.index(i) + 1)):
+            place += sigmoid(content.scale * dot(q, content.tokens[j]))
+            at = min(place, number(encoding.rows - 1))
+            low = min(int(mp.floor(at)), encoding.rows - 2)
+            logits[i][j] += by_row[low] + (at - low) * (by_row[low + 1] - by_row[low])
+        for j in range(content.index(i) + 1, len(content.keys)):
+            logits[i][j] += by_row[0]
+    return logits
+
+
+def _table(encoding: Any) -> list[Vector]:
+    """Return the rows of the table, given or drawn."""
+    if encoding.table is not None:
+        return [[number(value) for value in row] for row in encoding.table]
+    by, d = number(encoding.sigma), encoding.dimension
+    return [[by * v for v in normal(encoding, 0, row, d)] for row in range(encoding.rows)]
+
+
+def grape(encoding: Any, content: Content) -> list[Vector]:
+    """Return scale q.k minus lag times slope."""
+    mp, head, d = context(), content.head, encoding.dimension
+    by = 1 / mp.sqrt(number(d))
+    factor = numbers(encoding, "factor", (head,), lambda: mp.log(mp.expm1(1)))
+    size = official_slopes(encoding.heads)[head] * softplus(factor)
+
+    def slopes(name: str, purpose: int, vectors: list[Vector]) -> Vector:
+        way = weights_of(encoding, name, purpose, head, d, by)
+        length = mp.sqrt(dot(way, way))
+        return [softplus(dot(way, x) / length * by) for x in vectors]
+
+    nothing = mp.zero
+    of_q = slopes("query_ways", 0, content.queries) if encoding.gated != "keys" else None
+    of_k = slopes("key_ways", 1, content.keys) if encoding.gated != "queries" else None
+    logits = plain(content)
+    for i, at_q in enumerate(content.at_queries):
+        for j, at_k in enumerate(content.at_keys):
+            slope = (of_q[i] if of_q else nothing) + (of_k[j] if of_k else nothing)
+            logits[i][j] -= (at_q[0] - at_k[0]) * size * slope
+    return logits
+
+
+def dape(encoding: Any, inner: Definition) -> Definition:
+    """Return A + B + f(A, B), which needs queries and keys of all heads: `Content.beside`."""
+
+    def rule(_: Any, content: Content) -> list[Vector]:
+        if inner.bias is None:
+            raise EncodingError(f"The oracle knows no bias of {encoding.inner.name!r}.")
+        bias, every = inner.bias, content.beside or [(content.queries, content.keys)]
+        network = _network(encoding, len(every))
+        made = []
+        for i, at_q in enumerate(content.at_queries):
+            row = []
+            for j, at_k in enumerate(content.at_keys):
+                seen = [content.scale * dot(queries[i], keys[j]) for queries, keys in every]
+                added = [bias(encoding.inner, at_q, at_k, head) for head in range(len(every))]
+                change = _mixed(network, [*seen, *added], content.head)
+                row.append(seen[content.head] + added[content.head] + change)
+            made.append(row)
+        return made
+
+    return Definition(content=rule)
+
+
+def _network(encoding: Any, heads: int) -> list[list[Vector]]:
+    """Return weights and biases of both layers, given or drawn; biases are rows of one number."""
+    units = encoding.units
+    shapes = {
+        "mixer_in": (units, 2 * heads, 2 * heads),
+        "mixer_in_bias": (units, 1, 2 * heads),
+        "mixer_out": (heads, units, units),
+        "mixer_out_bias": (heads, 1, units),
+    }
+    made = []
+    for purpose, (name, (rows, width, inputs)) in enumerate(shapes.items()):
+        held, root = getattr(encoding, name), context().sqrt(number(inputs))
+        flat = (
+            [uniform(encoding, purpose, place) / root for place in range(rows * width)]
+            if held is None
+            else [number(value) for value in held.ravel()]
+        )
+        made.append([flat[row * width : (row + 1) * width] for row in range(rows)])
+    return made
+
+
+def _mixed(network: list[list[Vector]], seen: Vector, head: int) -> Real:
+    """Return what the network of two layers adds to the logit of one head."""
+    first, first_bias, second, second_bias = network
+    inside = []
+    for weights, [bias] in zip(first, first_bias, strict=True):
+        value = dot(weights, seen) + bias
+        inside.append(value if value > 0 else value * number(0.01))
+    return dot(second[head], inside) + second_bias[head][0]
+
+
+def pope(encoding: Any, x: Vector, at: Vector, side: str, head: int) -> Vector:
+    """Return magnitudes at the angles of their coordinates, all cosines before all sines."""
+    mp, angles = context(), []
+    for c in range(len(x)):
+        angle = at[0] * mp.power(number(encoding.base), -number(c) / len(x))
+        angles.append(angle if side == "q" else angle + _shift(encoding, head, c))
+    polar = [*zip((softplus(value) for value in x), angles, strict=True)]
+    return [r * mp.cos(a) for r, a in polar] + [r * mp.sin(a) for r, a in polar]
+
+
+def _shift(encoding: Any, head: int, c: int) -> Real:
+    """Return the shift of one coordinate of keys, within -2 pi ... 0."""
+    mp = context()
+
+    def start() -> Real:
+        place = head * encoding.dimension + c
+        return mp.zero if encoding.start == "zero" else mp.pi * (uniform(encoding, 0, place) - 1)
+
+    return min(max(numbers(encoding, "shifts", (head, c), start), -2 * mp.pi), mp.zero)
+
+
+DEFINITIONS = {
+    "Pope": Definition(turned=pope),
+    "Fox": Definition(content=fox),
+    "Cope": Definition(content=cope),
+    "GrapeAdditive": Definition(content=grape),
+}

@@ -1,0 +1,13 @@
+"""Attention with any encoding of the catalogue, by the route that suits it.
+
+from gnomon.torch import attention, attention_plan
+out = attention(q, k, v, gnomon.encoding("alibi", heads=8))
+attention_plan(q, k, v, gnomon.encoding("alibi", heads=8)).route
+"""
+
+from __future__ import annotations
+
+from gnomon.torch.attending.call import attention, attention_plan
+from gnomon.torch.attending.plan import Plan
+
+__all__ = ["Plan", "attention", "attention_plan"]

@@ -1,0 +1,125 @@
+"""The two calls: attention, and the plan of it without computing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from gnomon.encodings import checks
+from gnomon.encodings.scoring import refuse_tokens
+from gnomon.errors import EncodingError
+from gnomon.torch.attending import (
+    augmented,
+    blocks,
+    dense,
+    flex,
+    memory,
+    plain,
+    tiles,
+    toeplitz,
+)
+from gnomon.torch.attending.asked import Asked, asked_of
+from gnomon.torch.attending.layout import Layout, layout_of
+from gnomon.torch.attending.plan import ROUTES, WORDS, Plan, choose, refusal
+
+RUN = {
+    "plain": plain.run,
+    "bias": plain.run_with_bias,
+    "toeplitz": toeplitz.run,
+    "tiles": tiles.run,
+    "augmented": augmented.run,
+    "blocks": blocks.run,
+    "dense": dense.run,
+    "flex": flex.run,
+}
+
+
+def attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    encoding: Any,
+    *,
+    positions_q: Any = None,
+    positions_k: Any = None,
+    causal: bool | None = None,
+    mask: Tensor | None = None,
+    segments_q: Any = None,
+    segments_k: Any = None,
+    scale: float | None = None,
+    tokens: Tensor | None = None,
+    dropout: float = 0.0,
+    route: str = "auto",
+) -> Tensor:
+    """Return attention of queries (..., heads, n, d) under an encoding, or a layer of one.
+
+    Keys and values may have fewer heads, each for a group of query heads. Positions are counted
+    where they are not given: keys stand at 0 ... m-1, queries at the last n of these, as beside a
+    cache. `causal` masks keys at later positions (later in order, where positions have several
+    axes); by default that is so where the encoding is causal only. A boolean `mask` is True where a
+    query may attend, a float one is added; tokens of different `segments` do not see one another.
+    `scale` is 1 / sqrt(d) by default. `route` takes one by name; `attention_plan` says which one is
+    taken. A query that may attend to nothing gives zeros.
+    """
+    given = {
+        "positions_q": positions_q,
+        "positions_k": positions_k,
+        "causal": causal,
+        "mask": mask,
+        "segments_q": segments_q,
+        "segments_k": segments_k,
+        "scale": scale,
+        "tokens": tokens,
+        "dropout": dropout,
+    }
+    asked, layout, chosen = _ready(q, k, v, encoding, given, route)
+    out = RUN[chosen](asked, layout)
+    return out.reshape(*asked.leading, *out.shape[-3:])
+
+
+def attention_plan(
+    q: Tensor, k: Tensor, v: Tensor, encoding: Any, *, route: str = "auto", **given: Any
+) -> Plan:
+    """Return the route that `attention` takes for the same arguments, with the reasons."""
+    known = ("positions_q", "positions_k", "causal", "mask", "segments_q", "segments_k")
+    defaults = dict.fromkeys((*known, "scale", "tokens")) | {"dropout": 0.0}
+    for name in given:
+        checks.one_of("The argument of attention_plan", name, tuple(defaults))
+    asked, layout, chosen = _ready(q, k, v, encoding, defaults | given, route)
+    why = WORDS[chosen] if route == "auto" else f"asked for by name: {WORDS[chosen]}"
+    if "vectors" in asked.encoding.kinds:
+        why += "; its vectors are added to q and k here, where a model adds them to embeddings"
+    others = {
+        name: refusal(name, asked, layout) or "it would serve as well, and is not faster"
+        for name in ROUTES
+        if name != chosen
+    }
+    return Plan(
+        route=chosen,
+        why=why,
+        extra_bytes=memory.extra_bytes(chosen, asked, layout),
+        causal=asked.causal,
+        alternatives=others,
+    )
+
+
+def _ready(
+    q: Tensor, k: Tensor, v: Tensor, encoding: Any, given: dict[str, Any], route: str
+) -> tuple[Asked, Layout, str]:
+    """Return the checked call, how its positions lie, and its route."""
+    if route != "auto":
+        checks.one_of("route", route, ("auto", *ROUTES))
+    asked = asked_of(q, k, v, encoding, given)
+    if "content" not in asked.encoding.kinds:
+        refuse_tokens(asked.encoding, asked.tokens)
+    layout = layout_of(asked)
+    if route == "auto":
+        return asked, layout, choose(asked, layout)
+    reason = refusal(route, asked, layout)
+    if reason is not None:
+        raise EncodingError(
+            f"The route {route!r} can not serve this call, because {reason}; leave route out, and "
+            "one that can is taken."
+        )
+    return asked, layout, route

@@ -1,0 +1,69 @@
+"""What attention in PyTorch refuses beside what every library does (`gnomon.encodings.attending`).
+
+Each in one sentence, before anything is computed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gnomon.encodings import attending
+from gnomon.errors import EncodingError
+from gnomon.torch.places import check_tensor
+
+
+def check_vectors(q: Any, k: Any, v: Any) -> None:
+    """Refuse queries, keys and values that do not go together."""
+    for name, x in (("q", q), ("k", k), ("v", v)):
+        check_tensor(x, name)
+        attending.check_vectors(name, tuple(x.shape), x.dtype, real=x.is_floating_point())
+    if len({q.dtype, k.dtype, v.dtype}) > 1:
+        raise EncodingError(
+            f"q, k and v are of {q.dtype}, {k.dtype} and {v.dtype}; pass one type for all three."
+        )
+    attending.check_shapes(tuple(q.shape), tuple(k.shape), tuple(v.shape))
+
+
+def dropout_of(dropout: Any) -> float:
+    """Return the share of weights that is dropped."""
+    number = isinstance(dropout, int | float) and not isinstance(dropout, bool)
+    if not number or not 0.0 <= dropout < 1.0:
+        raise EncodingError(f"dropout is {dropout!r}; pass a share from 0 on and below 1.")
+    return float(dropout)
+
+
+def mask_of(mask: Any, size: tuple[int, ...], device: Any) -> Tensor | None:
+    """Return a mask that broadcasts to logits of `size`, with four axes: (batch, heads, n, m)."""
+    if mask is None:
+        return None
+    check_tensor(mask, "mask")
+    usable = mask.dtype == torch.bool or mask.is_floating_point()
+    attending.check_mask(tuple(mask.shape), size, mask.dtype, usable=usable)
+    return flattened(
+        mask.to(device).reshape(*[1] * (len(size) - mask.ndim), *mask.shape), size[:-3]
+    )
+
+
+def flattened(x: Tensor, leading: tuple[int, ...]) -> Tensor:
+    """Return x (..., a, b, c), with first axes that broadcast to `leading`, with four axes."""
+    shared = all(size == 1 for size in x.shape[:-3])
+    whole = x if shared else x.expand(*leading, *x.shape[-3:])
+    return whole.reshape(1 if shared else math.prod(leading), *x.shape[-3:])
+
+
+def broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    """Whether each axis of a shape is 1 or that of another with as many axes."""
+    return len(shape) == len(to) and all(a in (1, b) for a, b in zip(shape, to, strict=True))
+
+
+def check_heads(heads: int, encoding: Any, wanted: int) -> None:
+    """Refuse a bias for another number of heads."""
+    if heads not in (1, wanted):
+        raise EncodingError(
+            f"q has {wanted} heads, but the encoding {encoding.name!r} has biases for {heads}; "
+            f"pass q of shape (..., {heads}, n, dimension)."
+        )
