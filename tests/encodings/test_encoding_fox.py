@@ -36,9 +36,9 @@ def test_float32_keeps_the_digits_of_long_sums(rng):
 
 
 def test_bad_gates_are_refused_with_their_names():
-    with pytest.raises(EncodingError, match=r"gate_weights has shape \(2, 3\) .* shape \(2, 4\)"):
+    with pytest.raises(EncodingError, match=r"gate_weights has shape \(2, 3\); .* shape \(2, 4\)"):
         encoding("fox", heads=2, dimension=4, gate_weights=np.zeros((2, 3)))
-    with pytest.raises(EncodingError, match=r"gate_bias has shape \(2,\) .* finite numbers"):
+    with pytest.raises(EncodingError, match=r"gate_bias holds .* at .*; pass finite numbers"):
         encoding("fox", heads=2, dimension=4, gate_bias=[0.0, np.nan])
     with pytest.raises(EncodingError, match="token_width is 0; pass a whole number from 1 on"):
         encoding("fox", heads=2, dimension=4, token_width=0)

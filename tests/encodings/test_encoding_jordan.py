@@ -148,7 +148,7 @@ def test_scores_in_float32_equal_direct_sums_in_float64_at_20000_positions(rng):
         ),
         (
             {"dimension": 8, "gains": "many"},
-            r"gains is no array of numbers \(.*\); pass numbers of shap",
+            r"gains holds <U4; pass finite numbers of shape",
         ),
         ({"dimension": 8, "axes": 2}, r"axes is 2, and the encoding 'jordan' has positions on one"),
     ],

@@ -81,7 +81,7 @@ def test_float32_agrees_with_float64_over_chunks(rng):
 
 
 def test_directions_of_another_shape_are_refused():
-    with pytest.raises(EncodingError, match=r"directions has shape \(4, 4\) .* shape \(1, 4, 4\)"):
+    with pytest.raises(EncodingError, match=r"directions has shape \(4, 4\); .* shape \(1, 4, 4\)"):
         encoding("path", heads=1, dimension=4, directions=np.eye(4))
     with pytest.raises(EncodingError, match="kernel is 0; pass a whole number from 1 on"):
         encoding("path", heads=1, dimension=4, kernel=0)

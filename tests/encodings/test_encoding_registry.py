@@ -35,7 +35,7 @@ def test_the_catalogue_names_every_entry_and_all_but_those_made_of_data_have_exa
 @pytest.mark.parametrize("name", MADE)
 def test_every_encoding_does_what_its_kinds_promise_and_refuses_the_rest(name):
     made = encoding(name, **MADE[name])
-    heads, dimension = getattr(made, "heads", 1), getattr(made, "dimension", 8)
+    heads, dimension = getattr(made, "heads", None) or 1, getattr(made, "dimension", 8)
     content = np.ones((heads, 4, dimension))
     positions = np.arange(4) if made.axes == 1 else np.zeros((4, made.axes))
     calls = {

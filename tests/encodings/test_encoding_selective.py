@@ -62,5 +62,5 @@ def test_a_convolution_does_not_read_the_document_before(rng):
 def test_coordinates_that_make_no_pairs_are_refused():
     with pytest.raises(EncodingError, match="dimension is 5; pass a multiple of 2, they turn in"):
         encoding("selective-rope", heads=1, dimension=5)
-    with pytest.raises(EncodingError, match=r"taps has shape \(1, 2\) .* shape \(1, 2, 3\)"):
+    with pytest.raises(EncodingError, match=r"taps has shape \(1, 2\); .* shape \(1, 2, 3\)"):
         encoding("selective-rope", heads=1, dimension=4, kernel=3, taps=np.zeros((1, 2)))

@@ -95,8 +95,11 @@ def test_no_pair_has_a_vector_of_its_own(rng):
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"table": np.ones((3, 8))}, r"table has shape \(3, 8\) and this encoding has \(33, 8\); "),
-        ({"table": np.full((33, 8), "a")}, r"table holds <U1; pass real numbers\."),
+        (
+            {"table": np.ones((3, 8))},
+            r"table has shape \(3, 8\); pass finite numbers of shape \(33, 8\)",
+        ),
+        ({"table": np.full((33, 8), "a")}, r"table holds <U1; pass finite numbers of shape"),
         ({"table": np.full((33, 8), np.nan)}, r"table holds nan at \[0, 0\]; pass finite numbers"),
         ({"value_table": np.ones((33, 8))}, r"with_values is False; pass with_values=True, or lea"),
         ({"largest_lag": -1}, r"largest_lag is -1; pass a whole number from 0 on"),

@@ -85,9 +85,12 @@ def test_no_pair_has_a_vector_of_its_own(rng):
         ),
         (
             {"projection": np.ones((2, 8))},
-            r"projection has shape \(2, 8\) and .* \(2, 8, 16\); pas",
+            r"projection has shape \(2, 8\); pass .* \(2, 8, 16\)",
         ),
-        ({"content_bias": np.ones(8)}, r"content_bias has shape \(8,\) and this encoding has \(2,"),
+        (
+            {"content_bias": np.ones(8)},
+            r"content_bias has shape \(8,\); pass finite numbers of shape \(2,",
+        ),
         ({"base": 0.0}, r"base is 0\.0; pass a finite number above 0"),
         ({"heads": 0}, r"heads is 0; pass a whole number from 1 on"),
         ({"axes": 2}, r"the encoding 'transformer-xl' has positions on one axis; pass axes=1"),

@@ -21,7 +21,7 @@ FIRST = [
     pytest.param(
         (name, entry.examples[0]),
         id=name,
-        marks=() if name in ("rope", "t5", "retnet") else (pytest.mark.wide,),
+        marks=() if name in ("rope", "retnet") else (pytest.mark.wide,),
     )
     for name, entry in ENTRIES.items()
     if entry.examples
@@ -248,7 +248,9 @@ def test_slopes_of_q_k_and_v_are_the_same_on_every_route(name: str, rng: Any) ->
             np.testing.assert_allclose(one, other, rtol=2e-4, atol=2e-5)
 
 
-@pytest.mark.parametrize("name", [pytest.param("rope", marks=WIDE), "xpos", "alibi"])
+@pytest.mark.parametrize(
+    "name", ["xpos", pytest.param("rope", marks=WIDE), pytest.param("alibi", marks=WIDE)]
+)
 def test_compiled_and_mapped_calls_give_the_same(name: str, rng: Any) -> None:
     """Positions and segments are arguments of the compiled function, so their values are hidden."""
     made = layer(made_for(name, 2))

@@ -11,7 +11,7 @@ from gnomon.errors import EncodingError
 
 def test_heads_with_places_of_their_own_score_as_each_head_alone(subject, rng):
     """Also where the batch is as large as there are heads: shapes then fit by chance."""
-    if getattr(subject.encoding, "mixes_heads", False):
+    if subject.encoding.mixes_heads:
         pytest.skip("a head sees what others do at their places")
     heads = max(subject.heads, 2) if subject.heads == 1 else subject.heads
     for batch in ((), (heads,), (3,)):

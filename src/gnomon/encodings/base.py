@@ -78,6 +78,8 @@ class Encoding(ABC):
     in_order: ClassVar[bool] = False
     """Whether the tokens between a key and its query decide, too: tokens are then the keys in the
     order in which they are given, and the n queries are the last n of them, as beside a cache."""
+    mixes_heads: ClassVar[bool] = False
+    """Whether the logits of one head are made of those of others, too."""
     on_values: ClassVar[tuple[str, ...]] = ()
     """Learnable numbers that act on values and not on logits (`value_terms`)."""
     axes: int = 1

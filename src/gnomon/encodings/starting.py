@@ -7,7 +7,7 @@ normal by Box and Muller [box1958]: a row of the `purpose`-th number of an encod
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,18 +21,41 @@ if TYPE_CHECKING:
     from gnomon.encodings.base import Encoding
 
 
+def given(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return learned numbers as a read-only copy in float64, or say why they do not fit.
+
+    >>> given("gains", [1, 2], (2,))
+    array([1., 2.])
+    """
+    array = checks.array(name, values)
+    if array.dtype.kind not in "iuf":
+        raise EncodingError(f"{name} holds {array.dtype}; pass finite numbers of shape {shape}.")
+    if array.shape != shape:
+        raise EncodingError(
+            f"{name} has shape {array.shape}; pass finite numbers of shape {shape}."
+        )
+    if not np.isfinite(array).all():
+        at = np.argwhere(~np.isfinite(array))[0].tolist()
+        raise EncodingError(
+            f"{name} holds {array[tuple(at)]} at {at}; pass finite numbers of shape {shape}."
+        )
+    return locked(array.astype(np.float64))
+
+
+def learned(name: str, values: Any, start: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return numbers of a shape: those given, or where they start, one number for all or each.
+
+    >>> learned("gains", None, 0.5, (2,))
+    array([0.5, 0.5])
+    """
+    return given(name, np.broadcast_to(start, shape) if values is None else values, shape)
+
+
 def kept(encoding: Encoding, name: str, shape: tuple[int, ...]) -> None:
     """Keep learned numbers that a field was given: read-only, finite, and of their shape."""
     values = getattr(encoding, name)
-    if values is None:
-        return
-    array = checks.array(name, values)
-    if array.shape != shape or array.dtype.kind not in "iuf" or not np.isfinite(array).all():
-        raise EncodingError(
-            f"{name} has shape {array.shape} and type {array.dtype}; pass finite numbers of shape "
-            f"{shape}."
-        )
-    object.__setattr__(encoding, name, locked(array.astype(np.float64)))
+    if values is not None:
+        object.__setattr__(encoding, name, given(name, values, shape))
 
 
 def locked(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -49,6 +72,15 @@ def settled(
     return {
         name: locked(values) if own[name] is None else own[name] for name, values in started.items()
     }
+
+
+def of_each_head(heads: int | None, *shape: int) -> tuple[int, ...]:
+    """Return a shape of numbers, with the heads first where each has its own.
+
+    >>> of_each_head(None, 3), of_each_head(2, 3)
+    ((3,), (2, 3))
+    """
+    return shape if heads is None else (heads, *shape)
 
 
 def drawn(purpose: int, shape: tuple[int, ...], seed: int) -> NDArray[np.float64]:

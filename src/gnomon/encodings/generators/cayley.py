@@ -20,8 +20,8 @@ from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import geometric_frequencies
 from gnomon.encodings.generators.based import Based
 from gnomon.encodings.generators.blocks import cayley, skew_of
-from gnomon.encodings.generators.learned import learned, of_each_head
 from gnomon.encodings.rotary.grids import check_share
+from gnomon.encodings.starting import learned, of_each_head
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

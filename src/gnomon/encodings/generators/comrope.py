@@ -21,7 +21,7 @@ import numpy as np
 from gnomon.encodings import checks
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.generators.dense import Dense
-from gnomon.encodings.generators.learned import learned, of_each_head
+from gnomon.encodings.starting import learned, of_each_head
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:

@@ -25,9 +25,9 @@ from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import geometric_frequencies
 from gnomon.encodings.generators.blocks import orthonormal, planes_turned
-from gnomon.encodings.generators.learned import learned, of_each_head
 from gnomon.encodings.positions import beside_heads
 from gnomon.encodings.rotary.base import Rotating
+from gnomon.encodings.starting import learned, of_each_head
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from gnomon.encodings import checks
 from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.generators.blocks import light_cone
-from gnomon.encodings.generators.learned import learned, of_each_head
 from gnomon.encodings.generators.transient import Transient, fading_distances, of_heads
+from gnomon.encodings.starting import learned, of_each_head
 from gnomon.numeric.activations import softplus
 from gnomon.numeric.bounded import softplus_inverse
 

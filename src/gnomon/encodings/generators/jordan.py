@@ -26,9 +26,9 @@ from gnomon.encodings import checks
 from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.generators.blocks import jordan_carried, jordan_weights
-from gnomon.encodings.generators.learned import learned, of_each_head
 from gnomon.encodings.generators.transient import Transient, fading_distances, of_heads
 from gnomon.encodings.rotary.turning import tables
+from gnomon.encodings.starting import learned, of_each_head
 from gnomon.errors import EncodingError
 from gnomon.numeric.activations import softplus
 from gnomon.numeric.bounded import inside, inside_inverse, softplus_inverse

@@ -21,7 +21,7 @@ from gnomon.encodings import checks
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.generators.blocks import skew_of
 from gnomon.encodings.generators.dense import Dense
-from gnomon.encodings.generators.learned import learned, of_each_head
+from gnomon.encodings.starting import learned, of_each_head
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -33,10 +33,10 @@ from gnomon.encodings.relative.lags import clipped, or_nan_lags, picked, signed_
 from gnomon.encodings.relative.tables import (
     SIGMA,
     check_vectors,
-    given_numbers,
-    learned_numbers,
+    normal_numbers,
 )
 from gnomon.encodings.scoring import scaled
+from gnomon.encodings.starting import kept, settled
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:
@@ -158,9 +158,7 @@ class Deberta(Encoding):
         checks.real("sigma", self.sigma, least=0.0)
         checks.whole("seed", self.seed, least=0)
         for name in PURPOSES:
-            if getattr(self, name) is not None:
-                made = given_numbers(getattr(self, name), self._shape, name)
-                object.__setattr__(self, name, made)
+            kept(self, name, self._shape)
 
     @property
     def card(self) -> Card:
@@ -178,7 +176,8 @@ class Deberta(Encoding):
 
     @cached_property
     def _learned(self) -> dict[str, NDArray[np.float64]]:
-        return learned_numbers(self, dict.fromkeys(PURPOSES, self._shape), PURPOSES)
+        shapes = dict.fromkeys(PURPOSES, self._shape)
+        return settled(self, normal_numbers(self, shapes, PURPOSES))
 
     @cached_property
     def _rows(self) -> NDArray[np.int64] | None:

@@ -27,10 +27,10 @@ from gnomon.encodings.relative.lags import clipped, or_nan_lags, picked, signed_
 from gnomon.encodings.relative.tables import (
     SIGMA,
     check_vectors,
-    given_numbers,
-    learned_numbers,
+    normal_numbers,
 )
 from gnomon.encodings.scoring import scaled
+from gnomon.encodings.starting import kept, settled
 from gnomon.errors import EncodingError
 from gnomon.numeric.binned import sums_by_row
 
@@ -100,9 +100,7 @@ class Shaw(Encoding):
                 "the table out."
             )
         for name in PURPOSES:
-            if getattr(self, name) is not None:
-                shape = (self.rows, self.dimension)
-                object.__setattr__(self, name, given_numbers(getattr(self, name), shape, name))
+            kept(self, name, (self.rows, self.dimension))
 
     @property
     def card(self) -> Card:
@@ -125,7 +123,7 @@ class Shaw(Encoding):
     @cached_property
     def _learned(self) -> dict[str, NDArray[np.float64]]:
         shapes = dict.fromkeys(self.learnable, (self.rows, self.dimension))
-        return learned_numbers(self, shapes, PURPOSES)
+        return settled(self, normal_numbers(self, shapes, PURPOSES))
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:

@@ -30,10 +30,10 @@ from gnomon.encodings.frequencies import geometric_frequencies, phases
 from gnomon.encodings.relative.tables import (
     SIGMA,
     check_vectors,
-    given_numbers,
-    learned_numbers,
+    normal_numbers,
 )
 from gnomon.encodings.scoring import scaled
+from gnomon.encodings.starting import kept, settled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,8 +100,7 @@ class TransformerXL(Encoding):
         checks.real("sigma", self.sigma, least=0.0)
         checks.whole("seed", self.seed, least=0)
         for name, shape in self._shapes.items():
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, given_numbers(getattr(self, name), shape, name))
+            kept(self, name, shape)
 
     @property
     def card(self) -> Card:
@@ -125,7 +124,7 @@ class TransformerXL(Encoding):
 
     @cached_property
     def _learned(self) -> dict[str, NDArray[np.float64]]:
-        return learned_numbers(self, self._shapes, PURPOSES)
+        return settled(self, normal_numbers(self, self._shapes, PURPOSES))
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:

@@ -26,6 +26,7 @@ from gnomon.encodings.frequencies import geometric_frequencies
 from gnomon.encodings.positions import beside_heads
 from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.rotary.turning import tables, turn
+from gnomon.encodings.starting import learned
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:
@@ -117,8 +118,8 @@ class Fope(Rotating):
             )
         start = starting_coefficients(count, self.heads, gain=float(self.gain), seed=self.seed)
         for name, values in zip(("cosines", "sines"), start, strict=True):
-            given = getattr(self, name)
-            object.__setattr__(self, name, _usable(name, given, values))
+            made = learned(name, getattr(self, name), values, values.shape)
+            object.__setattr__(self, name, made)
 
     @property
     def card(self) -> Card:
@@ -184,17 +185,3 @@ class Fope(Rotating):
         """Return None: distances depend on the positions themselves."""
         del lift, probe
         return None
-
-
-def _usable(name: str, given: Any, start: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return coefficients as a read-only array of float64, the starting ones where none are."""
-    values = checks.array(name, start if given is None else given)
-    numeric = values.dtype.kind in "iuf"
-    if not numeric or values.shape != start.shape or not np.isfinite(values).all():
-        raise EncodingError(
-            f"{name} has shape {values.shape}; pass finite numbers of shape {start.shape}, (heads, "
-            "frequencies, pairs)."
-        )
-    values = values.astype(np.float64)
-    values.flags.writeable = False
-    return values

@@ -23,7 +23,7 @@ from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import ladder
 from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.rotary.grids import check_share
-from gnomon.errors import EncodingError
+from gnomon.encodings.starting import learned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -101,12 +101,11 @@ class Mixed(Rotating):
         checks.real("base", self.base, above=0.0)
         share = check_share(self.dimension, 1.0, self.axes)
         shape = (self.heads, share * self.axes // 2, self.axes)
-        given = self.frequencies
-        if given is None:
-            given = starting_frequencies(
-                self.dimension, self.heads, self.axes, base=float(self.base), seed=self.seed
-            )
-        object.__setattr__(self, "frequencies", _usable(given, shape))
+        start = starting_frequencies(
+            self.dimension, self.heads, self.axes, base=float(self.base), seed=self.seed
+        )
+        made = learned("frequencies", self.frequencies, start, shape)
+        object.__setattr__(self, "frequencies", made)
 
     @property
     def card(self) -> Card:
@@ -122,21 +121,3 @@ class Mixed(Rotating):
     def learnable(self) -> tuple[str, ...]:
         """Name the frequencies."""
         return ("frequencies",)
-
-
-def _usable(given: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return frequencies as a read-only array of float64 with the wanted shape."""
-    try:
-        values = np.asarray(given).astype(np.float64)
-    except (ValueError, TypeError, RuntimeError) as error:
-        raise EncodingError(
-            f"frequencies is no array of numbers ({error}); pass numbers of shape {shape}, "
-            "(heads, pairs, axes)."
-        ) from error
-    if values.shape != shape or not np.isfinite(values).all():
-        raise EncodingError(
-            f"frequencies has shape {values.shape}; pass finite numbers of shape {shape}, "
-            "(heads, pairs, axes)."
-        )
-    values.flags.writeable = False
-    return values
