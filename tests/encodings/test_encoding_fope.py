@@ -38,7 +38,7 @@ def test_coefficients_of_the_identity_give_rotary_encoding(layout, rng):
 
 
 def test_frequencies_that_do_not_turn_once_within_the_length_leave_their_pairs_alone(rng):
-    """Cosine 1 and sine 0: pairs pass, as in vLLM (commit 151a2c7) and in the text."""
+    """Cosine 1 and sine 0: pairs pass, as in vLLM (commit 151a2c7)."""
     made = encoding("fope", dimension=8, length=70, gain=0.0, layout="half")
     x = rng.normal(size=(6, 8))
     found, _ = made.transform(x, x, np.arange(6) * 1000)

@@ -26,6 +26,7 @@ from gnomon.hf import rotary, tables
 from gnomon.hf.finding import attention_modules, hidden_rotary, rotary_modules
 from gnomon.hf.finding import tables as tables_of
 from gnomon.hf.written import Written, rebuilt, written
+from gnomon.torch.attending.documents import falling, reads_neighbours
 from gnomon.torch.layer import layer
 
 IMPLEMENTATION = "gnomon"
@@ -207,13 +208,17 @@ def attention_forward(
     if mask is not None and n != m and held.definition.in_order:
         m = int(places[-1]) + 1  # under such a rule queries are the last keys, not room to spare
         key, value, mask = key[..., :m, :], value[..., :m, :], mask[..., :m]
+    keys = torch.arange(m, device=query.device)
+    if mask is not None and reads_neighbours(held.definition):
+        keys = falling(first_of_documents(mask))[:, 0]
+        places = keys[..., m - n :]
     output = attention(
         query,
         key,
         value,
         held,
         positions_q=places,
-        positions_k=torch.arange(m, device=query.device),
+        positions_k=keys,
         causal=module.is_causal if mask is None else None,
         mask=mask,
         scale=query.shape[-1] ** -0.5 if scaling is None else scaling,
@@ -241,10 +246,29 @@ def attention_mask(
     return seen
 
 
+def first_of_documents(mask: Tensor) -> Tensor:
+    """Return which keys (batch, 1, m) begin a document: their own query does not see the one before.
+
+    Queries are the last keys. Keys from before them are judged by the last query, which does not
+    see padding.
+    """
+    n, m = mask.shape[-2:]
+    seen = seen_in(mask)[:, :1]
+    rows = torch.arange(m, device=mask.device) - (m - n)
+    rows = torch.where(rows < 0, n - 1, rows)
+    before = torch.arange(m, device=mask.device) - 1
+    return ~seen[..., rows, before.clamp(min=0)] | (before < 0)
+
+
+def seen_in(mask: Tensor) -> Tensor:
+    """Return a mask as booleans; one of floats hides by its lowest number."""
+    return mask if mask.dtype == torch.bool else mask > torch.finfo(mask.dtype).min / 2
+
+
 def query_positions(mask: Tensor | None, n: int, m: int, device: Any) -> Tensor:
     """Return the indices of n queries among m keys: the last, or the last that each may see."""
     if n == m or mask is None:
         return torch.arange(m - n, m, device=device)
-    seen = mask if mask.dtype == torch.bool else mask > torch.finfo(mask.dtype).min / 2
+    seen = seen_in(mask)
     indices = torch.arange(m, device=device)
     return torch.where(seen, indices, -1).amax(dim=-1).amax(dim=(0, 1))

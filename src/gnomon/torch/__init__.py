@@ -18,7 +18,7 @@ except ImportError as error:
         "gnomon.torch needs PyTorch, which is not installed; run `pip install gnomon[torch]`."
     ) from error
 
-from gnomon.torch.attending import attention, attention_plan
+from gnomon.torch.attending import attention, attention_plan, prepare_attention
 from gnomon.torch.bias import Bias
 from gnomon.torch.embedding import FactoredPositionEmbedding, PositionEmbedding, load
 from gnomon.torch.layer import layer
@@ -35,4 +35,5 @@ __all__ = [
     "attention_plan",
     "layer",
     "load",
+    "prepare_attention",
 ]

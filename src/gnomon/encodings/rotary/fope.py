@@ -10,6 +10,9 @@ start near the identity, where this is rotary encoding: each has normal noise ad
 Two series in one product bring cos(w_l i) cos(w_n j) with l != n: logits depend on the positions
 themselves, and not on the lag alone, as soon as C or S has an entry beside the diagonal. The size
 of a vector changes with its position, too: sqrt(c_m^2 + s_m^2) is no constant.
+
+Read beside it: the authors' code (TsinghuaC3I/Fourier-Position-Embedding, bd94b20), where C and S
+are fixed unless asked for, and vLLM's (151a2c7), which loads learned ones.
 """
 
 from __future__ import annotations
@@ -48,9 +51,9 @@ CARD = Card(
     relative=False,
     learnable=True,
     extrapolation="longer texts than trained on, by its authors",
-    reading="pairs without a frequency pass unchanged (cosine 1, sine 0), as in vLLM and as the "
-    "text has it; the authors' code fills both with 1, which doubles their part of the logit. As "
-    "many pairs as frequencies have a series, as in vLLM; the authors' code has at most d/4",
+    reading="a frequency set to zero has cosine 1 and sine 0, so its pair passes, as in vLLM; the "
+    "authors' code fills both with 1, which doubles that part of the logit. As many pairs as "
+    "frequencies have a series, as in vLLM; the authors' code has at most d/4",
     proofs=proved(
         ORACLE,
         (

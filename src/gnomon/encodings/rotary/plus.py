@@ -5,7 +5,8 @@ With pairs as complex numbers, q = q_0 + i q_1, rotary encoding turns by e^(i w 
     real(i, j) = Re sum_k q_k k_k^* e^(i w_k (i - j)),
 
 and the imaginary part of the same sum is lost. Here it is the logit of a second head of the same
-query [liu2025 sec. 3]: since Im z = Re(-i z), its query is turned by 90 degrees less,
+query [liu2025]: since Im z = Re(-i z), its query is turned by 90 degrees less, as in the authors'
+code (OpenMOSS/rope_pp, 91ba335),
 
     imaginary(i, j) = Im sum_k q_k k_k^* e^(i w_k (i - j)) = (R_i q').(R_j k),
 

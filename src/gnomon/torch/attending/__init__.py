@@ -7,7 +7,8 @@ attention_plan(q, k, v, gnomon.encoding("alibi", heads=8)).route
 
 from __future__ import annotations
 
-from gnomon.torch.attending.call import attention, attention_plan
+from gnomon.torch.attending.call import attention, attention_plan, prepare_attention
 from gnomon.torch.attending.plan import Plan
+from gnomon.torch.attending.prepared import Prepared
 
-__all__ = ["Plan", "attention", "attention_plan"]
+__all__ = ["Plan", "Prepared", "attention", "attention_plan", "prepare_attention"]

@@ -19,6 +19,7 @@ from gnomon.encodings.border import numbers_in
 from gnomon.encodings.nope import Nope
 from gnomon.errors import EncodingError
 from gnomon.torch.attending import checking
+from gnomon.torch.attending.documents import by_document
 from gnomon.torch.base import XP, Layer
 from gnomon.torch.places import coordinates_of
 from gnomon.torch.transform import Transform
@@ -48,6 +49,10 @@ class Asked:
     scale: float
     tokens: Tensor | None
     dropout: float
+    profile: Tensor | None = None
+    """The profile of the bias, where it was made before (`gnomon.torch.attending.prepared`)."""
+    whole: Tensor | None = None
+    """Bias and mask of all queries and keys, where they were made before."""
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:
@@ -81,7 +86,7 @@ def asked_of(q: Any, k: Any, v: Any, encoding: Any, given: dict[str, Any]) -> As
     definition, layer = _definition(encoding)
     checking.check_vectors(q, k, v)
     leading = tuple(q.shape[:-3])
-    q, k, v = (_four_axes(x, leading) for x in (q, k, v))
+    q, k, v = (four_axes(x, leading) for x in (q, k, v))
     n, m = q.shape[-2], k.shape[-2]
     at_q, at_k, counted = _places(definition, q, m, leading, given)
     numbers = numbers_in(definition, q, xp=XP) if layer is None else layer.numbers_on(q.device)
@@ -90,6 +95,7 @@ def asked_of(q: Any, k: Any, v: Any, encoding: Any, given: dict[str, Any]) -> As
     turns = isinstance(layer, Transform) and inner is definition
     size = (*leading, q.shape[-3], n, m)
     segments = _segments(given, leading, n, m, q.device)
+    at_q, at_k = by_document(inner, at_q, at_k, segments[1])
     return Asked(
         q=q,
         k=k,
@@ -123,7 +129,7 @@ def _definition(encoding: Any) -> tuple[Encoding, Layer | None]:
     )
 
 
-def _four_axes(x: Tensor, leading: tuple[int, ...]) -> Tensor:
+def four_axes(x: Tensor, leading: tuple[int, ...]) -> Tensor:
     """Return vectors (..., heads, n, d) as (batch, heads, n, d)."""
     if len(leading) == 1:
         return x

@@ -1,4 +1,4 @@
-"""The two calls: attention, and the plan of it without computing."""
+"""The calls: attention, the plan of it without computing, and attention prepared for many."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from gnomon.torch.attending import (
 from gnomon.torch.attending.asked import Asked, asked_of
 from gnomon.torch.attending.layout import Layout, layout_of
 from gnomon.torch.attending.plan import ROUTES, WORDS, Plan, choose, refusal
+from gnomon.torch.attending.prepared import Prepared
 
 RUN = {
     "plain": plain.run,
@@ -82,11 +83,35 @@ def attention_plan(
     q: Tensor, k: Tensor, v: Tensor, encoding: Any, *, route: str = "auto", **given: Any
 ) -> Plan:
     """Return the route that `attention` takes for the same arguments, with the reasons."""
+    asked, layout, chosen = _ready(q, k, v, encoding, _named("attention_plan", given), route)
+    return _plan(asked, layout, chosen, route)
+
+
+def prepare_attention(
+    q: Tensor, k: Tensor, v: Tensor, encoding: Any, *, route: str = "auto", **given: Any
+) -> Prepared:
+    """Return attention for many calls with the sizes and all other arguments of this one.
+
+        attend = prepare_attention(q, k, v, encoding)
+        out = attend(q, k, v)
+
+    Checks, route and bias are made once; the plan is `attend.plan`. Only sizes, type and device of
+    q, k and v are kept.
+    """
+    asked, layout, chosen = _ready(q, k, v, encoding, _named("prepare_attention", given), route)
+    return Prepared(asked, layout, RUN[chosen], _plan(asked, layout, chosen, route))
+
+
+def _named(call: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of attention, those that are not given as they are by default."""
     known = ("positions_q", "positions_k", "causal", "mask", "segments_q", "segments_k")
     defaults = dict.fromkeys((*known, "scale", "tokens")) | {"dropout": 0.0}
     for name in given:
-        checks.one_of("The argument of attention_plan", name, tuple(defaults))
-    asked, layout, chosen = _ready(q, k, v, encoding, defaults | given, route)
+        checks.one_of(f"The argument of {call}", name, tuple(defaults))
+    return defaults | given
+
+
+def _plan(asked: Asked, layout: Layout, chosen: str, route: str) -> Plan:
     why = WORDS[chosen] if route == "auto" else f"asked for by name: {WORDS[chosen]}"
     if "vectors" in asked.encoding.kinds:
         why += "; its vectors are added to q and k here, where a model adds them to embeddings"

@@ -32,10 +32,17 @@ def run(asked: Asked, layout: Layout) -> Tensor:
 
 def run_with_bias(asked: Asked, layout: Layout) -> Tensor:
     """Return attention with the bias of every query and key."""
-    _, _, n, m = asked.sizes
     q, k, v = turned_pair(asked)
-    mask = whole_mask(asked, layout, (0, n), m, bias_of(asked, (0, n), m))
+    mask = whole(asked, layout)
     return attend(q, k, v, mask=mask, scale=asked.scale, dropout=asked.dropout)
+
+
+def whole(asked: Asked, layout: Layout) -> Tensor | None:
+    """Return bias and mask of all queries and keys, by the formula."""
+    if asked.whole is not None:
+        return asked.whole
+    _, _, n, m = asked.sizes
+    return whole_mask(asked, layout, (0, n), m, bias_of(asked, (0, n), m))
 
 
 def is_triangle(asked: Asked, layout: Layout) -> bool:

@@ -27,6 +27,8 @@ from gnomon.torch.base import XP
 
 def profile_of(asked: Asked, layout: Layout) -> Tensor:
     """Return f at every lag (heads or 1, n + m - 1), from the earliest query and last key on."""
+    if asked.profile is not None:
+        return asked.profile
     _, heads, n, m = asked.sizes
     step = 1.0 if layout.step is None else layout.step
     places = torch.arange(1 - m, n, device=asked.q.device, dtype=torch.float64)

@@ -22,6 +22,7 @@ from gnomon.torch.attending.masks import Span, keys_for, whole_mask
 from gnomon.torch.attending.plain import bias_of
 from gnomon.torch.attending.profile import profile_of, turned_around, written
 from gnomon.torch.attending.thresholds import SHORT, SHORT_TILE, TILE
+from gnomon.torch.attending.toeplitz import whole as written_out
 from gnomon.torch.attending.toeplitz import writes_out
 from gnomon.torch.attending.turned import turned_pair
 
@@ -35,7 +36,7 @@ def run(asked: Asked, layout: Layout) -> Tensor:
         made = [_forward(asked, layout, (q, k, v), profile, rows) for rows in spans(asked)]
         return torch.cat(made, dim=-2)
     given: dict[str, Any] = {"scale": asked.scale, "dropout": asked.dropout}
-    whole = written(profile, m, (0, q.shape[-2]), m) if writes_out(asked) else None
+    whole = written_out(asked, layout) if writes_out(asked) else None
     keys, values = (k, v) if whole is not None else (k.flip(-2), v.flip(-2))
     made = []
     for rows in spans(asked):

@@ -22,18 +22,22 @@ from gnomon.torch.attending.turned import turned_pair
 
 def run(asked: Asked, layout: Layout) -> Tensor:
     """Return attention with a bias of the lag."""
-    _, _, n, m = asked.sizes
     q, k, v = turned_pair(asked)
-    profile = profile_of(asked, layout)
-    rows = (0, n)
     given: dict[str, Any] = {"scale": asked.scale, "dropout": asked.dropout}
-    if asked.masked:
-        mask = whole_mask(asked, layout, rows, m, written(profile, m, rows, m))
-        return attend(q, k, v, mask=mask, **given)
-    if writes_out(asked):
-        return attend(q, k, v, mask=written(profile, m, rows, m), **given)
-    view = turned_around(profile, m, rows, m)
+    if asked.masked or writes_out(asked):
+        return attend(q, k, v, mask=whole(asked, layout), **given)
+    _, _, n, m = asked.sizes
+    view = turned_around(profile_of(asked, layout), m, (0, n), m)
     return attend(q, k.flip(-2), v.flip(-2), mask=view, **given)
+
+
+def whole(asked: Asked, layout: Layout) -> Tensor | None:
+    """Return bias and mask of all queries and keys, written out."""
+    if asked.whole is not None:
+        return asked.whole
+    _, _, n, m = asked.sizes
+    bias = written(profile_of(asked, layout), m, (0, n), m)
+    return whole_mask(asked, layout, (0, n), m, bias) if asked.masked else bias
 
 
 def writes_out(asked: Asked) -> bool:
