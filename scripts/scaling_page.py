@@ -31,6 +31,26 @@ LINES = {
 }
 """Colour and dash of each line; every line has its name at its end as well."""
 TICKS = (0.9, 1.0, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+FINE = (
+    0.94,
+    0.95,
+    0.96,
+    0.97,
+    0.98,
+    0.99,
+    1.0,
+    1.01,
+    1.02,
+    1.03,
+    1.04,
+    1.05,
+    1.06,
+    1.08,
+    1.1,
+    1.15,
+)
+CLOSE = 1.2
+"""Lines that stay below this ratio are drawn again, larger."""
 APART = 15.0
 """Units between two names, so that they do not touch."""
 
@@ -41,44 +61,56 @@ def ratios(record: Record, line: str) -> list[float]:
 
 
 def drawn(record: Record, path: Path) -> None:
-    """Draw the ratio of perplexities by position, one line for each scaling."""
+    """Draw ratios by position: all lines above, and below again those that stay close to 1."""
     ((name, details),) = record["corpora"].items()
-    bins, trained = details["bins"], details["model"]["trained_length"]
-    middles = [(first + last + 1) / 2 for first, last in bins]
-    end = bins[-1][1] + 1
-    every = [value for line in LINES for value in ratios(record, line)]
-    low, high = min(*every, 0.95) * 0.98, max(every) * 1.05
+    close = [line for line in LINES if max(ratios(record, line)) < CLOSE]
     words = "; ".join(f"{line} ends at {ratios(record, line)[-1]:.3g}" for line in LINES)
-    sheet = Sheet(
-        760, 440, f"Perplexity by position of {name}", f"Ratios to the cut model: {words}."
-    )
-    axes = Axes(sheet, 74, 30, 570, 340, (0, end), (low, high), log_y=True)
-    ticks = [tick for tick in TICKS if low <= tick <= high]
-    axes.frame(
-        [0, *range(trained // 2, end + 1, trained // 2)],
-        ticks,
-        "position",
-        "perplexity, times that of the cut model",
-    )
+    title = f"Perplexity by position of {name}"
+    sheet = Sheet(780, 690, title, f"Ratios to the cut model: {words}.")
+    sheet.text(74, 22, "perplexity, times that of the cut model: all lines", weight="bold")
+    sheet.text(74, 352, f"the same, lines that stay below {CLOSE:g}", weight="bold")
+    _panel(sheet, 36, record, details, list(LINES), joined=close)
+    _panel(sheet, 366, record, details, close, joined=[])
+    sheet.save(path)
+
+
+def _panel(
+    sheet: Sheet, top: float, record: Record, details: Record, lines: list[str], joined: list[str]
+) -> None:
+    """Draw some lines with their intervals; `joined` share one name."""
+    bins, trained = details["bins"], details["model"]["trained_length"]
+    middles, end = [(first + last + 1) / 2 for first, last in bins], bins[-1][1] + 1
+    every = [value for line in lines for value in ratios(record, line)] or [1.0]
+    room = 1.02 if joined else 1.008
+    low, high = min(*every, 1.0) / room, max(every) * room
+    axes = Axes(sheet, 74, top, 570, 260, (0, end), (low, high), log_y=True)
+    ticks = [tick for tick in (TICKS if joined else FINE) if low <= tick <= high]
+    axes.frame([0, *range(trained // 2, end + 1, trained // 2)], ticks, "position", "ratio")
     x = axes.across(trained)
     axes.rule((x, axes.top), (x, axes.top + axes.height), GREY, "6 4")
     sheet.text(x - 6, axes.top + 12, "trained up to here", anchor="end", fill=GREY, size="12")
-    for line, (colour, dash) in LINES.items():
+    for line in lines:
+        colour, dash = LINES[line]
         axes.line(middles, ratios(record, line), colour, dash)
         found = [row["ours"].get(f"{line} interval") for row in record["rows"]]
-        if all(found):
-            lows = [max(interval[0], low) for interval in found]
-            axes.bars(middles, lows, [min(i[1], high) for i in found], colour)
-    _names(axes, {line: ratios(record, line)[-1] for line in LINES})
-    sheet.save(path)
+        if line not in joined and all(found):
+            axes.bars(
+                middles, [max(i[0], low) for i in found], [min(i[1], high) for i in found], colour
+            )
+    last = {line: ratios(record, line)[-1] for line in lines if line not in joined}
+    if joined:
+        last["all others"] = max(ratios(record, line)[-1] for line in joined)
+    _names(axes, last)
 
 
 def _names(axes: Axes, last: dict[str, float]) -> None:
     """Write the name of each line at its end, pushed apart where they would touch."""
-    place = float("-inf")
-    for line in sorted(last, key=lambda one: -last[one]):
-        place = max(axes.up(last[line]) + 4, place + APART)
-        axes.sheet.text(axes.left + axes.width + 8, place, line, fill=LINES[line][0])
+    order = sorted(last, key=lambda one: last[one])
+    place = float("inf")
+    for line in order:
+        place = min(axes.up(last[line]) + 4, place - APART)
+        colour = LINES.get(line, (GREY, ""))[0]
+        axes.sheet.text(axes.left + axes.width + 8, place, line, fill=colour)
 
 
 def by_line(record: Record) -> str:

@@ -169,8 +169,8 @@ def _setting(read: Reader, documents: list[Document], length: int, factor: float
     return (
         f"{read.name}, trained on {read.trained.length:,} positions with base "
         f"{read.trained.base:g}, in float32, reads {length:,} tokens from the middle of "
-        f"{counted(len(documents), 'document')} at once; factor {factor:g}; geometric means over documents, "
-        "95 % intervals by Student's t over documents"
+        f"{counted(len(documents), 'document')} at once; factor {factor:g}; "
+        "geometric means over documents, 95 % intervals by Student's t over documents"
     )
 
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from gnomon.encodings.positions import Array, Coordinates, Namespace
 
 GATED = ("both", "queries", "keys")
+SHORTEST = 1e-6
+"""A way that is shorter counts as if it had this length, as in the authors' code."""
 CARD = Card(
     name="grape-additive",
     family="content",
@@ -142,6 +144,8 @@ class GrapeAdditive(ContentRule):
 def _gate(x: Array, ways: Array, *, dtype: Any, xp: Namespace) -> Array:
     """Return softplus(<v, x> / (|v| sqrt d)) for vectors x (..., heads, n, d): (..., heads, n)."""
     wide = xp.astype(ways, dtype)
-    length = xp.clip(xp.sqrt(xp.sum(wide * wide, axis=-1)), 1e-6, None)
+    square = xp.sum(wide * wide, axis=-1)
+    # chosen before the root, whose slope at 0 is not finite
+    length = xp.sqrt(xp.where(square > SHORTEST**2, square, SHORTEST**2))
     seen = read(x, wide, dtype=dtype, xp=xp) / length[:, None]
     return softplus(seen * x.shape[-1] ** -0.5, xp=xp)

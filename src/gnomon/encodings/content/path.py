@@ -181,7 +181,7 @@ def path_logits(q: Array, k: Array, named: Array, steps: Array, *, xp: Namespace
 
 def _joint(q: Array, k: Array, named: Array, *, xp: Namespace) -> tuple[Array, Array, Array]:
     """Return the three with the leading axes of all of them."""
-    none = sum(xp.zeros_like(x[..., :1, :]) for x in (q, k, named))
+    none = sum(xp.zeros_like(xp.sum(x, axis=-2, keepdims=True)) for x in (q, k, named))
     return q + none, k + none, named + none
 
 
