@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from math import exp
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,8 @@ FINE = (
 )
 CLOSE = 1.2
 """Lines that stay below this ratio are drawn again, larger."""
+ASIDE = 0.004
+"""Share of the axis by which bars of different lines stand beside each other."""
 APART = 15.0
 """Units between two names, so that they do not touch."""
 
@@ -60,6 +63,17 @@ def ratios(record: Record, line: str) -> list[float]:
     return [row["ours"][line] for row in record["rows"]]
 
 
+def ends(details: Record, line: str) -> tuple[list[float], list[float]]:
+    """Return the smallest and the largest ratio of a line over documents, in every bin."""
+    found = [
+        [exp(own - cut) for own, cut in zip(one["losses"][line], one["losses"]["cut"], strict=True)]
+        for one in details["documents"].values()
+    ]
+    return [min(values) for values in zip(*found, strict=True)], [
+        max(values) for values in zip(*found, strict=True)
+    ]
+
+
 def drawn(record: Record, path: Path) -> None:
     """Draw ratios by position: all lines above, and below again those that stay close to 1."""
     ((name, details),) = record["corpora"].items()
@@ -67,7 +81,12 @@ def drawn(record: Record, path: Path) -> None:
     words = "; ".join(f"{line} ends at {ratios(record, line)[-1]:.3g}" for line in LINES)
     title = f"Perplexity by position of {name}"
     sheet = Sheet(780, 690, title, f"Ratios to the cut model: {words}.")
-    sheet.text(74, 22, "perplexity, times that of the cut model: all lines", weight="bold")
+    sheet.text(
+        74,
+        22,
+        "perplexity, times that of the cut model; bars: smallest and largest document",
+        weight="bold",
+    )
     sheet.text(74, 352, f"the same, lines that stay below {CLOSE:g}", weight="bold")
     _panel(sheet, 36, record, details, list(LINES), joined=close)
     _panel(sheet, 366, record, details, close, joined=[])
@@ -77,10 +96,10 @@ def drawn(record: Record, path: Path) -> None:
 def _panel(
     sheet: Sheet, top: float, record: Record, details: Record, lines: list[str], joined: list[str]
 ) -> None:
-    """Draw some lines with their intervals; `joined` share one name."""
+    """Draw some lines with bars over documents; `joined` share one name and have none."""
     bins, trained = details["bins"], details["model"]["trained_length"]
     middles, end = [(first + last + 1) / 2 for first, last in bins], bins[-1][1] + 1
-    every = [value for line in lines for value in ratios(record, line)] or [1.0]
+    every = [v for line in lines for found in ends(details, line) for v in found] or [1.0]
     room = 1.02 if joined else 1.008
     low, high = min(*every, 1.0) / room, max(every) * room
     axes = Axes(sheet, 74, top, 570, 260, (0, end), (low, high), log_y=True)
@@ -92,11 +111,10 @@ def _panel(
     for line in lines:
         colour, dash = LINES[line]
         axes.line(middles, ratios(record, line), colour, dash)
-        found = [row["ours"].get(f"{line} interval") for row in record["rows"]]
-        if line not in joined and all(found):
-            axes.bars(
-                middles, [max(i[0], low) for i in found], [min(i[1], high) for i in found], colour
-            )
+        if line not in joined and len(details["documents"]) > 1:
+            lows, highs = ends(details, line)
+            beside = [x + end * ASIDE * (list(LINES).index(line) - 3) for x in middles]
+            axes.bars(beside, [max(y, low) for y in lows], [min(y, high) for y in highs], colour)
     last = {line: ratios(record, line)[-1] for line in lines if line not in joined}
     if joined:
         last["all others"] = max(ratios(record, line)[-1] for line in joined)

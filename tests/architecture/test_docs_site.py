@@ -97,7 +97,9 @@ def public(package: str) -> list[str]:
     return []
 
 
-@pytest.mark.parametrize("package", ["gnomon", "gnomon.torch", "gnomon.jax", "gnomon.sklearn"])
+@pytest.mark.parametrize(
+    "package", ["gnomon", "gnomon.torch", "gnomon.jax", "gnomon.hf", "gnomon.sklearn"]
+)
 def test_every_public_name_is_rendered_in_the_api_pages(site: Path, package: str) -> None:
     pages = "\n".join(path.read_text("utf-8") for path in (site / "api").glob("*.html"))
     names = public(package)

@@ -1,4 +1,8 @@
-"""Forget gates: constant ones are ALiBi, and sums of long paths keep their digits."""
+"""Forget gates: constant ones are ALiBi, and sums of long paths keep their digits.
+
+Read and run beside it: naive_forgetting_attn of fla-org/flash-linear-attention at bc3b101, whose
+attention equals ours within 2e-5 over 150 tokens; sums are float32 there.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
+from gnomon.encodings.generators.blocks import orthonormal
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
 
@@ -80,3 +81,42 @@ def test_planes_that_are_none_are_refused_in_words():
         EncodingError, match=r"The 2 directions of a head are dependent to .*; pass v"
     ):
         encoding("grape", dimension=4, planes=1, directions=parallel)
+
+
+def test_one_plane_costs_in_proportion_to_the_dimension():
+    """Numbers that are made on the way, counted: 4 times as many at 4 times the dimension."""
+    torch = pytest.importorskip("torch")
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    from gnomon.torch import layer
+
+    class Made(TorchDispatchMode):
+        def __init__(self):
+            super().__init__()
+            self.count, self.largest = 0, 0
+
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            out = function(*args, **(kwargs or {}))
+            for x in out if isinstance(out, (tuple, list)) else (out,):
+                if isinstance(x, torch.Tensor):
+                    self.count += x.numel()
+                    self.largest = max(self.largest, x.numel())
+            return out
+
+    found = {}
+    for dimension in (64, 256, 1024):
+        module = layer(encoding("grape", dimension=dimension, planes=1), learn=False)
+        q = torch.ones(1, 3, dimension)
+        with Made() as made:
+            module(q, q, torch.arange(3))
+        found[dimension] = made.count
+        assert made.largest <= 16 * dimension  # no matrix of all pairs of coordinates
+    assert found[1024] - found[256] == pytest.approx(4 * (found[256] - found[64]), rel=0.05)
+
+
+def test_directions_that_nearly_meet_are_made_orthonormal_all_the_same(rng):
+    """One pass of subtractions would leave a product of 1e-16 / 1e-5 between the two."""
+    first = rng.normal(size=8)
+    nearly = np.stack([first, first + 1e-5 * rng.normal(size=8), *rng.normal(size=(2, 8))])
+    made = orthonormal(nearly, xp=np)
+    np.testing.assert_allclose(made @ made.T, np.eye(4), rtol=0, atol=2e-15)

@@ -52,6 +52,22 @@ def test_vectors_that_see_nothing_leave_alibi(rng):
     np.testing.assert_allclose(found[:, seen], wanted[:, seen], rtol=1e-13, atol=1e-13)
 
 
+def test_vectors_that_see_nothing_can_be_trained(rng):
+    """At ways of 0 a length is divided by, whose slope there is not finite."""
+    torch = pytest.importorskip("torch")
+    from gnomon.torch import layer
+
+    none = np.zeros((3, 4))
+    made = encoding("grape-additive", heads=3, dimension=4, query_ways=none, key_ways=none)
+    module = layer(made)
+    q, k = (torch.tensor(x, dtype=torch.float32) for x in rng.normal(size=(2, 3, 6, 4)))
+    logits = module.scores(q, k, torch.arange(6))
+    logits[:, torch.from_numpy(seen)].square().sum().backward()
+    for name, numbers in module.named_parameters():
+        assert torch.isfinite(numbers.grad).all(), name
+        assert numbers.grad.abs().max() > 0, name
+
+
 def test_distance_never_raises_a_logit(rng):
     made = encoding("grape-additive", heads=2, dimension=4)
     q, k = rng.normal(size=(2, 2, 1, 4))

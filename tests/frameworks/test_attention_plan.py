@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -64,6 +65,23 @@ def test_long_uneven_positions_take_coordinates_where_the_bias_is_linear():
     assert plan.route == "augmented"
     both = {"heads": 4, "symmetric": True}
     assert planned("alibi", 4096, parameters=both, positions_q=at).route == "tiles"
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("alibi", {"heads": 4}), ("decay-time", {"half_lives": (1.0, 60.0, 60.0, 60.0)})],
+)
+def test_timestamps_take_no_coordinates_since_their_terms_would_cancel(name, parameters):
+    """A term of 1e7 in float32 has an ulp of 1, as much as the bias of keys that are near."""
+    at = 1.7e9 + torch.cumsum(torch.arange(4096) % 3 + 1, dim=0).double() * 3600
+    plan = planned(name, 4096, parameters=parameters, positions_q=at)
+    assert plan.route == "tiles"
+    # From the middle of the positions on; of the decay the term of the query is there, too.
+    reached = (0.25 if name == "alibi" else 2 * np.log(2.0)) * float(at[-1] - at[0]) / 2
+    assert f"terms reach {reached:.3g} at" in plan.alternatives["augmented"]
+    assert planned(name, 64, parameters=parameters, positions_q=at[:64]).route == "bias"
+    near = 1.7e9 + torch.cumsum(torch.arange(4096) % 3 + 1, dim=0).double() / 64
+    assert planned(name, 4096, parameters=parameters, positions_q=near).route == "augmented"
 
 
 def test_a_plan_names_every_other_route_with_a_reason():

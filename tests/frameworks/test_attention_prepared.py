@@ -59,6 +59,21 @@ def test_learned_numbers_are_read_anew_in_every_call():
     assert not torch.allclose(after, before)
 
 
+@pytest.mark.parametrize("at", [None, [0, 1, 4, 9, 10, 11]])
+def test_a_mask_that_learns_is_read_anew_in_every_call(at):
+    """Beside a bias that does not learn, at even and at uneven positions."""
+    encoding = gnomon.encoding("alibi", heads=4)
+    qkv = vectors(6, 0)
+    mask = torch.zeros(6, 6, requires_grad=True)
+    given = {"mask": mask, "positions_q": at}
+    attend = prepare_attention(*qkv, encoding, **given)
+    for _ in range(2):
+        attend(*qkv).square().sum().backward()
+        with torch.no_grad():
+            mask.sub_(mask.grad)
+    assert torch.equal(attend(*qkv), attention(*qkv, encoding, **given))
+
+
 def test_the_vectors_of_the_preparation_are_not_kept():
     qkv = vectors(64, 0)
     attend = prepare_attention(*qkv, gnomon.encoding("alibi", heads=4))

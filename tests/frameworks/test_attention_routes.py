@@ -186,6 +186,19 @@ def test_packed_documents_are_each_attention_of_its_own():
         assert np.abs(out[:, :, part].numpy() - wanted).max() < 2e-5
 
 
+@pytest.mark.parametrize("name", ["path", "selective-rope"])
+def test_taps_of_a_rule_stop_where_a_segment_begins_though_positions_go_on(name):
+    encoding = gnomon.encoding(name, heads=HEADS, dimension=DIMENSION, kernel=3)
+    q, k, v = (x.double() for x in problem("square", torch.float32)[0])
+    segments = torch.from_numpy(np.repeat([0, 1], [15, 25]))
+    out = attention(q, k, v, encoding, segments_q=segments)
+    for part in (slice(0, 15), slice(15, 40)):
+        alone = attention(q[:, :, part], k[:, :, part], v[:, :, part], encoding)
+        torch.testing.assert_close(out[:, :, part], alone, rtol=1e-12, atol=1e-12)
+    cached = attention(q[:, :, -2:], k, v, encoding, segments_q=[1, 1], segments_k=segments)
+    torch.testing.assert_close(cached, out[:, :, -2:], rtol=1e-12, atol=1e-12)
+
+
 def test_a_cache_read_token_by_token_gives_what_one_pass_gives():
     for name in ("rope", "alibi", "t5", "retnet"):
         encoding = made(name)
@@ -212,6 +225,55 @@ def test_axes_before_heads_are_sequences(leading):
             *arrays, encoding, np.arange(9), np.arange(9), causal=True, may=mask[at].numpy()[None]
         )
         assert np.abs(out[at].numpy() - wanted[0]).max() < 1e-12
+
+
+@pytest.mark.parametrize("name", ["rope", "alibi", "t5", "retnet"])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_a_few_queries_beside_a_cache_see_no_key_after_them(name, n):
+    """The first of two queries has one later key, the fewest that a mask can have."""
+    encoding = made(name)
+    tensors, arrays = problem((n, 9, 2), torch.float64)
+    at = np.arange(9)
+    wanted = direct(*arrays, encoding, at[9 - n :], at, causal=True)
+    for route in routes_of(tensors, encoding, causal=True):
+        out = attention(*tensors, encoding, causal=True, route=route)
+        assert np.abs(out.numpy() - wanted).max() < 1e-12, route
+
+
+AROUND = {
+    "repeated": ([0, 1, 1, 2, 2, 2, 7], [0, 1, 1, 2, 2, 2, 7]),
+    "repeated, queries a run": ([1, 2, 2, 3], [0, 1, 2, 2, 3]),
+    "nearly even": ([0, 1.0001, 2, 3.0002, 4], [0, 1.0001, 2, 3.0002, 4]),
+    "keys a little later": ([0, 1, 2, 3], [0.0001, 1.0001, 2.0001, 3.0001]),
+    "keys a little earlier": ([0, 1, 2, 3], [-0.0001, 0.9999, 1.9999, 2.9999]),
+}
+
+
+@pytest.mark.parametrize("case", AROUND)
+@pytest.mark.parametrize("name", ["rope", "alibi", "retnet"])
+def test_positions_that_meet_or_nearly_meet_are_told_apart(case, name):
+    """Keys at a query's own position are seen, also later ones in order; those past it are not."""
+    encoding = made(name)
+    at_q, at_k = (np.asarray(at, dtype=float) for at in AROUND[case])
+    tensors, arrays = problem((len(at_q), len(at_k), 4), torch.float64)
+    asked = {"positions_q": at_q, "positions_k": at_k, "causal": True}
+    wanted = direct(*arrays, encoding, at_q, at_k, causal=True)
+    for route in routes_of(tensors, encoding, **asked):
+        out = attention(*tensors, encoding, route=route, **asked)
+        assert np.abs(out.numpy() - wanted).max() < 1e-12, route
+
+
+@pytest.mark.parametrize("name", ["xpos", "retnet"])
+def test_a_decay_may_have_keys_that_are_far_later_than_a_block_of_queries(name):
+    """Their factor, as seen from the block, is not finite; they are masked, so none is needed."""
+    encoding = made(name)
+    tensors, arrays = problem((300, 300, 4), torch.float32)
+    at = np.stack([np.arange(300), np.arange(300) + 10**6 * (np.arange(300) >= 256)])
+    out = attention(*tensors, encoding, positions_q=torch.from_numpy(at), route="blocks")
+    for b, places in enumerate(at):
+        one = [x[b : b + 1] for x in arrays]
+        wanted = direct(*one, encoding, places, places, causal=True)
+        assert np.abs(out[b].double().numpy() - wanted[0]).max() < 2e-5
 
 
 def test_values_may_be_narrower_or_wider_than_queries():

@@ -425,3 +425,19 @@ def test_arrays_of_torch_and_of_several_types_are_refused(rng: Any) -> None:
         attention(q, half, v, made)
     with pytest.raises(EncodingError, match=r"The argument of attention_plan is 'masks'; pass one"):
         attention_plan(q, k, v, made, masks=None)
+
+
+@pytest.mark.parametrize("route", ["plain", "dense", "blocks"])
+def test_a_float_mask_hides_keys_by_minus_infinity_and_whole_rows_give_zeros(
+    route: str, rng: Any
+) -> None:
+    q, k, v = (rng.normal(size=(1, 2, 6, 8)).astype(np.float32) for _ in "qkv")
+    mask = np.where(rng.random((6, 6)) < 0.5, -np.inf, rng.normal(size=(6, 6)))
+    mask[2], mask[:, 0] = -np.inf, np.where(np.arange(6) == 2, -np.inf, 0.0)
+    found = attention(q, k, v, encoding("nope"), mask=mask.astype(np.float32), route=route)
+    logits = np.einsum("bhid,bhjd->bhij", q, k).astype(float) / np.sqrt(8.0) + mask
+    weights = np.exp(np.where(np.isneginf(logits), -np.inf, logits))
+    total = weights.sum(axis=-1, keepdims=True)
+    wanted = np.where(total > 0, weights / np.where(total > 0, total, 1.0), 0.0) @ v
+    np.testing.assert_allclose(np.asarray(found), wanted, rtol=2e-6, atol=2e-6)
+    assert not np.asarray(found)[..., 2, :].any()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gnomon
-from gnomon.hf.attending import query_positions
+from gnomon.hf.masks import query_positions
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers", minversion="5.0")
@@ -28,6 +28,10 @@ CAUSAL = {
     "shaw": {"dimension": 8, "sigma": 1.0},
     "fox": {"dimension": 8, "heads": 4},
     "path": {"dimension": 8, "heads": 4},
+}
+TAPS = {
+    "path": {"dimension": 8, "heads": 4, "kernel": 3},
+    "selective-rope": {"dimension": 8, "heads": 4, "kernel": 4},
 }
 
 
@@ -177,8 +181,24 @@ def test_padding_on_either_side_does_not_change_a_sentence(room, name):
         torch.testing.assert_close(found, wanted, rtol=1e-9, atol=1e-9)
 
 
-def test_packed_sentences_do_not_see_each_other(room):
-    model = hf.install(room.build("llama").double(), gnomon.encoding("alibi", heads=4))
+@pytest.mark.parametrize("name", TAPS)
+def test_taps_do_not_reach_into_padding_in_a_cache_either(room, name):
+    model = hf.install(room.build("llama").double(), gnomon.encoding(name, **TAPS[name]))
+    tokens = room.sentences(model)["input_ids"][:1]
+    wanted = model(tokens).logits
+    padded = torch.nn.functional.pad(tokens, (5, 0), value=7)
+    mask = torch.nn.functional.pad(torch.ones_like(tokens), (5, 0), value=0)
+    whole = model(padded, attention_mask=mask).logits[:, 5:]
+    torch.testing.assert_close(whole, wanted, rtol=1e-9, atol=1e-9)
+    first = model(padded[:, :8], attention_mask=mask[:, :8])
+    rest = model(padded[:, 8:], attention_mask=mask, past_key_values=first.past_key_values)
+    found = torch.cat([first.logits[:, 5:], rest.logits], dim=1)
+    torch.testing.assert_close(found, wanted, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "parameters"), [("alibi", {"heads": 4}), *TAPS.items()])
+def test_packed_sentences_do_not_see_each_other(room, name, parameters):
+    model = hf.install(room.build("llama").double(), gnomon.encoding(name, **parameters))
     first, second = (row[None] for row in room.sentences(model)["input_ids"])
     places = torch.arange(12)[None]
     packed = model(

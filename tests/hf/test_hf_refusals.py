@@ -99,6 +99,15 @@ REFUSED = {
             "encoding.at_length(4096), say."
         ),
     ),
+    "taps over the edge of a window": (
+        "gemma3_text",
+        ("path", {"dimension": 16, "heads": 4, "kernel": 3}),
+        {},
+        (
+            "The encoding 'path' reads the tokens before a key (kernel=3), and a window of this "
+            "model forgets them in a cache; make it with kernel=1."
+        ),
+    ),
     "vectors in a rotary model": (
         "llama",
         ("sinusoidal", {"dimension": 32}),
@@ -309,6 +318,35 @@ def test_a_model_that_turns_by_a_module_of_its_own_takes_no_second_encoding():
         pytest.skip("this release keeps ESM's rotary parameters in its config")
     with pytest.raises(EncodingError, match="does with positions what can not be switched off"):
         hf.install(model, gnomon.encoding("alibi", heads=2, symmetric=True))
+
+
+@pytest.mark.parametrize(("name", "parameters"), [("rope", ROPE), ("alibi", {"heads": 4})])
+def test_a_model_that_shares_its_config_with_one_that_has_an_encoding_is_refused(
+    room, name, parameters
+):
+    model = room.build("llama")
+    before = room.photograph(model)
+    other = type(model)(model.config).eval()
+    hf.install(model, gnomon.encoding(name, **parameters))
+    for call in (hf.installed, hf.uninstall, lambda it: hf.install(it, gnomon.encoding("nope"))):
+        with pytest.raises(EncodingError, match="does not have, so another model shares it; give"):
+            call(other)
+    hf.uninstall(model)
+    room.assert_same(room.photograph(model), before)
+    assert hf.installed(other) is None
+
+
+def test_an_encoding_in_the_attention_is_not_lost_when_another_attention_is_chosen(room):
+    model = room.build("llama")
+    before = room.photograph(model)
+    wanted = room.logits(hf.install(model, gnomon.encoding("alibi", heads=4)))
+    model.set_attn_implementation("eager")
+    with pytest.raises(EncodingError, match="'eager', and the encoding of this model is in its"):
+        room.logits(model)
+    model.set_attn_implementation("gnomon")
+    assert torch.equal(room.logits(model), wanted)
+    model.set_attn_implementation("eager")
+    room.assert_same(room.photograph(hf.uninstall(model)), before)
 
 
 def test_a_model_with_an_encoding_in_its_attention_does_not_open_without_it(room, tmp_path):

@@ -262,6 +262,12 @@ def test_it_draws_one_line_for_each_scaling(found: Any) -> None:
     for trace in drawn.data:
         wanted = [row.ours[trace.name] for row in found.rows]
         np.testing.assert_allclose(np.array(trace.y, dtype=float), wanted, rtol=1e-4)
+        each = [
+            np.subtract(losses_of(found, name, trace.name), losses_of(found, name, "cut"))
+            for name in ("text0", "text1", "text2")
+        ]
+        high = np.array(trace.y, dtype=float) + np.array(trace.error_y.array, dtype=float)
+        np.testing.assert_allclose(high, np.exp(each).max(axis=0), rtol=1e-3)
     assert drawn.layout.yaxis.type == "log"
     assert {shape.x0 for shape in drawn.layout.shapes} >= {L0}
 

@@ -17,7 +17,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers.masking_utils import sdpa_mask
 
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.nope import Nope
@@ -25,6 +24,7 @@ from gnomon.errors import EncodingError
 from gnomon.hf import rotary, tables
 from gnomon.hf.finding import attention_modules, hidden_rotary, rotary_modules
 from gnomon.hf.finding import tables as tables_of
+from gnomon.hf.masks import first_of_documents, query_positions
 from gnomon.hf.written import Written, rebuilt, written
 from gnomon.torch.attending.documents import falling, reads_neighbours
 from gnomon.torch.layer import layer
@@ -42,6 +42,7 @@ def check(model: Any, encoding: Encoding) -> None:
     _check_model(model, modules)
     _check_encoding(encoding)
     _check_layers(encoding, modules)
+    _check_window(model, encoding)
     if encoding.card.causal_only and not all(module.is_causal for module in modules):
         raise EncodingError(
             f"The encoding {encoding.name!r} needs a causal mask, and this model sees every key; "
@@ -101,6 +102,21 @@ def _check_layers(encoding: Encoding, modules: list[Any]) -> None:
         _check_encoding(schedule(module.layer_idx))
 
 
+def _check_window(model: Any, encoding: Encoding) -> None:
+    """Refuse rules that read the neighbours of a key where a window lets a cache forget them."""
+    config = model.config.get_text_config()
+    types = getattr(config, "layer_types", None) or ()
+    windows = any("sliding" in name or "chunked" in name for name in types)
+    if not types:
+        windows = getattr(config, "sliding_window", None) is not None
+    if windows and reads_neighbours(encoding):
+        raise EncodingError(
+            f"The encoding {encoding.name!r} reads the tokens before a key (kernel="
+            f"{encoding.parameters['kernel']}), and a window of this model forgets them in a "
+            "cache; make it with kernel=1."
+        )
+
+
 def _check_shape(model: Any, encoding: Encoding) -> None:
     """Refuse another head dimension or number of heads."""
     config, module = model.config.get_text_config(), attention_modules(model)[0]
@@ -137,8 +153,20 @@ def attach(model: Any, encoding: Encoding, *, learn: bool) -> None:
     made = layer(encoding, learn=learn, dtype=weight.dtype)
     made = made if weight.device.type == "meta" else made.to(weight.device)
     setattr(model.base_model, LAYER, made)
+    model.base_model.register_forward_pre_hook(refuse_other_attention)
     for module in attention_modules(model):
         module.__dict__[_HELD] = _of_layer(made, module)  # no part of it: it is saved once
+
+
+def refuse_other_attention(model: Any, _: Any) -> None:
+    """Refuse to run where another attention was chosen: it would know of no positions at all."""
+    chosen = attention_modules(model)[0].config._attn_implementation  # noqa: SLF001 - it has no public name
+    if chosen != IMPLEMENTATION:
+        raise EncodingError(
+            f"attn_implementation is {chosen!r}, and the encoding of this model is in its "
+            f"attention; call model.set_attn_implementation({IMPLEMENTATION!r}), or "
+            "gnomon.hf.uninstall(model)."
+        )
 
 
 def _of_layer(made: Any, module: Any) -> Any:
@@ -169,6 +197,9 @@ def take_out(model: Any, record: Mapping[str, Any]) -> None:
     """Give the model its own attention and positions back."""
     model.set_attn_implementation(record["before"] or "eager")
     delattr(model.base_model, LAYER)
+    hooks = model.base_model._forward_pre_hooks  # noqa: SLF001 - a handle would be lost in a copy
+    for key in [key for key, hook in hooks.items() if hook is refuse_other_attention]:
+        del hooks[key]
     for module in attention_modules(model):
         del module.__dict__[_HELD]
     if rotary_modules(model):
@@ -198,7 +229,8 @@ def attention_forward(
     if held is None:
         raise EncodingError(
             f"attn_implementation is {IMPLEMENTATION!r}, and no encoding is installed in this "
-            "model; call gnomon.hf.install(model, encoding), or gnomon.hf.load(folder)."
+            "model; call gnomon.hf.install(model, encoding), or gnomon.hf.load(folder), and share "
+            "no config between models."
         )
     from gnomon.torch import attention
 
@@ -225,50 +257,3 @@ def attention_forward(
         dropout=dropout,
     )
     return output.transpose(1, 2).contiguous(), None
-
-
-def attention_mask(
-    batch_size: int,
-    q_length: int,
-    kv_length: int,
-    *,
-    allow_is_causal_skip: bool = True,
-    **more: Any,
-) -> Tensor | None:
-    """Return where queries may see keys, as booleans, or None where causality says it all.
-
-    Beside a cache the mask is always made: it says which keys the queries are.
-    """
-    skip = allow_is_causal_skip and q_length == kv_length
-    seen: Tensor | None = sdpa_mask(
-        batch_size, q_length, kv_length, allow_is_causal_skip=skip, **more
-    )
-    return seen
-
-
-def first_of_documents(mask: Tensor) -> Tensor:
-    """Return which keys (batch, 1, m) begin a document: their own query does not see the one before.
-
-    Queries are the last keys. Keys from before them are judged by the last query, which does not
-    see padding.
-    """
-    n, m = mask.shape[-2:]
-    seen = seen_in(mask)[:, :1]
-    rows = torch.arange(m, device=mask.device) - (m - n)
-    rows = torch.where(rows < 0, n - 1, rows)
-    before = torch.arange(m, device=mask.device) - 1
-    return ~seen[..., rows, before.clamp(min=0)] | (before < 0)
-
-
-def seen_in(mask: Tensor) -> Tensor:
-    """Return a mask as booleans; one of floats hides by its lowest number."""
-    return mask if mask.dtype == torch.bool else mask > torch.finfo(mask.dtype).min / 2
-
-
-def query_positions(mask: Tensor | None, n: int, m: int, device: Any) -> Tensor:
-    """Return the indices of n queries among m keys: the last, or the last that each may see."""
-    if n == m or mask is None:
-        return torch.arange(m - n, m, device=device)
-    seen = seen_in(mask)
-    indices = torch.arange(m, device=device)
-    return torch.where(seen, indices, -1).amax(dim=-1).amax(dim=(0, 1))

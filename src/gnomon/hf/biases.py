@@ -9,7 +9,7 @@ table stays where it is, frozen, until the encoding is taken out.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MethodType
+from functools import partial
 from typing import Any
 
 import torch
@@ -91,7 +91,8 @@ def _attach(module: Any, encoding: Encoding, *, learn: bool) -> None:
     weight = module.relative_attention_bias.weight
     made = layer(encoding, kind="bias", learn=learn, dtype=weight.dtype)
     setattr(module, LAYER, made if weight.device.type == "meta" else made.to(weight.device))
-    module.__dict__["compute_bias"] = MethodType(compute_bias, module)
+    # A bound method would be pickled as the name of the class's own, and come back as that.
+    module.__dict__["compute_bias"] = partial(compute_bias, module)
 
 
 def compute_bias(

@@ -105,12 +105,18 @@ def _said(model: Any) -> dict[str, Any]:
 
 
 def _check_whole(model: Any, said: dict[str, Any]) -> None:
-    """Refuse a model whose config names an encoding that it was opened without."""
+    """Refuse a model whose config names an encoding that it has not."""
     there = {
         "table": lambda: all(hasattr(table.module, tables.BEFORE) for table in tables_of(model)),
         "bias": lambda: any(hasattr(each, biases.LAYER) for each in bias_modules(model)),
         "attention": lambda: hasattr(model.base_model, attending.LAYER),
     }
+    if not rotary.is_whole(model):
+        raise EncodingError(
+            f"The config of {type(model).__name__} names an encoding that this model does not "
+            "have, so another model shares it; give each model a config of its own "
+            "(copy.deepcopy(config))."
+        )
     for place in said:
         if place in there and not there[place]():
             raise EncodingError(

@@ -14,7 +14,8 @@ from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS, RotaryEmbeddin
 from transformers.modeling_utils import AttentionInterface
 
 from gnomon.errors import EncodingError
-from gnomon.hf.attending import IMPLEMENTATION, attention_forward, attention_mask
+from gnomon.hf.attending import IMPLEMENTATION, attention_forward
+from gnomon.hf.masks import attention_mask
 from gnomon.hf.rotary import ROPE_TYPE, rope_parameters
 
 

@@ -193,6 +193,14 @@ def records(model: Any) -> list[Mapping[str, Any]]:
     return [record for record in found if record is not None]
 
 
+def is_whole(model: Any) -> bool:
+    """Whether a model turns as its config says: one that shares its config with another may not."""
+    modules = rotary_modules(model)
+    types = _types(modules[0], None) if modules else []
+    said = [name for name in types if _record(modules[0].config, name) is not None]
+    return all(_state(module, name).kind == ROPE_TYPE for module in modules for name in said)
+
+
 def _record(config: Any, layer_type: str | None) -> Mapping[str, Any] | None:
     said = _said(config, layer_type)
     return said.get("gnomon") if said else None

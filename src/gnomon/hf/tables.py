@@ -12,7 +12,7 @@ Functions that learn other numbers are computed anew in every step, in a module 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MethodType
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -147,10 +147,10 @@ def _compute(table: Table, encoding: Encoding) -> None:
     made = layer(encoding, kind="vectors", dtype=weight.dtype)
     setattr(module, COMPUTED, made if weight.device.type == "meta" else made.to(weight.device))
     module.__dict__[_FIRST] = table.first
-    module.__dict__["forward"] = MethodType(_computed, module)
+    module.__dict__["forward"] = partial(computed, module)  # a bound method can not be pickled
 
 
-def _computed(self: Any, positions: Tensor) -> Tensor:
+def computed(self: Any, positions: Tensor) -> Tensor:
     """Return vectors at positions; rows before the first position are those of the table."""
     first = self.__dict__[_FIRST]
     vectors: Tensor = getattr(self, COMPUTED)((positions - first).clamp(min=0))

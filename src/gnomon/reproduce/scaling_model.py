@@ -64,7 +64,7 @@ def _loaded(path: Path) -> tuple[Any, Any]:
     except ImportError as error:
         raise MissingExtraError(
             "This experiment runs a model by transformers in PyTorch, and one of them is not "
-            "installed; run `pip install torch transformers gguf accelerate`."
+            "installed; run `pip install gnomon[gguf]`."
         ) from error
     where: dict[str, Any] = {"local_files_only": True}
     if path.is_file():
@@ -76,7 +76,7 @@ def _loaded(path: Path) -> tuple[Any, Any]:
     except ImportError as error:
         raise MissingExtraError(
             f"{path} can not be read without a package that is not installed; run "
-            "`pip install gguf accelerate`."
+            "`pip install gnomon[gguf]`."
         ) from error
     except (OSError, ValueError, KeyError) as error:
         first = str(error).strip().partition("\n")[0]

@@ -18,8 +18,9 @@ except ImportError as error:
         "gnomon.torch needs PyTorch, which is not installed; run `pip install gnomon[torch]`."
     ) from error
 
-from gnomon.torch.attending import attention, attention_plan, prepare_attention
+from gnomon.torch.attending import Plan, Prepared, attention, attention_plan, prepare_attention
 from gnomon.torch.bias import Bias
+from gnomon.torch.content import Content
 from gnomon.torch.embedding import FactoredPositionEmbedding, PositionEmbedding, load
 from gnomon.torch.layer import layer
 from gnomon.torch.transform import Transform
@@ -27,8 +28,11 @@ from gnomon.torch.vectors import Vectors
 
 __all__ = [
     "Bias",
+    "Content",
     "FactoredPositionEmbedding",
+    "Plan",
     "PositionEmbedding",
+    "Prepared",
     "Transform",
     "Vectors",
     "attention",

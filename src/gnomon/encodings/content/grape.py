@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 GATED = ("both", "queries", "keys")
 SHORTEST = 1e-6
-"""A way that is shorter counts as if it had this length, as in the authors' code."""
+"""A way that is shorter counts as if it had this length."""
 CARD = Card(
     name="grape-additive",
     family="content",

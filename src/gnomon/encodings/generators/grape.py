@@ -47,7 +47,8 @@ CARD = Card(
     extrapolation="no claim",
     reading="The multiplicative kind with fixed, not contextual, generators. Planes are learned "
     "and made orthonormal, frequencies are learned beside them; the authors' code keeps planes of "
-    "coordinates and learns frequencies alone, the case of directions that are not trained.",
+    "coordinates and learns frequencies alone, the case of directions that are not trained, and it "
+    "turns the other way: its frequencies are those here with their signs changed.",
     proofs=proved(
         ORACLE,
         (

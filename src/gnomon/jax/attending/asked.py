@@ -15,6 +15,7 @@ import jax.numpy as jnp
 
 from gnomon.encodings import attending
 from gnomon.encodings.base import Encoding
+from gnomon.encodings.nope import Nope
 from gnomon.encodings.positions import Array, Coordinates, as_coordinates
 from gnomon.errors import EncodingError
 from gnomon.jax.definitions import Definition
@@ -60,6 +61,11 @@ class Asked:
     def wide(self) -> Any:
         """Return the type of biases and logits: float32 or better."""
         return jnp.promote_types(self.q.dtype, jnp.float32)
+
+    @property
+    def biased(self) -> bool:
+        """Whether something is added to logits; no encoding at all adds nothing."""
+        return "bias" in self.encoding.kinds and not isinstance(self.encoding, Nope)
 
     @property
     def groups(self) -> int:

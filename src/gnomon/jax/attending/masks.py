@@ -58,8 +58,9 @@ def may_attend(asked: Asked, part: Part) -> Array | None:
     parts = []
     if asked.causal:
         parts.append(_no_later(asked, part))
-    if part.mask is not None and part.mask.dtype == jnp.bool_:
-        parts.append(part.mask)
+    if part.mask is not None:  # -inf hides a key, too, without an infinity in the logits
+        seen = part.mask if part.mask.dtype == jnp.bool_ else part.mask > -jnp.inf
+        parts.append(seen)
     if part.segments_q is not None and part.segments_k is not None:
         same = part.segments_q[:, :, None] == part.segments_k[:, None, :]
         parts.append(same[:, None])
@@ -80,7 +81,7 @@ def _no_later(asked: Asked, part: Part) -> Array:
 def bias_of(asked: Asked, part: Part) -> Array | None:
     """Return what the encoding and a mask of floats add to logits, (batch or 1, heads, r, c)."""
     made = None
-    if "bias" in asked.encoding.kinds:
+    if asked.biased:
         batch = part.at_q.shape[0] if part.at_q.ndim == 4 else 1
         size = (batch, asked.q.shape[1], len(part.rows), len(part.columns))
         at_q, at_k = positions_of(part.at_q), positions_of(part.at_k)
@@ -88,7 +89,12 @@ def bias_of(asked: Asked, part: Part) -> Array | None:
         made = masked_scores(asked.encoding, nothing, at_q, at_k, numbers=asked.numbers, xp=jnp)
         # -inf stands on later keys: which those are is said by may_attend, without an infinity
         made = jnp.where(made == -jnp.inf, 0.0, made)
-    if part.mask is None or part.mask.dtype == jnp.bool_:
-        return made
-    added = part.mask.astype(asked.wide)
-    return added if made is None else made + added
+    added = added_by(part.mask, asked)
+    return made if added is None else added if made is None else made + added
+
+
+def added_by(mask: Array | None, asked: Asked) -> Array | None:
+    """Return what a mask of floats adds to logits where it hides no key, or None."""
+    if mask is None or mask.dtype == jnp.bool_:
+        return None
+    return jnp.where(mask == -jnp.inf, 0.0, mask).astype(asked.wide)

@@ -91,12 +91,12 @@ def _chosen(asked: Asked) -> str:
         return "blocks"
     if asked.q.dtype == jnp.float64:
         return "dense"
-    return "bias" if "bias" in asked.encoding.kinds else "plain"
+    return "bias" if asked.biased else "plain"
 
 
 def refusal(asked: Asked, route: str) -> str | None:
     """Say why a route can not serve a call, or None where it can."""
-    made, biased = asked.encoding, "bias" in asked.encoding.kinds
+    made, biased = asked.encoding, asked.biased
     if route == "dense" or (route == "blocks" and decays(made)):
         return None
     if "content" in made.kinds:

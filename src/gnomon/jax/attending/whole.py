@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 
 from gnomon.jax.attending.asked import positions_of
-from gnomon.jax.attending.masks import bias_of, may_attend, whole
+from gnomon.jax.attending.masks import added_by, bias_of, may_attend, whole
 from gnomon.jax.attending.turned import own_heads, turned_pair
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ def dense(asked: Asked) -> Array:
         numbers=asked.numbers,
     )
     keep = may_attend(asked, part)
-    if asked.mask is not None and asked.mask.dtype != jnp.bool_:
-        logits = logits + asked.mask.astype(asked.wide)
+    added = added_by(asked.mask, asked)
+    logits = logits if added is None else logits + added
     if keep is not None:
         logits = jnp.where(keep, logits, jnp.finfo(asked.wide).min)
     weights = jax.nn.softmax(logits, axis=-1)

@@ -1,14 +1,17 @@
 """Perplexity by position under each scaling, against the model cut to its trained length.
 
 One line for each scaling: the geometric mean over documents of the ratio of perplexities in a bin
-of positions, with its interval where there are several documents. 1 is the model within its trained
-length; an upright line marks where that ends. The axis is logarithmic, as ratios are.
+of positions; bars reach from the smallest document to the largest, where there are several, and the
+table has the intervals. 1 is the model within its trained length; an upright line marks where that
+ends. The axis is logarithmic, as ratios are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from gnomon.report.figure import CATEGORIES, DASHES, GREY, MARKERS, Figure, short
 from gnomon.report.figures.panels import LEGEND
@@ -28,7 +31,8 @@ def scaling_figure(record: Mapping[str, Any]) -> Figure:
     ]
     curves = {line: [row["ours"][line] for row in record["rows"]] for line in lines}
     ends = {line: [row["ours"][f"{line}{INTERVAL}"] for row in record["rows"]] for line in lines}
-    data = [_curve(line, k, middles, curves[line], ends[line]) for k, line in enumerate(lines)]
+    documents = [one["losses"] for one in details["documents"].values()]
+    data = [_curve(line, k, middles, curves[line], documents) for k, line in enumerate(lines)]
     every = [value for values in curves.values() for value in values]
     layout = {
         "legend": LEGEND,
@@ -51,7 +55,7 @@ def scaling_figure(record: Mapping[str, Any]) -> Figure:
 
 
 def _curve(
-    line: str, k: int, middles: list[float], values: list[float], ends: list[Any]
+    line: str, k: int, middles: list[float], values: list[float], documents: list[Any]
 ) -> dict[str, Any]:
     colour = CATEGORIES[k % len(CATEGORIES)]
     trace: dict[str, Any] = {
@@ -64,11 +68,12 @@ def _curve(
         "marker": {"color": colour, "symbol": MARKERS[k % len(MARKERS)], "size": 7},
         "hovertemplate": "position %{x}: %{y:.4g}<extra>" + line + "</extra>",
     }
-    if all(end is not None for end in ends):
+    if len(documents) > 1:
+        found = np.exp([np.subtract(one[line], one["cut"]) for one in documents])
         trace["error_y"] = {
             "type": "data",
-            "array": short([end[1] - value for end, value in zip(ends, values, strict=True)]),
-            "arrayminus": short([value - end[0] for end, value in zip(ends, values, strict=True)]),
+            "array": short(np.maximum(found.max(axis=0) - values, 0.0)),
+            "arrayminus": short(np.maximum(values - found.min(axis=0), 0.0)),
             "color": colour,
             "thickness": 1,
         }

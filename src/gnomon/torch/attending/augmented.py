@@ -35,6 +35,8 @@ from gnomon.torch.attending.turned import own_heads, turned_pair
 from gnomon.torch.base import XP
 
 LIMBS = {torch.bfloat16: 3, torch.float16: 2, torch.float32: 2}
+MOST = {torch.float32: 2.0**12, torch.float64: 2.0**41}
+"""The largest term of a logit by the type of its sum: an ulp of it is then below 2^-11."""
 _MULTIPLE = 8
 _LARGEST = 1024.0
 
@@ -54,6 +56,37 @@ def slopes_of(asked: Asked) -> Tensor | None:
         return None
     line = encoding.axes == 1 and not encoding.symmetric and encoding.slopes_after is None
     return asked.numbers["slopes"] if line else None
+
+
+def unfit_places(asked: Asked) -> str | None:
+    """Say why the bias at these positions is no sum in the type of logits, or None.
+
+    Two terms cancel to the bias of a pair, so a logit errs by an ulp of the larger one: beside
+    timestamps that is more than the bias of a near key.
+    """
+    if asked.counted and seen(asked.at_k) is None:
+        return None  # counted in compiled code: as far as the sequence is long
+    numbers = (values for values in asked.numbers.values() if isinstance(values, Tensor))
+    if any(seen(x.detach()) is None for x in (asked.at_q, asked.at_k, *numbers)):
+        return "positions can not be seen"
+    with torch.no_grad():
+        reached = _largest_term(asked)
+    most = MOST[asked.wide]
+    if reached <= most:
+        return None
+    return f"its terms reach {reached:.3g} at these positions, and {asked.wide} sums {most:g}"
+
+
+def _largest_term(asked: Asked) -> float:
+    """Return the largest number that coordinates add to a logit."""
+    slopes = slopes_of(asked)
+    if slopes is not None:
+        places = asked.at_k[..., 0]
+        span = float((places.amax(-1) - places.amin(-1)).amax())
+        return 0.5 * span * float(slopes.abs().amax())
+    queries, keys = _factors(asked)
+    sizes = (x.abs().amax(dim=(0, 2)) for x in (queries * asked.scale, keys))
+    return float(torch.mul(*sizes).sum(-1).amax())
 
 
 def run(asked: Asked, layout: Layout) -> Tensor:

@@ -16,7 +16,7 @@ import torch
 from gnomon.encodings.base import Encoding
 from gnomon.results import Result
 from gnomon.torch.attending.asked import Asked
-from gnomon.torch.attending.augmented import rank_of, slopes_of
+from gnomon.torch.attending.augmented import rank_of, slopes_of, unfit_places
 from gnomon.torch.attending.layout import Layout
 from gnomon.torch.attending.thresholds import MASK_BYTES, TILES_FROM
 from gnomon.torch.attending.tiles import has_profile
@@ -60,11 +60,14 @@ def choose(asked: Asked, layout: Layout) -> str:
     if not asked.biased:
         return "tiles" if _large(asked) and refusal("tiles", asked, layout) is None else "plain"
     if not has_profile(asked, layout):
-        small = not _large(asked)
-        augments = refusal("augmented", asked, layout) is None
-        return "bias" if small else "augmented" if augments else "tiles"
+        return "bias" if not _large(asked) else _large_route(asked, layout)
     skips = asked.causal and layout.ahead is not None and asked.q.shape[-2] >= TILES_FROM
     return "tiles" if skips or (asked.masked and _large(asked)) else "toeplitz"
+
+
+def _large_route(asked: Asked, layout: Layout) -> str:
+    """Return the route of a large bias without a profile."""
+    return "tiles" if refusal("augmented", asked, layout) is not None else "augmented"
 
 
 def _large(asked: Asked) -> bool:
@@ -138,7 +141,7 @@ def _no_coordinates(asked: Asked, layout: Layout) -> str | None:
         return "scale is 0"
     if slopes_of(asked) is None and asked.q.dtype not in (torch.float32, torch.float64):
         return f"{asked.q.dtype} would round the factors of the bias"
-    return None
+    return unfit_places(asked)
 
 
 def _no_flex(asked: Asked, layout: Layout) -> str | None:

@@ -63,11 +63,12 @@ def _made_ready(asked: Asked, layout: Layout, route: str) -> Asked:
     if asked.biased and not asked.encoding.learnable:
         if has_profile(asked, layout):
             made["profile"] = profile_of(asked, layout)
-        view = route == "tiles" and asked.masked  # masks are made tile by tile
+        trained = asked.mask is not None and asked.mask.requires_grad  # read anew, as numbers are
+        view = trained or (route == "tiles" and asked.masked)  # masks are made tile by tile
         masked = route == "toeplitz" and asked.masked
         if route in ("toeplitz", "tiles") and not view and (masked or toeplitz.writes_out(asked)):
             made["whole"] = toeplitz.whole(asked, layout)
-        if route == "bias":
+        if route == "bias" and not trained:
             made["whole"] = plain.whole(asked, layout)
     # Sizes and types without memory: the next call brings vectors of its own.
     sizes = {n: getattr(asked, n).new_empty(()).expand(getattr(asked, n).shape) for n in "qkv"}
