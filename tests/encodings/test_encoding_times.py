@@ -163,7 +163,7 @@ def test_units_are_those_of_the_calendar():
         ("decay-time", {"half_lives": (1.0, 2.0)}, r"half_lives are given, and a shortest or long"),
         ("decay-time", {"half_lives": (1.0, -2.0)}, r"half_lives is -2\.0; pass a finite number a"),
         ("ctlpe", {"origin": math.nan}, r"origin is nan; pass a finite number\."),
-        ("ctlpe", {"slope": [1.0]}, r"slope has shape \(1,\) .*; pass finite numbers of shape \(6"),
+        ("ctlpe", {"slope": [1.0]}, r"slope has shape \(1,\); pass finite numbers of shape \(6"),
     ],
 )
 def test_times_that_make_no_sense_are_refused(name, given, said):

@@ -85,7 +85,15 @@ def test_long_sequences_train_through_tiles():
 
 @pytest.mark.parametrize(
     ("name", "parameters"),
-    [("rope", {"dimension": 4}), ("alibi", {"heads": 2}), ("t5", {"heads": 2}), ("nope", {})],
+    [
+        ("rope", {"dimension": 4}),
+        ("alibi", {"heads": 2}),
+        ("t5", {"heads": 2}),
+        ("nope", {}),
+        ("xpos", {"dimension": 4}),
+        ("jordan", {"dimension": 4, "decay": 0.1}),
+        ("path", {"dimension": 4, "heads": 2, "kernel": 3}),
+    ],
 )
 def test_attention_compiles_as_one_graph(name, parameters):
     module = layer(gnomon.encoding(name, **parameters))

@@ -109,7 +109,8 @@ def _own_places(asked: Asked) -> bool:
 
 def _no_blocks(asked: Asked, layout: Layout) -> str | None:
     encoding = asked.encoding
-    if not (hasattr(encoding, "referred") and hasattr(encoding, "steepness")):
+    kind = type(encoding)  # the class is asked: `steepness` reads NumPy, which no compiler follows
+    if not (hasattr(kind, "referred") and hasattr(kind, "steepness")):
         return "nothing decays"
     if not asked.causal:
         return "it is not causal"

@@ -1,0 +1,60 @@
+"""Closed forms of distances against the logits and biases of the same encoding, for every example.
+
+    D(t)^2 = 2 (K(0) - K(t)),   K(t) = (k(t) + k(-t)) / 2,
+
+k the mean bias over heads, or for a transform half of the mean trace of q -> k: the sum over
+coordinates c of the logit of e_c with e_c. What is causal has k(t) for both signs of the lag.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+LAGS = np.array([0, 1, 2, 3, 7])
+OTHERS = {
+    "pope": "softplus acts on contents: its kernel is that of magnitudes 1",
+    "rope-yarn": "its factor of attention is no part of the kernel",
+    "rope-longrope": "its factor of attention is no part of the kernel",
+}
+
+
+def bias_of(encoding, lags):
+    """The mean bias over heads at lags on the first axis."""
+    at = np.zeros((len(lags), encoding.axes))
+    at[:, 0] = lags
+    at, here = (at, np.zeros((1, encoding.axes))) if encoding.axes > 1 else (at[:, 0], [0])
+    return encoding.bias(at, here).mean(axis=0)[:, 0]
+
+
+def half_trace(subject, lags):
+    """Half of the mean over heads of sum_c <e_c, k-hat e_c> at lags on the first axis."""
+    encoding, width = subject.encoding, subject.width
+    found = []
+    for lag in lags:
+        at = np.zeros((width, encoding.axes))
+        at[:, 0] = lag
+        queries, keys = (at, np.zeros_like(at)) if lag >= 0 else (np.zeros_like(at), -at)
+        if encoding.axes == 1:
+            queries, keys = queries[:, 0], keys[:, 0]
+        one = np.broadcast_to(np.eye(width), (subject.heads, width, width))
+        logits = encoding.scores(one, one, queries, keys)
+        found.append(0.5 * np.trace(logits, axis1=-2, axis2=-1).mean())
+    return np.asarray(found)
+
+
+def test_distances_of_the_kernel_are_those_of_logits_and_biases(subject):
+    encoding = subject.encoding
+    closed = encoding.lag_distances("kernel") if "kernel" in encoding.lifts else None
+    if encoding.kinds not in (("bias",), ("transform",)) or closed is None:
+        pytest.skip("no transform or bias with a closed form of its kernel")
+    if encoding.name in OTHERS or hasattr(encoding, "inner"):
+        pytest.skip(OTHERS.get(encoding.name, "the encoding inside has the closed form"))
+    kernel = bias_of if "bias" in encoding.kinds else lambda _, lags: half_trace(subject, lags)
+    both = kernel(encoding, LAGS)
+    if not encoding.card.causal_only:
+        both = 0.5 * (both + kernel(encoding, -LAGS))
+    lags = np.zeros((len(LAGS), encoding.axes))
+    lags[:, 0] = LAGS
+    wanted = 2.0 * (both[0] - both)
+    np.testing.assert_allclose(closed(lags) ** 2, wanted, rtol=1e-9, atol=1e-12)
