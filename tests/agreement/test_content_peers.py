@@ -105,3 +105,11 @@ def test_mixed_heads_equal_layers_of_torch(inner, rng):
     wanted = logits + bias + change
     wanted = masked(wanted) if ours.card.causal_only else wanted
     np.testing.assert_allclose(ours.scores(q, k, np.arange(9), scale=0.5), wanted, **CLOSE)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_mixed_heads_are_causal_where_the_bias_inside_is(symmetric, rng):
+    made = encoding("dape", inner={"name": "alibi", "heads": 2, "symmetric": symmetric})
+    q, k = rng.normal(size=(2, 2, 5, 4))
+    later = np.triu(np.ones((5, 5), dtype=bool), 1) & (not symmetric)
+    assert (np.isneginf(made.scores(q, k, np.arange(5))) == later).all()

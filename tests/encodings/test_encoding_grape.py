@@ -120,3 +120,14 @@ def test_directions_that_nearly_meet_are_made_orthonormal_all_the_same(rng):
     nearly = np.stack([first, first + 1e-5 * rng.normal(size=8), *rng.normal(size=(2, 8))])
     made = orthonormal(nearly, xp=np)
     np.testing.assert_allclose(made @ made.T, np.eye(4), rtol=0, atol=2e-15)
+
+
+@pytest.mark.parametrize("layout", ["interleaved", "half"])
+def test_fewer_planes_start_as_the_first_pairs_of_rotary_encoding(layout, rng):
+    q = rng.normal(size=(5, 8))
+    turned, _ = encoding("grape", dimension=8, planes=1, layout=layout).transform(q, q, range(5))
+    whole, _ = encoding("rope", dimension=8, layout=layout).transform(q, q, range(5))
+    pair = [0, 1] if layout == "interleaved" else [0, 4]
+    rest = [c for c in range(8) if c not in pair]
+    np.testing.assert_allclose(turned[:, pair], whole[:, pair], rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(turned[:, rest], q[:, rest], rtol=1e-13, atol=1e-13)

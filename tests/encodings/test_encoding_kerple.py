@@ -120,3 +120,14 @@ def test_its_kernel_lift_has_no_negative_squares():
 def test_parameters_out_of_their_bounds_are_refused(kind, given, said):
     with pytest.raises(EncodingError, match=said):
         kind(heads=2, **given)
+
+
+def test_the_slope_of_an_exponent_is_finite_at_lag_zero():
+    """There 0^p has the logarithm of 0 in its slope; the bias is 0 whatever p is."""
+    torch = pytest.importorskip("torch")
+    from gnomon.torch import layer
+
+    module = layer(KerplePower(heads=2, scale=0.5, exponent=0.7))
+    module(torch.arange(3)).sum().backward()
+    wanted = -0.5 * (2 * 2**0.7 * np.log(2.0))  # lags 0 and 1 add nothing
+    np.testing.assert_allclose(module.exponent.grad.numpy(), [wanted] * 2, rtol=1e-6)

@@ -114,3 +114,15 @@ def test_numbers_start_uniform_in_a_turn_as_the_authors_have_them():
     assert start.min() >= 0.0
     assert 1.95 * np.pi < start.max() <= 2.0 * np.pi
     assert abs(start.mean() - np.pi) < 0.3
+
+
+@pytest.mark.parametrize("block", [2, 3])
+def test_whole_positions_below_zero_turn_the_other_way(block, rng):
+    made = encoding("liere", dimension=6, block=block, spread=0.5)
+    x, at = rng.normal(size=(4, 6)), np.array([-5, -1, 0, 3])
+    turned, _ = made.transform(x, x, at)
+    for i, step in enumerate(at):
+        parts = [expm(step * matrix) for matrix in made.matrices[0]]
+        split = x[i].reshape(-1, block)
+        wanted = np.concatenate([part @ v for part, v in zip(parts, split, strict=True)])
+        np.testing.assert_allclose(turned[i], wanted, rtol=1e-12, atol=1e-12)

@@ -63,6 +63,20 @@ def test_a_convolution_does_not_read_the_document_before(rng):
     assert not np.allclose(joined[0, 3:, 3:][np.tril_indices(3)], alone[0][np.tril_indices(3)])
 
 
+def test_float32_keeps_the_phase_of_long_clocks(rng):
+    """Clocks reach 40,000 radians, where float32 tells 0.004 apart; they are summed in float64."""
+    torch = pytest.importorskip("torch")
+    m = 20_000
+    made = encoding("selective-rope", heads=1, dimension=2, drift=[[2.0]])
+    q, k = rng.normal(size=(1, 3, 2)), rng.normal(size=(1, m, 2))
+    at = np.arange(m)
+    q, k = (x.astype(np.float32) for x in (q, k))
+    wide = made.scores(q.astype(np.float64), k.astype(np.float64), at[-3:], at)[0, 0]
+    narrow = made.scores(torch.from_numpy(q), torch.from_numpy(k), at[-3:], at)[0, 0].numpy()
+    seen = np.isfinite(wide)
+    assert np.abs(narrow[seen] - wide[seen]).max() < 1e-5
+
+
 def test_coordinates_that_make_no_pairs_are_refused():
     with pytest.raises(EncodingError, match="dimension is 5; pass a multiple of 2, they turn in"):
         encoding("selective-rope", heads=1, dimension=5)

@@ -174,3 +174,15 @@ def test_times_that_make_no_sense_are_refused(name, given, said):
     }
     with pytest.raises(EncodingError, match=said):
         encoding(name, **{**usual[name], **given})
+
+
+def test_the_symmetric_decay_sees_keys_on_both_sides_and_the_causal_one_does_not(rng):
+    q, k = rng.normal(size=(2, 1, 4, 2))
+    at = np.array([0.0, 1.0, 5.0, 6.0])
+    both = encoding("decay-time", half_lives=(2.0,), symmetric=True)
+    assert not both.card.causal_only
+    apart = np.abs(np.subtract.outer(at, at))
+    wanted = q[0] @ k[0].T - math.log(2.0) * apart / 2.0
+    np.testing.assert_allclose(both.scores(q, k, at)[0], wanted, rtol=1e-13, atol=1e-13)
+    causal = encoding("decay-time", half_lives=(2.0,)).scores(q, k, at)[0]
+    np.testing.assert_array_equal(np.isneginf(causal), np.triu(np.ones((4, 4)), 1) > 0)

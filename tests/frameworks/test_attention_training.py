@@ -83,6 +83,7 @@ def test_long_sequences_train_through_tiles():
     assert torch.allclose(found["tiles"], found["dense"], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`")
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [
