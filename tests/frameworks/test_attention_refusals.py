@@ -102,6 +102,8 @@ def test_a_length_that_is_fixed_keeps_its_cache():
 
 def test_coordinates_are_refused_where_nothing_of_them_would_be_left():
     """With a scale of 0 logits are the bias alone, which no product of coordinates gives."""
-    with pytest.raises(EncodingError, match="'augmented' can not serve .* scale is 0; leave route"):
+    with pytest.raises(
+        EncodingError, match=r"'augmented' can not serve .* scale is 0; leave route"
+    ):
         attention(Q, Q, Q, ALIBI, scale=0.0, route="augmented")
     assert torch.isfinite(attention(Q, Q, Q, ALIBI, scale=0.0)).all()
