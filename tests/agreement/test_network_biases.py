@@ -71,6 +71,15 @@ def test_networks_start_as_layers_of_torch_do():
         assert abs(made.weight.std().item() / (bound / 3**0.5) - 1) < 0.25
 
 
+@pytest.mark.parametrize(
+    ("name", "parameters", "inputs"), [("fire", {}, 1), ("mlp-bias", {"axes": 2}, 2)]
+)
+def test_the_first_layer_starts_within_the_bound_of_its_inputs(name, parameters, inputs):
+    ours = encoding(name, heads=4, hidden=512, **parameters)
+    for numbers in (ours.weights_in, ours.biases_in):
+        assert 0.97 * inputs**-0.5 < np.abs(numbers).max() <= inputs**-0.5
+
+
 def test_ctlpe_is_a_linear_layer_of_torch_on_times():
     made = torch.nn.Linear(1, 6).double()
     slope, offset = made.weight[:, 0].detach().numpy(), made.bias.detach().numpy()

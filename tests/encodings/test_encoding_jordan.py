@@ -168,3 +168,15 @@ def test_vectors_of_another_shape_are_refused_in_words():
         EncodingError, match=r"but this encoding carries vectors of dimension 8; pass"
     ):
         made.transform(np.ones((2, 4, 6)), np.ones((2, 4, 6)), np.arange(4))
+
+
+def test_powers_of_the_lag_count_among_the_factors_that_a_type_must_hold():
+    """At 100, (0.9 t)^2 / 2 is 4050 and e^(-at) nearly 1: more than float16 has room for."""
+    torch = pytest.importorskip("torch")
+    made = encoding("jordan", dimension=6, order=3, decay=1e-5, gain=0.9)
+    q = torch.ones(1, 6, dtype=torch.float16)
+    made.transform(q, q, [10])
+    with pytest.raises(
+        EncodingError, match=r"reach e\^9\.0.* at these positions, and torch.float16"
+    ):
+        made.transform(q, q, [100])
