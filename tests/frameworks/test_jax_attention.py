@@ -441,3 +441,14 @@ def test_a_float_mask_hides_keys_by_minus_infinity_and_whole_rows_give_zeros(
     wanted = np.where(total > 0, weights / np.where(total > 0, total, 1.0), 0.0) @ v
     np.testing.assert_allclose(np.asarray(found), wanted, rtol=2e-6, atol=2e-6)
     assert not np.asarray(found)[..., 2, :].any()
+
+
+@pytest.mark.parametrize("name", ["path", "selective-rope"])
+def test_taps_stop_where_a_segment_begins_though_positions_count_on(name: str, rng: Any) -> None:
+    made = encoding(name, heads=2, dimension=8, kernel=3)
+    q, k, v = (rng.normal(size=(1, 2, 9, 8)).astype(np.float32) for _ in "qkv")
+    segments = np.array([0] * 4 + [1] * 5)
+    packed = np.asarray(attention(q, k, v, made, causal=True, segments_q=segments))
+    for part in (slice(0, 4), slice(4, 9)):
+        alone = attention(q[..., part, :], k[..., part, :], v[..., part, :], made, causal=True)
+        np.testing.assert_allclose(packed[..., part, :], np.asarray(alone), rtol=1e-5, atol=1e-5)

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from gnomon.encodings.base import Encoding
+from gnomon.encodings.content.short import reads_neighbours
 from gnomon.encodings.nope import Nope
 from gnomon.errors import EncodingError
 from gnomon.hf import rotary, tables
@@ -26,7 +27,7 @@ from gnomon.hf.finding import attention_modules, hidden_rotary, rotary_modules
 from gnomon.hf.finding import tables as tables_of
 from gnomon.hf.masks import first_of_documents, query_positions
 from gnomon.hf.written import Written, rebuilt, written
-from gnomon.torch.attending.documents import falling, reads_neighbours
+from gnomon.torch.attending.documents import falling
 from gnomon.torch.layer import layer
 
 IMPLEMENTATION = "gnomon"

@@ -10,7 +10,7 @@ is not read. So packed and padded documents give what each gives alone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gnomon.numeric.limbs import Limbs, whole_difference
 
@@ -32,6 +32,11 @@ def convolved(x: Array, taps: Array, keys: Coordinates, *, xp: Namespace) -> Arr
         reach = xp.where(same[..., None], moved, xp.zeros_like(moved))
         total = total + reach * held[:, None, :, size - 1 - back]
     return total
+
+
+def reads_neighbours(encoding: Any) -> bool:
+    """Whether what an encoding knows of a token depends on the tokens before it."""
+    return bool(encoding.in_order and getattr(encoding, "kernel", 1) > 1)
 
 
 def rising(keys: Coordinates, *, xp: Namespace) -> Array:

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 
 from gnomon.encodings import attending
 from gnomon.encodings.base import Encoding
+from gnomon.encodings.content.short import reads_neighbours, rising
 from gnomon.encodings.nope import Nope
 from gnomon.encodings.positions import Array, Coordinates, as_coordinates
 from gnomon.errors import EncodingError
@@ -98,6 +99,9 @@ def asked_of(q: Any, k: Any, v: Any, encoding: Any, given: dict[str, Any]) -> As
     at_q, at_k, counted = _places(definition, q, m, leading, given)
     inner, at_q, at_k, moved = attending.unwrapped(definition, numbers, at_q, at_k, xp=jnp)
     segments_q, segments_k = _segments(given, leading, n, m)
+    if segments_k is not None and reads_neighbours(inner):
+        at_k = by_document(at_k, segments_k, like=q)
+        at_q = at_k[..., m - n :, :]
     return Asked(
         q=q,
         k=k,
@@ -199,6 +203,16 @@ def _segments(
         attending.check_segments(name, tuple(values.shape), leading, count)
         made.append(values.reshape(-1, count))
     return made[0], made[1]
+
+
+def by_document(at_k: Coordinates, segments: Array, *, like: Array) -> Coordinates:
+    """Return coordinates of keys that fall where a document begins, so that taps stop there."""
+    first = jnp.ones_like(segments[:, :1], dtype=bool)
+    begins = jnp.concatenate([first, segments[:, 1:] != segments[:, :-1]], axis=-1)
+    begins = begins[:, None] | ~rising(at_k, xp=jnp)
+    count = begins.shape[-1]
+    places = jnp.arange(count) - count * jnp.cumsum(begins, axis=-1)
+    return as_coordinates(places, 1, like=like)
 
 
 def _mask(mask: Any, size: tuple[int, ...]) -> Array | None:

@@ -13,13 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gnomon.encodings.content.short import rising
+from gnomon.encodings.content.short import reads_neighbours, rising
 from gnomon.torch.base import XP
-
-
-def reads_neighbours(encoding: Any) -> bool:
-    """Whether what an encoding knows of a token depends on the tokens before it."""
-    return bool(encoding.in_order and getattr(encoding, "kernel", 1) > 1)
 
 
 def by_document(encoding: Any, at_q: Any, at_k: Any, segments: Tensor | None) -> tuple[Any, Any]:
