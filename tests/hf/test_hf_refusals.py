@@ -405,3 +405,8 @@ def test_a_fitted_table_that_ends_is_refused_and_one_that_clamps_is_not(room):
     hf.install(model, replace(fitted, beyond="clamp"))
     rows = model.bert.embeddings.position_embeddings.weight
     assert torch.equal(rows[15], rows[63])
+
+
+def test_a_folder_without_a_model_is_refused_in_one_sentence(tmp_path):
+    with pytest.raises(EncodingError, match=r"transformers finds no model at .*; pass a folder"):
+        hf.load(tmp_path / "nothing here", local_files_only=True)

@@ -27,13 +27,24 @@ def load(path: str | PathLike[str], *, model_class: Any = None, **options: Any) 
     `from_pretrained`. A model in which nothing was installed is opened as well.
     """
     where = {name: options[name] for name in _WHERE if name in options}
-    config = transformers.AutoConfig.from_pretrained(path, **where)
+    config = _config(path, where)
     kind = _named_class(config, path) if model_class is None else model_class
     with opening():
         model = _prepared(kind).from_pretrained(path, **options)
     model.__class__ = kind
     _finish(model)
     return model
+
+
+def _config(path: Any, where: dict[str, Any]) -> Any:
+    try:
+        return transformers.AutoConfig.from_pretrained(path, **where)
+    except (OSError, ValueError) as error:
+        reason = str(error).strip().split("\n", maxsplit=1)[0].rstrip(".")
+        raise EncodingError(
+            f"transformers finds no model at {path} ({reason}); pass a folder that a model was "
+            "saved in, or the name of one on the hub."
+        ) from error
 
 
 def _named_class(config: Any, path: Any) -> Any:
