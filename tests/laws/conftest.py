@@ -6,6 +6,7 @@ A law asks for `subject`; it then runs on every example, and on those of encodin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,23 @@ def accepts(made: Encoding, position: float) -> bool:
     except EncodingError:
         return False
     return True
+
+
+EVERY = ("test_laws_of_scores", "test_laws_of_distances")
+"""Laws that every example keeps in the default run; of the others, further examples are wide."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before marks are looked at
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the further examples of an entry as wide, where a law is not about logits themselves."""
+    for item in items:
+        example = getattr(item, "callspec", None)
+        given = None if example is None else example.params.get("subject")
+        if given is None or item.path.parent != Path(__file__).parent or item.path.stem in EVERY:
+            continue
+        name, parameters = given
+        if parameters is not ENTRIES[name].examples[0]:
+            item.add_marker(pytest.mark.wide)
 
 
 @pytest.fixture(params=EXAMPLES)

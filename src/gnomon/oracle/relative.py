@@ -37,14 +37,20 @@ def each_pair(rule: Pair) -> Callable[[Any, Content], list[Vector]]:
     return logits
 
 
-def learned_row(encoding: Any, name: str, at: list[int], purpose: int, size: int) -> Vector:
-    """Return a row of a learned array: what was given, or what the seed starts it with."""
+def learned_row(
+    encoding: Any, name: str, at: list[int], purpose: int, size: int, each: int = 1
+) -> Vector:
+    """Return a row of a learned array: what was given, or what the seed starts it with.
+
+    Rows are counted over all heads, which have `each` of them.
+    """
     given = getattr(encoding, name)
     if given is not None:
         for index in at:
             given = given[index]
         return [number(value) for value in given]
-    return [number(encoding.sigma) * value for value in drawn((purpose, *at), size, encoding.seed)]
+    row = at[0] if len(at) == 1 else at[0] * each + at[1]
+    return [number(encoding.sigma) * value for value in drawn((purpose, row), size, encoding.seed)]
 
 
 @lru_cache(maxsize=4096)
@@ -73,7 +79,7 @@ def transformer_xl(encoding: Any, content: Content) -> list[Vector]:
     size, base = encoding.model_dimension or encoding.heads * d, number(encoding.base)
     u = learned_row(encoding, "content_bias", [head], 3, d)
     v = learned_row(encoding, "position_bias", [head], 4, d)
-    rows = [learned_row(encoding, "projection", [head, row], 5, size) for row in range(d)]
+    rows = [learned_row(encoding, "projection", [head, row], 5, size, d) for row in range(d)]
     logits = []
     for q, at_q in zip(content.queries, content.at_queries, strict=True):
         with_u, with_v = ([a + b for a, b in zip(q, x, strict=True)] for x in (u, v))
@@ -116,8 +122,8 @@ def deberta(encoding: Any, q: Vector, k: Vector, lag: Real, head: int) -> Real:
         capped = min(abs(whole), encoding.largest_lag)
         whole = bucket(capped, size, encoding.largest_lag) * (1 if whole > 0 else -1)
     row = [head, held(whole, -size, size - 1) + size]
-    of_key = learned_row(encoding, "key_table", row, 6, len(q))
-    of_query = learned_row(encoding, "query_table", row, 7, len(q))
+    of_key = learned_row(encoding, "key_table", row, 6, len(q), 2 * size)
+    of_query = learned_row(encoding, "query_table", row, 7, len(q), 2 * size)
     return (dot(q, k) + dot(q, of_key) + dot(k, of_query)) / context().sqrt(3)
 
 
