@@ -209,7 +209,9 @@ def test_every_source_named_on_the_noise_page_is_known() -> None:
 
 
 def test_figures_are_small_and_keep_their_text_as_text() -> None:
-    assert [path.stem for path in FIGURES] == ["counts", "edge", "no-signal"]
+    named = ["counts", "edge", "no-signal", "scaling-smollm2-gutenberg"]
+    assert [path.stem for path in FIGURES] == named
+    pages = NOISE.read_text("utf-8") + (NOISE.parent / "real-models.md").read_text("utf-8")
     for path in FIGURES:
         assert path.stat().st_size < 200_000
         tree = ET.parse(path)
@@ -217,4 +219,4 @@ def test_figures_are_small_and_keep_their_text_as_text() -> None:
         assert kinds.count("text") > 10
         assert {"title", "desc"} <= set(kinds)
         assert "image" not in kinds
-        assert f"(figures/{path.name})" in NOISE.read_text("utf-8")
+        assert f"(figures/{path.name})" in pages

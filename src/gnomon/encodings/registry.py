@@ -32,9 +32,9 @@ def catalogue(
     """Return the card of every encoding there is, or of those that are what is asked for.
 
     >>> [card.name for card in catalogue()][:2]
-    ['sinusoidal', 'rope']
+    ['sinusoidal', 'ctlpe']
     >>> [card.name for card in catalogue(level="L1", kind="bias")]
-    ['alibi']
+    ['alibi', 'sandwich', 'decay-time']
     """
     from gnomon.encodings.catalogue.choosing import chosen
 

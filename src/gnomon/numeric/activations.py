@@ -20,8 +20,8 @@ def softplus(x: Array, *, xp: Namespace) -> Array:
     """Return ln(1 + e^x).
 
     >>> import numpy as np
-    >>> softplus(np.array([-1000.0, 0.0, 1000.0]), xp=np).round(6)
-    array([0.000000e+00, 6.931470e-01, 1.000000e+03])
+    >>> softplus(np.array([-1000.0, 0.0, 1000.0]), xp=np).round(4).tolist()
+    [0.0, 0.6931, 1000.0]
     """
     size = xp.abs(x)
     return 0.5 * (x + size) + xp.log1p(xp.exp(-size))
