@@ -18,6 +18,7 @@ from torch import Tensor
 from gnomon.errors import EncodingError
 from gnomon.torch.attending import plain, toeplitz
 from gnomon.torch.attending.asked import Asked, four_axes
+from gnomon.torch.attending.kernel import attend
 from gnomon.torch.attending.layout import Layout
 from gnomon.torch.attending.plan import Plan
 from gnomon.torch.attending.profile import profile_of
@@ -32,6 +33,9 @@ class Prepared:
     ) -> None:
         self.plan = plan
         self._asked, self._layout, self._run = _made_ready(asked, layout, plan.route), layout, run
+        # One call of the kernel is all: nothing is turned, and bias and mask are there already.
+        self._direct = self._asked.whole is not None and plan.route != "tiles"
+        self._direct = self._direct and asked.encoding.kinds == ("bias",)
         self._form = tuple(_form(x, asked.leading) for x in (asked.q, asked.k, asked.v))
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -44,10 +48,14 @@ class Prepared:
                     f"{name} has shape {tuple(x.shape)} and {x.dtype} on {x.device}, and this "
                     f"attention was prepared for {shape} and {dtype} on {device}; prepare another."
                 )
-        vectors = {"q": four_axes(q, leading), "k": four_axes(k, leading)}
-        asked = dataclasses.replace(self._asked, **vectors, v=four_axes(v, leading))
-        out = self._run(asked, self._layout)
-        return out.reshape(*leading, *out.shape[-3:])
+        asked, vectors = self._asked, [four_axes(x, leading) for x in (q, k, v)]
+        if self._direct:
+            given: dict[str, Any] = {"scale": asked.scale, "dropout": asked.dropout}
+            out = attend(*vectors, mask=asked.whole, **given)
+        else:
+            with_vectors = dict(zip("qkv", vectors, strict=True))
+            out = self._run(dataclasses.replace(asked, **with_vectors), self._layout)
+        return out if len(leading) == 1 else out.reshape(*leading, *out.shape[-3:])
 
     def __repr__(self) -> str:
         return f"Prepared({self._asked.encoding.name!r}, route={self.plan.route!r})"
@@ -63,13 +71,17 @@ def _made_ready(asked: Asked, layout: Layout, route: str) -> Asked:
     if asked.biased and not asked.encoding.learnable:
         if has_profile(asked, layout):
             made["profile"] = profile_of(asked, layout)
-        trained = asked.mask is not None and asked.mask.requires_grad  # read anew, as numbers are
-        view = trained or (route == "tiles" and asked.masked)  # masks are made tile by tile
-        masked = route == "toeplitz" and asked.masked
-        if route in ("toeplitz", "tiles") and not view and (masked or toeplitz.writes_out(asked)):
-            made["whole"] = toeplitz.whole(asked, layout)
-        if route == "bias" and not trained:
-            made["whole"] = plain.whole(asked, layout)
+        if _writes(asked, route):
+            made["whole"] = (plain if route == "bias" else toeplitz).whole(asked, layout)
     # Sizes and types without memory: the next call brings vectors of its own.
     sizes = {n: getattr(asked, n).new_empty(()).expand(getattr(asked, n).shape) for n in "qkv"}
     return dataclasses.replace(asked, **sizes, **made)
+
+
+def _writes(asked: Asked, route: str) -> bool:
+    """Whether a route holds bias and mask of all pairs, and nothing of them is learned."""
+    if asked.mask is not None and asked.mask.requires_grad:
+        return False  # read anew in each call, as learned numbers are
+    if route == "tiles":
+        return not asked.masked and toeplitz.writes_out(asked)
+    return route == "bias" or (route == "toeplitz" and (asked.masked or toeplitz.writes_out(asked)))
