@@ -114,6 +114,28 @@ def test_what_has_no_place_is_refused():
     ):
         encoding("randomised", inner=3, largest=9, length=3)
     with pytest.raises(
+        EncodingError, match=r"inner is 'fox', which counts tokens in their order and sees no"
+    ):
+        encoding(
+            "randomised",
+            inner={"name": "fox", "heads": 2, "dimension": 4},
+            largest=9,
+            length=3,
+        )
+    with pytest.raises(
         EncodingError, match=r"The encoding 'randomised' has no bias; it offers transfo"
     ):
         which.bias([0])
+
+
+def test_what_is_added_to_values_is_that_of_the_places(rng):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    from gnomon.torch import attention
+
+    tables = {"table": rng.normal(size=(33, 8)), "value_table": rng.normal(size=(33, 8))}
+    inner = encoding("shaw", dimension=8, with_values=True).with_numbers(**tables)
+    which = encoding("randomised", inner=inner, largest=20, length=6)
+    q = torch.from_numpy(rng.normal(size=(3, 1, 2, 6, 8)))
+    found = attention(*q, which, positions_q=torch.arange(6))
+    expected = attention(*q, inner, positions_q=torch.tensor(which.places))
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)

@@ -52,6 +52,22 @@ def test_more_positions_than_queries_are_refused(subject, rng):
             call(q, k, subject.line(5))
 
 
+def test_tokens_are_read_or_refused(subject, rng):
+    """Nothing that is given is left aside in silence."""
+    q, k = subject.content(rng, 5)
+    width = getattr(subject.encoding, "read_width", k.shape[-1])
+    tokens = rng.normal(size=(5, width))
+    if subject.encoding.reads_tokens:
+        before, after = (
+            subject.encoding.scores(q, k, subject.line(5), tokens=x) for x in (tokens, tokens[::-1])
+        )
+        seen = np.isfinite(before)
+        assert np.abs(after[seen] - before[seen]).max() > 1e-6
+        return
+    with pytest.raises(EncodingError, match=r"tokens is given, .* reads no tokens; leave it out"):
+        subject.encoding.scores(q, k, subject.line(5), tokens=tokens)
+
+
 def test_a_parameter_of_another_name_is_refused_with_the_nearest(subject):
     if not subject.parameters:
         pytest.skip("it is made without parameters")

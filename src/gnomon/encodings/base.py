@@ -78,6 +78,8 @@ class Encoding(ABC):
     in_order: ClassVar[bool] = False
     """Whether the tokens between a key and its query decide, too: tokens are then the keys in the
     order in which they are given, and the n queries are the last n of them, as beside a cache."""
+    reads_tokens: ClassVar[bool] = False
+    """Whether a rule on content reads tokens, the keys or what is given in their place."""
     mixes_heads: ClassVar[bool] = False
     """Whether the logits of one head are made of those of others, too."""
     on_values: ClassVar[tuple[str, ...]] = ()
@@ -182,27 +184,40 @@ class Encoding(ABC):
         checks.partners(left, right)
         keys_at = key_positions(left, right, positions_q, positions_k)
         held = numbers_in(self, left, xp=xp) if numbers is None else numbers
-        at_q = beside_heads(as_coordinates(positions_q, self.axes, like=left), left)
-        at_k = beside_heads(as_coordinates(keys_at, self.axes, like=right), right)
+        refuse_tokens(self, tokens)
         if "content" in self.kinds:
             check_order(self, left, right)
             read = read_tokens(tokens, right, xp=xp)
-            kept, (q, k, read) = (
-                xp.result_type(left.dtype, right.dtype),
-                wide(left, right, read, xp=xp),
-            )
+            at_q = beside_heads(as_coordinates(positions_q, self.axes, like=left), left)
+            at_k = beside_heads(as_coordinates(keys_at, self.axes, like=right), right)
+            q, k, read = wide(left, right, read, xp=xp)
             logits = self.content_scores(q, k, at_q, at_k, held, scale=scale, tokens=read, xp=xp)
-            logits = xp.astype(logits, kept)
+            logits = xp.astype(logits, xp.result_type(left.dtype, right.dtype))
             return masked_scores(self, logits, positions_q, keys_at, numbers=held, xp=xp)
-        refuse_tokens(self, tokens)
+        return self.logits(left, right, positions_q, keys_at, held, scale=scale, xp=xp)
+
+    def logits(
+        self,
+        q: Array,
+        k: Array,
+        positions_q: Array,
+        positions_k: Array,
+        numbers: Numbers,
+        *,
+        scale: float,
+        xp: Namespace,
+    ) -> Array:
+        """Return the logits of checked queries and keys: the formula of `scores` without a rule."""
+        at_q = beside_heads(as_coordinates(positions_q, self.axes, like=q), q)
+        at_k = beside_heads(as_coordinates(positions_k, self.axes, like=k), k)
         if "vectors" in self.kinds:
-            left = with_vectors(self, left, at_q, held, name="q", xp=xp)
-            right = with_vectors(self, right, at_k, held, name="k", xp=xp)
+            q = with_vectors(self, q, at_q, numbers, name="q", xp=xp)
+            k = with_vectors(self, k, at_k, numbers, name="k", xp=xp)
         if "transform" in self.kinds:
-            left = self.turned(left, at_q, held, side="q", xp=xp)
-            right = self.turned(right, at_k, held, side="k", xp=xp)
-        logits = scaled(xp.matmul(left, xp.matrix_transpose(right)), scale)
-        return masked_scores(self, logits, positions_q, keys_at, numbers=held, xp=xp)
+            q = self.turned(q, at_q, numbers, side="q", xp=xp)
+            k = self.turned(k, at_k, numbers, side="k", xp=xp)
+        made = scaled(xp.matmul(q, xp.matrix_transpose(k)), scale)
+        return masked_scores(self, made, positions_q, positions_k, numbers=numbers, xp=xp)
 
     def vectors_at(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Array:
         """Return the vectors at coordinates (..., axes): the formula behind `vectors`."""

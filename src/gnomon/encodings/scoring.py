@@ -146,7 +146,7 @@ def wide(*arrays: Array, xp: Namespace) -> list[Array]:
 
 def refuse_tokens(encoding: Encoding, tokens: Array | None) -> None:
     """Refuse tokens that no rule would read."""
-    if tokens is not None:
+    if tokens is not None and not encoding.reads_tokens:
         raise EncodingError(
             f"tokens is given, and the encoding {encoding.name!r} reads no tokens; leave it out."
         )

@@ -8,18 +8,24 @@ rounded to the type of queries and keys [array-api].
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import abstractmethod
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gnomon.encodings import checks
-from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.scoring import refuse_tokens
+from gnomon.encodings.base import Encoding
+from gnomon.encodings.starting import kept, locked
 from gnomon.errors import EncodingError
 from gnomon.numeric.limbs import Limbs
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from gnomon.encodings.positions import Array, Coordinates, Namespace
 
+    Floats = NDArray[np.float64]
 SMALL = 1e-6
 """Keeps the length of a vector away from 0."""
 
@@ -43,13 +49,57 @@ def check_heads(x: Array, heads: int, dimension: int, name: str) -> None:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ContentRule(Encoding):
-    """Base of rules on content for `heads` heads of `dimension` coordinates."""
+class LearnedRule(Encoding):
+    """Base of rules on content with learned numbers: fields that are None until training."""
 
     kinds: ClassVar[tuple[str, ...]] = ("content",)
     on_grids: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shape of all that is learned, by the names of its fields."""
+
+    @abstractmethod
+    def started(self, name: str, shape: tuple[int, ...]) -> Floats:
+        """Return what the learning of one of them starts from."""
+
+    @cached_property
+    def learned(self) -> dict[str, Floats]:
+        """Return what was learned, or what learning starts from."""
+        given = {name: getattr(self, name) for name in self.shapes}
+        return {
+            name: locked(self.started(name, self.shapes[name])) if own is None else own
+            for name, own in given.items()
+        }
+
+    @property
+    def numbers(self) -> dict[str, Floats]:
+        """Return what is learned; a rule may need more."""
+        return dict(self.learned)
+
+    @property
+    def learnable(self) -> tuple[str, ...]:
+        """Name what is learned."""
+        return tuple(self.shapes)
+
+    def keep_learned(self) -> None:
+        """Keep learned numbers that were given, or refuse those that nothing would use."""
+        for field in fields(self):
+            if field.name in self.shapes:
+                kept(self, field.name, self.shapes[field.name])
+            elif not field.repr and getattr(self, field.name) is not None:
+                raise EncodingError(
+                    f"{field.name} is given, and {self.name!r} with these parameters learns "
+                    f"{', '.join(self.shapes)} alone; leave it out."
+                )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ContentRule(LearnedRule):
+    """Base of rules on content for `heads` heads of `dimension` coordinates."""
+
     reads_tokens: ClassVar[bool] = True
-    """Whether there is something to read beside queries and keys."""
     heads: int
     dimension: int
 
@@ -57,24 +107,6 @@ class ContentRule(Encoding):
         checks.one_axis(self.name, self.axes)
         checks.whole("heads", self.heads, least=1)
         checks.whole("dimension", self.dimension, least=1)
-
-    def scores(
-        self,
-        q: Array,
-        k: Array,
-        positions_q: Array,
-        positions_k: Array | None = None,
-        *,
-        scale: float = 1.0,
-        tokens: Array | None = None,
-        numbers: Numbers | None = None,
-    ) -> Array:
-        """Return the logits of the rule; tokens are refused where nothing would read them."""
-        if not self.reads_tokens:
-            refuse_tokens(self, tokens)
-        return super().scores(
-            q, k, positions_q, positions_k, scale=scale, tokens=tokens, numbers=numbers
-        )
 
     def check_content(self, q: Array, tokens: Array, width: int) -> None:
         """Refuse queries, keys and tokens of another shape than the rule has numbers for."""

@@ -11,7 +11,6 @@ row of a table costs one product with q_i, and a position between two rows mixes
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,7 +20,7 @@ from gnomon.encodings.base import Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.content.base import ContentRule
 from gnomon.encodings.scoring import later_in_order, scaled
-from gnomon.encodings.starting import drawn, kept, locked
+from gnomon.encodings.starting import drawn
 from gnomon.numeric.activations import sigmoid
 from gnomon.numeric.limbs import Limbs
 
@@ -71,28 +70,22 @@ class Cope(ContentRule):
         checks.whole("rows", self.rows, least=2)
         checks.real("sigma", self.sigma, least=0.0)
         checks.whole("seed", self.seed, least=0)
-        kept(self, "table", (self.rows, self.dimension))
+        self.keep_learned()
 
     @property
     def card(self) -> Card:
         """Return the card of CoPE."""
         return CARD
 
-    @cached_property
-    def _table(self) -> NDArray[np.float64]:
-        if self.table is not None:
-            return np.asarray(self.table)
-        return locked(self.sigma * drawn(0, (self.rows, self.dimension), self.seed))
-
     @property
-    def numbers(self) -> dict[str, NDArray[np.float64]]:
-        """Return the table (rows, dimension)."""
-        return {"table": self._table}
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shape of the table."""
+        return {"table": (self.rows, self.dimension)}
 
-    @property
-    def learnable(self) -> tuple[str, ...]:
-        """Name the table."""
-        return ("table",)
+    def started(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return normal rows times sigma."""
+        del name
+        return self.sigma * drawn(0, shape, self.seed)
 
     def content_scores(
         self,

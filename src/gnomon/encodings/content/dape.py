@@ -20,8 +20,9 @@ import numpy as np
 from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.scoring import of_own_places, refuse_tokens, scaled
-from gnomon.encodings.starting import kept, settled, spread
+from gnomon.encodings.content.base import LearnedRule
+from gnomon.encodings.scoring import of_own_places, scaled
+from gnomon.encodings.starting import spread
 from gnomon.encodings.wrappers.inner import inner_encoding, inner_parameters
 from gnomon.errors import EncodingError
 
@@ -59,11 +60,9 @@ CARD = Card(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Dape(Encoding):
+class Dape(LearnedRule):
     """The bias `inner`, an encoding or {"name": ..., parameters}, mixed with logits by f."""
 
-    kinds: ClassVar[tuple[str, ...]] = ("content",)
-    on_grids: ClassVar[bool] = False
     mixes_heads: ClassVar[bool] = True
     """Whether a logit depends on those of other heads."""
     inner: Any
@@ -85,8 +84,7 @@ class Dape(Encoding):
         checks.one_axis(self.inner.name, self.inner.axes)
         checks.whole("units", self.units, least=1)
         checks.whole("seed", self.seed, least=0)
-        for name, shape in self._shapes.items():
-            kept(self, name, shape)
+        self.keep_learned()
 
     @cached_property
     def heads(self) -> int:
@@ -94,7 +92,8 @@ class Dape(Encoding):
         return int(self.inner.bias(np.arange(1)).shape[-3])
 
     @property
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shape of the weights and biases of f."""
         heads, units = self.heads, self.units
         shapes = ((units, 2 * heads), (units,), (heads, units), (heads,))
         return dict(zip(OWN, shapes, strict=True))
@@ -117,20 +116,15 @@ class Dape(Encoding):
         """Return the hyper-parameters as plain values, those of the bias by its name."""
         return {**super().parameters, "inner": inner_parameters(self.inner)}
 
-    @cached_property
-    def _started(self) -> dict[str, NDArray[np.float64]]:
-        """Return f as it was learned, or as it starts."""
-        inputs = (2 * self.heads, 2 * self.heads, self.units, self.units)
-        started = {
-            name: spread(purpose, shape, self.seed) * inputs[purpose] ** -0.5
-            for purpose, (name, shape) in enumerate(self._shapes.items())
-        }
-        return settled(self, started)
+    def started(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return numbers that are uniform in (-1, 1) / sqrt(inputs), as torch.nn.Linear starts."""
+        inputs = self.units if name.startswith("mixer_out") else 2 * self.heads
+        return spread(OWN.index(name), shape, self.seed) * inputs**-0.5
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
         """Return the numbers of the bias inside, and those of f."""
-        return {**self.inner.numbers, **self._started}
+        return {**self.inner.numbers, **self.learned}
 
     @property
     def learnable(self) -> tuple[str, ...]:
@@ -143,21 +137,6 @@ class Dape(Encoding):
         rest = {name: values for name, values in numbers.items() if name not in OWN}
         inner = self.inner.with_numbers(**rest) if rest else self.inner
         return dataclasses.replace(self, inner=inner, **own)
-
-    def scores(
-        self,
-        q: Array,
-        k: Array,
-        positions_q: Array,
-        positions_k: Array | None = None,
-        *,
-        scale: float = 1.0,
-        tokens: Array | None = None,
-        numbers: Numbers | None = None,
-    ) -> Array:
-        """Return the logits; there are no tokens to read beside them."""
-        refuse_tokens(self, tokens)
-        return super().scores(q, k, positions_q, positions_k, scale=scale, numbers=numbers)
 
     def content_scores(
         self,

@@ -13,7 +13,6 @@ name of data-dependent ALiBi, starts from bias 5, where nearly nothing is forgot
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from gnomon.encodings.base import Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.content.base import TokenRule, last, read, summing_type
 from gnomon.encodings.scoring import scaled
-from gnomon.encodings.starting import drawn, kept, locked
+from gnomon.encodings.starting import drawn
 from gnomon.numeric.activations import log_sigmoid
 
 if TYPE_CHECKING:
@@ -73,31 +72,23 @@ class Fox(TokenRule):
         super().__post_init__()
         checks.real("sigma", self.sigma, least=0.0)
         checks.real("start", self.start)
-        kept(self, "gate_weights", (self.heads, self.read_width))
-        kept(self, "gate_bias", (self.heads,))
+        self.keep_learned()
 
     @property
     def card(self) -> Card:
         """Return the card of FoX."""
         return CARD
 
-    @cached_property
-    def _weights(self) -> NDArray[np.float64]:
-        if self.gate_weights is not None:
-            return np.asarray(self.gate_weights)
-        return locked(self.sigma * drawn(0, (self.heads, self.read_width), self.seed))
-
     @property
-    def numbers(self) -> dict[str, NDArray[np.float64]]:
-        """Return the weights (heads, width) and the bias (heads,) of gates."""
-        flat = np.full(self.heads, float(self.start))
-        bias = flat if self.gate_bias is None else self.gate_bias
-        return {"gate_weights": self._weights, "gate_bias": bias}
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shape of weights and bias of the gates."""
+        return {"gate_weights": (self.heads, self.read_width), "gate_bias": (self.heads,)}
 
-    @property
-    def learnable(self) -> tuple[str, ...]:
-        """Name weights and bias of the gates."""
-        return ("gate_weights", "gate_bias")
+    def started(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return normal weights times sigma, and the bias `start`."""
+        if name == "gate_bias":
+            return np.full(shape, float(self.start))
+        return self.sigma * drawn(0, shape, self.seed)
 
     def content_scores(
         self,

@@ -12,7 +12,6 @@ count by their direction alone: both as in the authors' code.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -24,7 +23,7 @@ from gnomon.encodings.border import lags_between
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.content.base import ContentRule, read, summing_type
 from gnomon.encodings.scoring import scaled
-from gnomon.encodings.starting import drawn, kept, settled
+from gnomon.encodings.starting import drawn
 from gnomon.numeric.activations import softplus
 
 if TYPE_CHECKING:
@@ -82,37 +81,31 @@ class GrapeAdditive(ContentRule):
         super().__post_init__()
         checks.one_of("gated", self.gated, GATED)
         checks.whole("seed", self.seed, least=0)
-        kept(self, "factor", (self.heads,))
-        kept(self, "query_ways", (self.heads, self.dimension))
-        kept(self, "key_ways", (self.heads, self.dimension))
+        self.keep_learned()
 
     @property
     def card(self) -> Card:
         """Return the card of additive GRAPE."""
         return CARD
 
-    @cached_property
-    def _started(self) -> dict[str, NDArray[np.float64]]:
-        """Return what is learned, or what learning starts from."""
-        shape, sigma = (self.heads, self.dimension), self.dimension**-0.5
-        started = {
-            "factor": np.full(self.heads, np.log(np.expm1(1.0))),
-            "query_ways": sigma * drawn(0, shape, self.seed),
-            "key_ways": sigma * drawn(1, shape, self.seed),
-        }
-        return settled(self, started)
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shape of the factor, and of the ways that are used."""
+        sides = {"both": ("query_ways", "key_ways"), "queries": ("query_ways",)}
+        used = sides.get(self.gated, ("key_ways",))
+        return {"factor": (self.heads,), **dict.fromkeys(used, (self.heads, self.dimension))}
+
+    def started(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return a factor that is 1 after its softplus, or normal ways of length about 1."""
+        if name == "factor":
+            return np.full(shape, np.log(np.expm1(1.0)))
+        purpose = ("query_ways", "key_ways").index(name)
+        return self.dimension**-0.5 * drawn(purpose, shape, self.seed)
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
         """Return the slopes of ALiBi, and what is learned."""
-        learned = {name: self._started[name] for name in self.learnable}
-        return {"slopes": np.asarray(official_slopes(self.heads)), **learned}
-
-    @property
-    def learnable(self) -> tuple[str, ...]:
-        """Name the factor and the ways that are used."""
-        sides = {"both": ("query_ways", "key_ways"), "queries": ("query_ways",)}
-        return ("factor", *sides.get(self.gated, ("key_ways",)))
+        return {"slopes": np.asarray(official_slopes(self.heads)), **self.learned}
 
     def content_scores(
         self,

@@ -11,7 +11,6 @@ query, so a common shift of positions changes logits: it is relative in its path
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.content.base import TokenRule, last, read, summing_type
 from gnomon.encodings.rotary.turning import tables, turn
 from gnomon.encodings.scoring import later_in_order, scaled
-from gnomon.encodings.starting import drawn, kept, locked
+from gnomon.encodings.starting import drawn
 from gnomon.numeric.activations import log_sigmoid
 
 if TYPE_CHECKING:
@@ -79,33 +78,31 @@ class GrapePath(TokenRule):
         checks.whole("features", self.features, least=2, multiple_of=2, why="they turn in pairs")
         checks.real("sigma", self.sigma, above=0.0)
         checks.one_of("normed", self.normed, NORMED)
-        kept(self, "projection", (self.heads, self.features, self.read_width))
+        self.keep_learned()
 
     @property
     def card(self) -> Card:
         """Return the card of GRAPE along the path."""
         return CARD
 
-    @cached_property
-    def _projection(self) -> NDArray[np.float64]:
-        if self.projection is not None:
-            return np.asarray(self.projection)
-        shape = (self.heads, self.features, self.read_width)
-        return locked(self.sigma * self.read_width**-0.5 * drawn(0, shape, self.seed))
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shape of the projection."""
+        return {"projection": (self.heads, self.features, self.read_width)}
+
+    def started(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return normal numbers times sigma / sqrt(width)."""
+        del name
+        return self.sigma * self.read_width**-0.5 * drawn(0, shape, self.seed)
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
         """Return the projection, the slopes of ALiBi, and frequencies that are all 1."""
         return {
-            "projection": self._projection,
+            **self.learned,
             "slopes": np.asarray(official_slopes(self.heads)),
             "frequencies": np.ones((self.features // 2, 1)),
         }
-
-    @property
-    def learnable(self) -> tuple[str, ...]:
-        """Name the projection."""
-        return ("projection",)
 
     def content_scores(
         self,

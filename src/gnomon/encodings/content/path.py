@@ -20,7 +20,6 @@ d tokens. Entries of T are at most 2, since no |H_l| is above 1, so this is stab
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import array_api_compat
@@ -32,7 +31,7 @@ from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.content.base import TokenRule, read, summing_type, unit
 from gnomon.encodings.content.short import convolved
 from gnomon.encodings.scoring import scaled
-from gnomon.encodings.starting import drawn, kept, settled, spread
+from gnomon.encodings.starting import drawn, spread
 from gnomon.numeric.activations import sigmoid, silu
 
 if TYPE_CHECKING:
@@ -87,38 +86,31 @@ class Path(TokenRule):
         super().__post_init__()
         checks.real("sigma", self.sigma, above=0.0)
         checks.whole("kernel", self.kernel, least=1)
-        kept(self, "directions", (self.heads, self.dimension, self.read_width))
-        kept(self, "step_weights", (self.heads, self.read_width))
-        kept(self, "step_bias", (self.heads,))
-        kept(self, "taps", (self.heads, self.dimension, self.kernel))
+        self.keep_learned()
 
     @property
     def card(self) -> Card:
         """Return the card of PaTH."""
         return CARD
 
-    @cached_property
-    def _started(self) -> dict[str, NDArray[np.float64]]:
-        """Return what is learned, or what learning starts from."""
-        rows = (self.heads, self.dimension, self.read_width)
-        started = {
-            "directions": self.sigma * drawn(0, rows, self.seed),
-            "step_weights": self.sigma * drawn(1, (self.heads, self.read_width), self.seed),
-            "step_bias": np.zeros(self.heads),
-            "taps": spread(2, (*rows[:2], self.kernel), self.seed) * self.kernel**-0.5,
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shape of what makes directions and steps; taps only where there are."""
+        known = {
+            "directions": (self.heads, self.dimension, self.read_width),
+            "step_weights": (self.heads, self.read_width),
+            "step_bias": (self.heads,),
         }
-        return settled(self, started)
+        taps = (self.heads, self.dimension, self.kernel)
+        return {**known, "taps": taps} if self.kernel > 1 else known
 
-    @property
-    def numbers(self) -> dict[str, NDArray[np.float64]]:
-        """Return what makes directions and steps; taps only where there are."""
-        return {name: self._started[name] for name in self.learnable}
-
-    @property
-    def learnable(self) -> tuple[str, ...]:
-        """Name what makes directions and steps."""
-        known = ("directions", "step_weights", "step_bias")
-        return (*known, "taps") if self.kernel > 1 else known
+    def started(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return normal weights times sigma, uniform taps, or a bias of 0."""
+        if name == "step_bias":
+            return np.zeros(shape)
+        if name == "taps":
+            return spread(2, shape, self.seed) * self.kernel**-0.5
+        return self.sigma * drawn(("directions", "step_weights").index(name), shape, self.seed)
 
     def reflections(
         self, tokens: Array, keys: Coordinates, numbers: Numbers, *, xp: Namespace

@@ -11,7 +11,6 @@ drift d = 1 every token advances all clocks by one, and this is rotary encoding.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from gnomon.encodings.frequencies import ladder
 from gnomon.encodings.rotary.layouts import LAYOUTS
 from gnomon.encodings.rotary.turning import turn
 from gnomon.encodings.scoring import scaled
-from gnomon.encodings.starting import drawn, kept, settled, spread
+from gnomon.encodings.starting import drawn, spread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,37 +83,34 @@ class SelectiveRope(TokenRule):
         checks.real("base", self.base, above=0.0)
         checks.one_of("layout", self.layout, LAYOUTS)
         checks.whole("kernel", self.kernel, least=1)
-        pairs = self.dimension // 2
-        kept(self, "clock_weights", (self.heads, pairs, self.read_width))
-        kept(self, "drift", (self.heads, pairs))
-        kept(self, "taps", (self.heads, pairs, self.kernel))
+        self.keep_learned()
 
     @property
     def card(self) -> Card:
         """Return the card of Selective RoPE."""
         return CARD
 
-    @cached_property
-    def _started(self) -> dict[str, NDArray[np.float64]]:
-        """Return what is learned, or what learning starts from."""
-        shape = (self.heads, self.dimension // 2)
-        rows = drawn(0, (*shape, self.read_width), self.seed)
-        rows = rows / np.sqrt(np.sum(rows * rows, axis=-1, keepdims=True))
-        taps = spread(1, (*shape, self.kernel), self.seed) * self.kernel**-0.5
-        started = {"clock_weights": rows, "drift": np.zeros(shape), "taps": taps}
-        return settled(self, started)
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shape of what drives the clocks; taps only where there are."""
+        clocks = (self.heads, self.dimension // 2)
+        known = {"clock_weights": (*clocks, self.read_width), "drift": clocks}
+        return {**known, "taps": (*clocks, self.kernel)} if self.kernel > 1 else known
+
+    def started(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return random rows of length 1, uniform taps, or a drift of 0."""
+        if name == "drift":
+            return np.zeros(shape)
+        if name == "taps":
+            return spread(1, shape, self.seed) * self.kernel**-0.5
+        rows = drawn(0, shape, self.seed)
+        return rows / np.sqrt(np.sum(rows * rows, axis=-1, keepdims=True))
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
-        """Return the rates of pairs, and what drives their clocks; taps only where there are."""
+        """Return the rates of pairs, and what drives their clocks."""
         rates = ladder(self.dimension, float(self.base), xp=np, dtype=np.float64)
-        learned = {name: self._started[name] for name in self.learnable}
-        return {"rates": rates, **learned}
-
-    @property
-    def learnable(self) -> tuple[str, ...]:
-        """Name what drives the clocks."""
-        return ("clock_weights", "drift", *(("taps",) if self.kernel > 1 else ()))
+        return {"rates": rates, **self.learned}
 
     def clocks(self, tokens: Array, keys: Coordinates, numbers: Numbers, *, xp: Namespace) -> Array:
         """Return the phase of every pair at every token, (..., heads, m, pairs)."""

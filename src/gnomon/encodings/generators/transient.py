@@ -24,18 +24,15 @@ from numpy.typing import NDArray
 
 from gnomon.encodings import checks
 from gnomon.encodings.additive.taking import seen
-from gnomon.encodings.base import Encoding, LagDistances, Numbers
+from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.border import (
-    float_array,
-    key_positions,
     lags_between,
-    numbers_in,
-    reconciled,
 )
 from gnomon.encodings.positions import as_coordinates, beside_heads
+from gnomon.encodings.referred import Referred
 from gnomon.encodings.rotary.decay_scores import Side, by_blocks
 from gnomon.encodings.rotary.factors import limit, since
-from gnomon.encodings.scoring import refuse_tokens, scaled
+from gnomon.encodings.scoring import scaled
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:
@@ -47,32 +44,19 @@ _CHUNK = 2**20
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Transient(Encoding):
+class Transient(Referred):
     """Base of groups whose action fades: a subclass has its formulas."""
 
     kinds: ClassVar[tuple[str, ...]] = ("transform",)
-    on_grids: ClassVar[bool] = False
     dimension: int
     heads: int | None = None
     """Heads with numbers of their own; None: one set serves all."""
-    reference: float = 0.0
-    """The position at which nothing acts; it cancels in logits."""
 
     def __post_init__(self) -> None:
         checks.one_axis(self.name, self.axes)
         checks.real("reference", self.reference)
         if self.heads is not None:
             checks.whole("heads", self.heads, least=1)
-
-    @property
-    def lifts(self) -> tuple[str, ...]:
-        """Name kernel alone: a vector carried along a decay has no length of its own."""
-        return ("kernel",)
-
-    @property
-    @abstractmethod
-    def steepness(self) -> float:
-        """Return the largest decay per position."""
 
     @abstractmethod
     def bounded(
@@ -99,36 +83,6 @@ class Transient(Encoding):
     def exponent(self, furthest: float, numbers: Numbers) -> float:
         """Return a bound of ln |exp(tX)| for |t| up to `furthest`, from numbers that are seen."""
 
-    def transform(
-        self,
-        q: Array,
-        k: Array,
-        positions_q: Array,
-        positions_k: Array | None = None,
-        *,
-        reference: float | None = None,
-    ) -> tuple[Array, Array]:
-        """Return queries and keys as seen from a `reference`; as declared, unless given."""
-        xp = reconciled(q, k)
-        origin = self.reference if reference is None else reference
-        checks.real("reference", origin)
-        left, right = float_array(q, "q", xp=xp), float_array(k, "k", xp=xp)
-        keys_at = key_positions(left, right, positions_q, positions_k)
-        made = []
-        for values, positions, side in ((left, positions_q, "q"), (right, keys_at, "k")):
-            at = as_coordinates(positions, 1, like=values)
-            held = numbers_in(self, values, xp=xp)
-            self._check_reach(since(at, origin, xp=xp), held, values, xp=xp)
-            made.append(self.referred(values, at, held, side=side, reference=origin, xp=xp))
-        return made[0], made[1]
-
-    def turned(
-        self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
-    ) -> Array:
-        """Return queries or keys as seen from the declared reference."""
-        self._check_reach(since(coordinates, self.reference, xp=xp), numbers, x, xp=xp)
-        return self.referred(x, coordinates, numbers, side=side, reference=self.reference, xp=xp)
-
     def referred(
         self,
         x: Array,
@@ -146,48 +100,42 @@ class Transient(Encoding):
         steps = since(beside, reference, xp=xp)
         zero = xp.zeros_like(steps)
         growing = xp.minimum(steps, zero) if side == "q" else xp.maximum(steps, zero)
-        self._check_reach(growing, numbers, x, xp=xp)  # what vanishes before a reference is 0
+        self._check_steps(growing, numbers, x, xp=xp)  # what vanishes before a reference is 0
         wide = xp.astype(x, xp.result_type(x.dtype, xp.float32))
         still = self.bounded(wide, beside, numbers, xp=xp)
         made = self.carried(still, steps, numbers, side=side, xp=xp)
         return xp.astype(self.finished(made, xp=xp), x.dtype)
 
-    def scores(
+    def logits(
         self,
         q: Array,
         k: Array,
         positions_q: Array,
-        positions_k: Array | None = None,
+        positions_k: Array,
+        numbers: Numbers,
         *,
-        scale: float = 1.0,
-        tokens: Array | None = None,
-        numbers: Numbers | None = None,
+        scale: float,
+        xp: Namespace,
     ) -> Array:
         """Return the logits, -inf on keys after their query, without overflow at any position."""
-        xp = reconciled(q, k)
-        left, right = float_array(q, "q", xp=xp), float_array(k, "k", xp=xp)
-        checks.partners(left, right)
-        keys_at = key_positions(left, right, positions_q, positions_k)
-        held = numbers_in(self, left, xp=xp) if numbers is None else numbers
-        refuse_tokens(self, tokens)
-        queries = self._side(left, positions_q, held, name="q", xp=xp)
-        keys = self._side(right, keys_at, held, name="k", xp=xp)
+        queries = self._side(q, positions_q, numbers, name="q", xp=xp)
+        keys = self._side(k, positions_k, numbers, name="k", xp=xp)
 
         def apart(one: Side, other: Side, reference: float) -> Array:
             sides = []
             for side, name in ((one, "q"), (other, "k")):
                 steps = since(side.coordinates, reference, xp=xp)
-                sides.append(self.carried(side.vectors, steps, held, side=name, xp=xp))
+                sides.append(self.carried(side.vectors, steps, numbers, side=name, xp=xp))
             return xp.matmul(sides[0], xp.matrix_transpose(sides[1]))
 
         def near(one: Side, other: Side) -> Array:
             lags = lags_between(one.coordinates, other.coordinates, xp=xp)[..., 0]
             ages = xp.where(lags > 0, lags, xp.zeros_like(lags))
-            logits = self.weighed(one.vectors, other.vectors, ages, held, xp=xp)
+            logits = self.weighed(one.vectors, other.vectors, ages, numbers, xp=xp)
             return xp.where(lags < 0, -xp.inf, logits)
 
         logits = by_blocks(queries, keys, apart=apart, near=near, xp=xp)
-        return xp.astype(scaled(logits, scale), xp.result_type(left.dtype, right.dtype))
+        return xp.astype(scaled(logits, scale), xp.result_type(q.dtype, k.dtype))
 
     def _side(
         self, x: Array, positions: Array, numbers: Numbers, *, name: str, xp: Namespace
@@ -214,7 +162,19 @@ class Transient(Encoding):
                 f"(..., {self.heads}, positions, {self.dimension})."
             )
 
-    def _check_reach(self, steps: Array, numbers: Numbers, x: Array, *, xp: Namespace) -> None:
+    def check_reach(
+        self,
+        x: Array,
+        coordinates: Coordinates,
+        numbers: Numbers,
+        reference: float,
+        *,
+        xp: Namespace,
+    ) -> None:
+        """Refuse positions too far from one reference for all: factors that vanish, too."""
+        self._check_steps(since(coordinates, reference, xp=xp), numbers, x, xp=xp)
+
+    def _check_steps(self, steps: Array, numbers: Numbers, x: Array, *, xp: Namespace) -> None:
         """Refuse positions at which the type of x does not hold the factors of a key."""
         where = seen(steps)  # first: compiled code goes no further
         if where is None or where.size == 0:

@@ -23,20 +23,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gnomon.encodings import checks
 from gnomon.encodings.additive.taking import seen
 from gnomon.encodings.base import LagDistances, Numbers
-from gnomon.encodings.border import float_array, key_positions, numbers_in, reconciled
 from gnomon.encodings.positions import as_coordinates, beside_heads
+from gnomon.encodings.referred import Referred
 from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.rotary.decay_scores import Side, causal_scores
 from gnomon.encodings.rotary.factors import check_factors, exponents, since
 from gnomon.encodings.rotary.turning import turn
-from gnomon.encodings.scoring import refuse_tokens, scaled
+from gnomon.encodings.scoring import scaled
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:
@@ -49,12 +49,8 @@ _CHUNK = 2**20
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Decaying(Rotating):
+class Decaying(Referred, Rotating):
     """Base of rotary encodings whose pairs decay with the lag."""
-
-    on_grids: ClassVar[bool] = False
-    reference: float = 0.0
-    """The position at which no factor acts; it cancels in logits."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -71,48 +67,9 @@ class Decaying(Rotating):
         return float(np.max(np.abs(self.rates)))
 
     @property
-    def lifts(self) -> tuple[str, ...]:
-        """Name kernel alone: a vector carried along a decay has no length of its own."""
-        return ("kernel",)
-
-    @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
         """Return the frequencies and the rates."""
         return {"frequencies": self.frequencies, "rates": self.rates}
-
-    def transform(
-        self,
-        q: Array,
-        k: Array,
-        positions_q: Array,
-        positions_k: Array | None = None,
-        *,
-        reference: float | None = None,
-    ) -> tuple[Array, Array]:
-        """Return queries and keys turned and scaled; `reference` as declared, unless given.
-
-        Refused where a factor would leave the type of q or k: pass a reference near the positions,
-        or ask for `scores`.
-        """
-        xp = reconciled(q, k)
-        origin = self.reference if reference is None else reference
-        checks.real("reference", origin)
-        left, right = float_array(q, "q", xp=xp), float_array(k, "k", xp=xp)
-        keys_at = key_positions(left, right, positions_q, positions_k)
-        made = []
-        for values, positions, side in ((left, positions_q, "q"), (right, keys_at, "k")):
-            at = as_coordinates(positions, 1, like=values)
-            numbers = numbers_in(self, values, xp=xp)
-            self._check_reach(values, at, numbers, origin, xp=xp)
-            made.append(self.referred(values, at, numbers, side=side, reference=origin, xp=xp))
-        return made[0], made[1]
-
-    def turned(
-        self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
-    ) -> Array:
-        """Return queries or keys, turned and scaled from the declared reference."""
-        self._check_reach(x, coordinates, numbers, self.reference, xp=xp)
-        return self.referred(x, coordinates, numbers, side=side, reference=self.reference, xp=xp)
 
     def referred(
         self,
@@ -140,28 +97,22 @@ class Decaying(Rotating):
         cosine, sine = self.tables(beside, numbers, xp=xp)
         return turn(x, factor * cosine, factor * sine, layout=self.layout, xp=xp)
 
-    def scores(
+    def logits(
         self,
         q: Array,
         k: Array,
         positions_q: Array,
-        positions_k: Array | None = None,
+        positions_k: Array,
+        numbers: Numbers,
         *,
-        scale: float = 1.0,
-        tokens: Array | None = None,
-        numbers: Numbers | None = None,
+        scale: float,
+        xp: Namespace,
     ) -> Array:
         """Return the logits, -inf on keys after their query, without overflow at any position."""
-        xp = reconciled(q, k)
-        left, right = float_array(q, "q", xp=xp), float_array(k, "k", xp=xp)
-        checks.partners(left, right)
-        keys_at = key_positions(left, right, positions_q, positions_k)
-        held = numbers_in(self, left, xp=xp) if numbers is None else numbers
-        refuse_tokens(self, tokens)
-        queries = self._side(left, positions_q, held, name="q", xp=xp)
-        keys = self._side(right, keys_at, held, name="k", xp=xp)
-        logits = causal_scores(queries, keys, held["rates"], layout=self.layout, xp=xp)
-        return xp.astype(scaled(logits, scale), xp.result_type(left.dtype, right.dtype))
+        queries = self._side(q, positions_q, numbers, name="q", xp=xp)
+        keys = self._side(k, positions_k, numbers, name="k", xp=xp)
+        logits = causal_scores(queries, keys, numbers["rates"], layout=self.layout, xp=xp)
+        return xp.astype(scaled(logits, scale), xp.result_type(q.dtype, k.dtype))
 
     def _side(
         self, x: Array, positions: Array, numbers: Numbers, *, name: str, xp: Namespace
@@ -174,7 +125,7 @@ class Decaying(Rotating):
         made = turn(wide, cosine, sine, layout=self.layout, xp=xp)
         return Side(vectors=made, coordinates=beside, places=seen(beside))
 
-    def _check_reach(
+    def check_reach(
         self,
         x: Array,
         coordinates: Coordinates,

@@ -92,7 +92,13 @@ class Randomised(Encoding):
                 f"length is {self.length} and largest is {self.largest}; pass a largest that has "
                 "a place for every position."
             )
-        object.__setattr__(self, "kinds", self.inner.kinds)
+        if self.inner.in_order:
+            raise EncodingError(
+                f"inner is {self.inner.name!r}, which counts tokens in their order and sees no "
+                "places; pass an encoding of positions."
+            )
+        for name in ("kinds", "mixes_heads", "on_values", "reads_tokens"):
+            object.__setattr__(self, name, getattr(self.inner, name))
 
     @cached_property
     def places(self) -> NDArray[np.int64]:
@@ -189,6 +195,20 @@ class Randomised(Encoding):
         at_q = self.placed(queries, numbers["places"], xp=xp)
         at_k = self.placed(keys, numbers["places"], xp=xp)
         made: Array = self.inner.bias_between(at_q, at_k, numbers, xp=xp)
+        return made
+
+    def value_terms(
+        self,
+        weights: Array,
+        queries: Coordinates,
+        keys: Coordinates,
+        numbers: Numbers,
+        *,
+        xp: Namespace,
+    ) -> Array | None:
+        """Return what the inner encoding adds to values at the places."""
+        at_q, at_k = (self.placed(at, numbers["places"], xp=xp) for at in (queries, keys))
+        made: Array | None = self.inner.value_terms(weights, at_q, at_k, numbers, xp=xp)
         return made
 
     def scores(

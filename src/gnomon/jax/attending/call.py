@@ -71,6 +71,5 @@ def _planned(
     q: Array, k: Array, v: Array, encoding: Any, given: dict[str, Any], route: str
 ) -> tuple[Asked, Plan]:
     asked = asked_of(q, k, v, encoding, given)
-    if "content" not in asked.encoding.kinds:
-        refuse_tokens(asked.encoding, asked.tokens)
+    refuse_tokens(asked.encoding, asked.tokens)
     return asked, plan_of(asked, route)

@@ -136,8 +136,7 @@ def _ready(
     if route != "auto":
         checks.one_of("route", route, ("auto", *ROUTES))
     asked = asked_of(q, k, v, encoding, given)
-    if "content" not in asked.encoding.kinds:
-        refuse_tokens(asked.encoding, asked.tokens)
+    refuse_tokens(asked.encoding, asked.tokens)
     layout = layout_of(asked)
     if route == "auto":
         return asked, layout, choose(asked, layout)
