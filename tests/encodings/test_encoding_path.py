@@ -106,5 +106,7 @@ def test_directions_of_another_shape_are_refused():
     with pytest.raises(EncodingError, match="kernel is 0; pass a whole number from 1 on"):
         encoding("path", heads=1, dimension=4, kernel=0)
     taps = np.ones((1, 4, 1))
-    with pytest.raises(EncodingError, match="taps is given, and 'path' with these .* leave it out"):
+    with pytest.raises(
+        EncodingError, match=r"taps is given, and 'path' with these .* leave it out"
+    ):
         encoding("path", heads=1, dimension=4, taps=taps)

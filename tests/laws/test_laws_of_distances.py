@@ -14,8 +14,6 @@ import pytest
 LAGS = np.array([0, 1, 2, 3, 7])
 OTHERS = {
     "pope": "softplus acts on contents: its kernel is that of magnitudes 1",
-    "rope-yarn": "its factor of attention is no part of the kernel",
-    "rope-longrope": "its factor of attention is no part of the kernel",
 }
 
 
@@ -58,3 +56,17 @@ def test_distances_of_the_kernel_are_those_of_logits_and_biases(subject):
     lags[:, 0] = LAGS
     wanted = 2.0 * (both[0] - both)
     np.testing.assert_allclose(closed(lags) ** 2, wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_distances_of_a_probe_are_those_of_its_turned_copies(subject, rng):
+    encoding, width = subject.encoding, subject.width
+    probe = rng.normal(size=width)
+    closed = encoding.lag_distances("probe", probe) if "probe" in encoding.lifts else None
+    if encoding.kinds != ("transform",) or closed is None:
+        pytest.skip("no transform with a closed form for a probe")
+    lags = np.zeros((len(LAGS), encoding.axes))
+    lags[:, 0] = LAGS
+    copies = np.broadcast_to(probe, (subject.heads, len(LAGS), width))
+    _, keys = encoding.transform(copies, copies, lags if encoding.axes > 1 else lags[:, 0])
+    squares = np.sum((keys - keys[:, :1]) ** 2, axis=-1).mean(axis=0)
+    np.testing.assert_allclose(closed(lags) ** 2, squares, rtol=1e-9, atol=1e-12)

@@ -120,15 +120,15 @@ class Rotating(Encoding):
     def lag_distances(
         self, lift: str, probe: NDArray[np.float64] | None = None
     ) -> LagDistances | None:
-        """Return 2 sqrt(sum_k e_k sin^2(<W_k, t>/2)), e_k = 1 or the pair energies of the probe."""
+        """Return 2 m sqrt(sum_k e_k sin^2(<W_k, t>/2)), e_k = 1 or the pair energies of the probe.
+
+        m multiplies queries and keys while they are turned (`attention_factor`).
+        """
         frequencies = self.frequencies
-        if frequencies.ndim == 3:  # the mean over heads of the kernel
-            heads = len(frequencies)
-            flat = frequencies.reshape(-1, self.axes)
-            return circular_distances(flat, self._energies(probe, heads) / heads)
-        if lift != "probe" or probe is None:
-            return circular_distances(frequencies)
-        return circular_distances(frequencies, self._energies(probe, 1))
+        heads = len(frequencies) if frequencies.ndim == 3 else 1
+        energies = self._energies(probe if lift == "probe" else None, heads)
+        flat = frequencies.reshape(-1, self.axes)  # the kernel is the mean over heads
+        return circular_distances(flat, energies * self.attention_factor**2 / heads)
 
     def _energies(self, probe: NDArray[np.float64] | None, heads: int) -> NDArray[np.float64]:
         """Return the energy of each pair of the probe, once for every head."""

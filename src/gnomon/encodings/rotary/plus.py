@@ -131,4 +131,6 @@ class RopePlusPlus(Rope):
         """Return the distances of half the kernel of rotary encoding; a probe is only turned."""
         if lift == "probe":
             return super().lag_distances(lift, probe)
-        return circular_distances(self.frequencies, np.full(self.rotated // 2, 0.5))
+        return circular_distances(
+            self.frequencies, np.full(self.rotated // 2, 0.5 * self.attention_factor**2)
+        )
