@@ -8,15 +8,18 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from gnomon.encodings.base import Encoding
 from gnomon.encodings.wrappers.layers import Interleaved
 from gnomon.encodings.wrappers.randomised import Randomised
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:
-    from gnomon.encodings.base import Encoding, Numbers
+    from gnomon.encodings.base import Numbers
     from gnomon.encodings.positions import Coordinates, Namespace
 
 Shape = tuple[int, ...]
+WAYS = ("scores", "logits")
+"""Methods by which an encoding makes logits otherwise than others do."""
 
 
 def check_vectors(name: str, shape: Shape, dtype: Any, *, real: bool) -> None:
@@ -141,6 +144,17 @@ def check_mask(shape: Shape, size: Shape, dtype: Any, *, usable: bool) -> None:
         raise EncodingError(
             f"mask has shape {shape} and the logits {size}; pass a mask that broadcasts to them."
         )
+
+
+def needs_logits(encoding: Encoding) -> str | None:
+    """Say why an encoding has no route but logits of its own, or None."""
+    if "content" in encoding.kinds:
+        return f"{encoding.name!r} is a rule on content"
+    if encoding.on_values:
+        return f"{encoding.name!r} acts on values, too"
+    if any(getattr(type(encoding), way) is not getattr(Encoding, way) for way in WAYS):
+        return f"{encoding.name!r} has logits of its own"
+    return None
 
 
 def unwrapped(

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 
+from gnomon.encodings.referred import Referred
 from gnomon.jax.attending.asked import positions_of
 from gnomon.jax.attending.masks import Part, bias_of, may_attend
 from gnomon.jax.attending.turned import own_heads, turned_pair
@@ -37,7 +38,7 @@ NEAR = 128
 
 def decays(encoding: Any) -> bool:
     """Whether an encoding must be seen from references: its factors leave any type of numbers."""
-    return hasattr(encoding, "referred")
+    return isinstance(encoding, Referred)
 
 
 def block_of(encoding: Any) -> int:

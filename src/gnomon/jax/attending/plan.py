@@ -4,9 +4,9 @@ The rules, first to last: an encoding with logits of its own needs all of them a
 but for a decay, which needs *blocks*. Blocks also serve where all logits would take more than
 `LARGEST` bytes, and on a processor where queries and keys are `BLOCKS_FROM` or more: there, causal
 and without gradients, they were faster than `jax.nn.dot_product_attention`, which writes out all
-logits.
-float64 is dense, since JAX's own softmax is float32. The rest is *plain*, or *bias* where there is
-one. The choice depends on sizes, types and the kind of device; never on values.
+logits. float64 is dense, since JAX's own softmax is float32, and float16 on a processor, where
+JAX's function does not take it. The rest is *plain*, or *bias* where there is one. The choice
+depends on sizes, types and the kind of device; never on values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from gnomon.encodings import checks
-from gnomon.encodings.base import Encoding
+from gnomon.encodings.attending import needs_logits
 from gnomon.errors import EncodingError
 from gnomon.jax.attending.blocks import block_of, decays
 from gnomon.results import Result
@@ -89,7 +89,7 @@ def _chosen(asked: Asked) -> str:
     long = min(n, m) >= BLOCKS_FROM and jax.default_backend() == "cpu"
     if decays(asked.encoding) or long or _bytes(asked, "dense") > LARGEST:
         return "blocks"
-    if asked.q.dtype == jnp.float64:
+    if asked.q.dtype == jnp.float64 or _untaken(asked):
         return "dense"
     return "bias" if asked.biased else "plain"
 
@@ -99,14 +99,18 @@ def refusal(asked: Asked, route: str) -> str | None:
     made, biased = asked.encoding, asked.biased
     if route == "dense" or (route == "blocks" and decays(made)):
         return None
-    if "content" in made.kinds:
-        return f"{made.name!r} is a rule on content"
-    if made.on_values:
-        return f"{made.name!r} acts on values, too"
-    if decays(made) or type(made).scores is not Encoding.scores:
-        return f"{made.name!r} has logits of its own"
+    reason = needs_logits(made)
+    if reason is not None:
+        return reason
     unserved = {"plain": biased and "a bias is to be added", "bias": not biased and NO_BIAS}
+    if route in unserved and _untaken(asked):
+        return "jax.nn.dot_product_attention does not take float16 on a processor"
     return unserved.get(route) or None
+
+
+def _untaken(asked: Asked) -> bool:
+    """Whether JAX's own function fails on this type and device."""
+    return bool(asked.q.dtype == jnp.float16) and jax.default_backend() == "cpu"
 
 
 def _bytes(asked: Asked, route: str) -> int:

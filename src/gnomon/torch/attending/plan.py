@@ -13,7 +13,8 @@ from typing import Any
 
 import torch
 
-from gnomon.encodings.base import Encoding
+from gnomon.encodings.attending import needs_logits
+from gnomon.encodings.referred import Referred
 from gnomon.results import Result
 from gnomon.torch.attending.asked import Asked
 from gnomon.torch.attending.augmented import rank_of, slopes_of, unfit_places
@@ -80,17 +81,6 @@ def _large(asked: Asked) -> bool:
     return whole * asked.wide.itemsize > MASK_BYTES
 
 
-def needs_logits(encoding: Any) -> str | None:
-    """Say why an encoding has no route but its own logits, or None."""
-    if "content" in encoding.kinds:
-        return f"{encoding.name!r} is a rule on content"
-    if encoding.on_values:
-        return f"{encoding.name!r} acts on values, too"
-    if hasattr(encoding, "referred") or type(encoding).scores is not Encoding.scores:
-        return f"{encoding.name!r} has logits of its own"
-    return None
-
-
 def refusal(route: str, asked: Asked, layout: Layout) -> str | None:
     """Say why a route can not serve a call, or None where it can."""
     if route == "dense":
@@ -109,8 +99,7 @@ def _own_places(asked: Asked) -> bool:
 
 def _no_blocks(asked: Asked, layout: Layout) -> str | None:
     encoding = asked.encoding
-    kind = type(encoding)  # the class is asked: `steepness` reads NumPy, which no compiler follows
-    if not (hasattr(kind, "referred") and hasattr(kind, "steepness")):
+    if not isinstance(encoding, Referred):
         return "nothing decays"
     if not asked.causal:
         return "it is not causal"
