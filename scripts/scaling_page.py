@@ -104,6 +104,7 @@ def _panel(
     low, high = min(*every, 1.0) / room, max(every) * room
     axes = Axes(sheet, 74, top, 570, 260, (0, end), (low, high), log_y=True)
     ticks = [tick for tick in (TICKS if joined else FINE) if low <= tick <= high]
+    ticks = _legible(axes, ticks)
     axes.frame([0, *range(trained // 2, end + 1, trained // 2)], ticks, "position", "ratio")
     x = axes.across(trained)
     axes.rule((x, axes.top), (x, axes.top + axes.height), GREY, "6 4")
@@ -119,6 +120,15 @@ def _panel(
     if joined:
         last["all others"] = max(ratios(record, line)[-1] for line in joined)
     _names(axes, last)
+
+
+def _legible(axes: Axes, ticks: list[float]) -> list[float]:
+    """Return ticks whose labels do not touch, 1 among them."""
+    kept: list[float] = []
+    for tick in sorted(ticks, key=lambda tick: (tick != 1.0, tick)):
+        if all(abs(axes.up(tick) - axes.up(other)) >= APART for other in kept):
+            kept.append(tick)
+    return sorted(kept)
 
 
 def _names(axes: Axes, last: dict[str, float]) -> None:
