@@ -84,6 +84,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "2024.",
         "guttman1968": "L. Guttman, A general nonmetric technique for finding the smallest "
         "coordinate space for a configuration of points, Psychometrika 33, 469-506, 1968.",
+        "hall2015": "B. C. Hall, Lie Groups, Lie Algebras, and Representations, 2nd edition, "
+        "Springer, 2015.",
         "haviv2022": "A. Haviv, O. Ram, O. Press, P. Izsak and O. Levy, Transformer language "
         "models without positional encodings still learn positional information, Findings of "
         "EMNLP, 2022. arXiv:2203.16634.",
@@ -95,6 +97,9 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "210-271, 1909.",
         "heo2024": "B. Heo, S. Park, D. Han and S. Yun, Rotary position embedding for vision "
         "transformer, ECCV, 2024. arXiv:2403.13298.",
+        "higham2008": "N. J. Higham, Functions of Matrices: Theory and Computation, SIAM, 2008.",
+        "horn2013": "R. A. Horn and C. R. Johnson, Matrix Analysis, 2nd edition, Cambridge "
+        "University Press, 2013.",
         "hua2025": "E. Hua, C. Jiang, X. Lv, K. Zhang, Y. Sun, Y. Fan, X. Zhu, B. Qi, N. Ding and "
         "B. Zhou, Fourier position embedding: enhancing attention's periodic extension for length "
         "generalization, ICML, 2025. arXiv:2412.17739.",
@@ -151,6 +156,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "extension of large language models, ICLR, 2024. arXiv:2309.00071.",
         "press2021": "O. Press, N. A. Smith and M. Lewis, Train short, test long: attention with "
         "linear biases enables input length extrapolation, ICLR, 2022. arXiv:2108.12409.",
+        "puranik2026": "A. Puranik, Using group theory to explore the space of positional encodings "
+        "for attention, Jane Street blog, April 2026.",
         "raffel2020": "C. Raffel, N. Shazeer, A. Roberts, K. Lee, S. Narang, M. Matena, Y. Zhou, "
         "W. Li and P. J. Liu, Exploring the limits of transfer learning with a unified "
         "text-to-text transformer, Journal of Machine Learning Research 21, 1-67, 2020. "
@@ -179,6 +186,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "arXiv:2307.08621, 2023.",
         "torgerson1952": "W. S. Torgerson, Multidimensional scaling: I. Theory and method, "
         "Psychometrika 17, 401-419, 1952.",
+        "trampus1966": "A. Trampus, A canonical basis for the matrix transformation X -> AX + XB, "
+        "Journal of Mathematical Analysis and Applications 14, 242-252, 1966.",
         "vaswani2017": "A. Vaswani, N. Shazeer, N. Parmar, J. Uszkoreit, L. Jones, A. N. Gomez, "
         "L. Kaiser and I. Polosukhin, Attention is all you need, NeurIPS, 2017. arXiv:1706.03762.",
         "wang2021": "P. Wang, rotary-embedding-torch, 2021. "
