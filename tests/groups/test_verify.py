@@ -12,6 +12,7 @@ from gnomon.groups.clocks import modulo
 from gnomon.groups.generator import Generator
 from gnomon.groups.subject import Subject, of_maps
 from gnomon.groups.verify import certify
+from gnomon.testing import assert_encoding
 
 D = 8
 FREQUENCIES = 100.0 ** (-2.0 * np.arange(D // 2) / D)
@@ -203,3 +204,9 @@ def test_a_clock_that_stands_still_is_refused():
     subject = of_maps(rotary, None, dimension=D)
     with pytest.raises(GroupError, match=r"The clock does not rise after position 0; pass one"):
         modulo(subject, np.zeros_like)
+
+
+def test_other_projects_fail_with_the_whole_certificate():
+    assert assert_encoding(rotary, dimension=D, promised="L0").level == "L0 strict group"
+    with pytest.raises(AssertionError, match=r"(?s)^<lambda>: L6 not shift.*broken: shift"):
+        assert_encoding(lambda x, at: rotary(x, np.log1p(at)), dimension=D)
