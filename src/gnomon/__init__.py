@@ -18,11 +18,16 @@ if TYPE_CHECKING:
     from gnomon.corpus.counting import count as count
     from gnomon.corpus.counts import PositionCounts as PositionCounts
     from gnomon.diagnostics.stress import stress as stress
+    from gnomon.encodings.certified import verify as verify
     from gnomon.encodings.registry import catalogue as catalogue
     from gnomon.encodings.registry import encoding as encoding
     from gnomon.encodings.rotary.config.build import from_config as from_config
     from gnomon.errors import GnomonError as GnomonError
     from gnomon.geometry.measure import measure as geometry
+    from gnomon.groups.classify import classify as classify
+    from gnomon.groups.compile import compile_bias as compile_bias
+    from gnomon.groups.equivalent import equivalent as equivalent
+    from gnomon.groups.realise import realise as realise
     from gnomon.survey.fitting import fit as fit
     from gnomon.survey.run import survey as survey
 
@@ -36,6 +41,11 @@ _HOME = {
     "encoding": "gnomon.encodings.registry",
     "fit": "gnomon.survey.fitting",
     "from_config": "gnomon.encodings.rotary.config.build",
+    "classify": "gnomon.groups.classify",
+    "compile_bias": "gnomon.groups.compile",
+    "equivalent": "gnomon.groups.equivalent",
+    "realise": "gnomon.groups.realise",
+    "verify": "gnomon.encodings.certified",
     "stress": "gnomon.diagnostics.stress",
 }
 # Rooms that are functions, too: the package of that name can be called (docs/decisions).
@@ -48,13 +58,18 @@ __all__ = [
     "PositionCounts",
     "__version__",
     "catalogue",
+    "classify",
+    "compile_bias",
     "count",
     "encoding",
+    "equivalent",
     "fit",
     "from_config",
     "geometry",
+    "realise",
     "stress",
     "survey",
+    "verify",
 ]
 
 

@@ -38,6 +38,10 @@ class EncodingError(InputError):
     """An encoding is unknown, or can not do what was asked of it."""
 
 
+class GroupError(InputError):
+    """A generator, a kernel or a map can not be what it would have to be."""
+
+
 class MissingExtraError(InputError):
     """A library that is not part of the plain installation is needed."""
 

@@ -14,10 +14,14 @@ SOURCES: Mapping[str, str] = MappingProxyType(
     {
         "array-api": "Consortium for Python Data API Standards, Python array API standard, "
         "2024.12. https://data-apis.org/array-api",
+        "bai1993": "Z. Bai and J. W. Demmel, On swapping diagonal blocks in real Schur form, "
+        "Linear Algebra and its Applications 186, 73-95, 1993.",
         "bai2025": "S. Bai et al., Qwen3-VL technical report, arXiv:2511.21631, 2025.",
         "barbero2025": "F. Barbero, A. Vitvitskyi, C. Perivolaropoulos, R. Pascanu and "
         "P. Velickovic, Round and round we go! What makes rotary positional encodings useful?, "
         "ICLR, 2025. arXiv:2410.06205.",
+        "beylkin2005": "G. Beylkin and L. Monzon, On approximation of functions by exponential "
+        "sums, Applied and Computational Harmonic Analysis 19, 17-48, 2005.",
         "bhattacharyya1943": "A. Bhattacharyya, On a measure of divergence between two statistical "
         "populations, Bulletin of the Calcutta Mathematical Society 35, 99-109, 1943.",
         "bloc972023": "bloc97, NTK-aware scaled RoPE allows LLaMA models to have extended (8k+) "
@@ -33,6 +37,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "benjamini1995": "Y. Benjamini and Y. Hochberg, Controlling the false discovery rate: a "
         "practical and powerful approach to multiple testing, Journal of the Royal Statistical "
         "Society B 57, 289-300, 1995.",
+        "brent1973": "R. P. Brent, Algorithms for Minimization without Derivatives, Prentice-Hall, "
+        "1973.",
         "calinski1974": "T. Calinski and J. Harabasz, A dendrite method for cluster analysis, "
         "Communications in Statistics 3, 1-27, 1974.",
         "chen2023": "S. Chen, S. Wong, L. Chen and Y. Tian, Extending context window of large "
@@ -44,6 +50,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "arXiv:2212.10356.",
         "cirrincione2026": "G. Cirrincione, On the Geometry of Positional Encodings in "
         "Transformers, arXiv:2604.05217, 2026.",
+        "culver1966": "W. J. Culver, On the existence and uniqueness of the real logarithm of a "
+        "matrix, Proceedings of the American Mathematical Society 17, 1146-1151, 1966.",
         "dai2019": "Z. Dai, Z. Yang, Y. Yang, J. Carbonell, Q. V. Le and R. Salakhutdinov, "
         "Transformer-XL: attentive language models beyond a fixed-length context, ACL, 2019. "
         "arXiv:1901.02860.",
@@ -58,6 +66,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "precision, Numerische Mathematik 18, 224-242, 1971.",
         "deleeuw1977": "J. de Leeuw, Applications of convex analysis to multidimensional scaling, "
         "in Recent Developments in Statistics, North-Holland, 133-145, 1977.",
+        "demmel1987": "J. W. Demmel, On condition numbers and the distance to the nearest "
+        "ill-posed problem, Numerische Mathematik 51, 251-289, 1987.",
         "devlin2019": "J. Devlin, M.-W. Chang, K. Lee and K. Toutanova, BERT: pre-training of deep "
         "bidirectional transformers for language understanding, NAACL, 2019. arXiv:1810.04805.",
         "ding2024": "Y. Ding, L. L. Zhang, C. Zhang, Y. Xu, N. Shang, J. Xu, F. Yang and M. Yang, "
@@ -67,14 +77,25 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "13, 492-498, 1967.",
         "dong2024": "J. Dong, B. Feng, D. Guessous, Y. Liang and H. He, Flex Attention: a "
         "programming model for generating optimized attention kernels, arXiv:2412.05496, 2024.",
+        "edelman1997": "A. Edelman, E. Elmroth and B. Kagstrom, A geometric approach to "
+        "perturbation theory of matrices and matrix pencils, part I: versal deformations, SIAM "
+        "Journal on Matrix Analysis and Applications 18, 653-692, 1997.",
+        "elsner1985": "L. Elsner, An optimal bound for the spectral variation of two matrices, "
+        "Linear Algebra and its Applications 71, 77-80, 1985.",
         "emozilla2023": "emozilla, Dynamically scaled RoPE further increases performance of long "
         "context LLaMA with zero fine-tuning, public note, r/LocalLLaMA, July 2023.",
         "ernie2025": "Baidu ERNIE team, ERNIE 4.5 technical report, 2025. "
         "https://github.com/PaddlePaddle/ERNIE",
+        "gantmacher1959": "F. R. Gantmacher, The Theory of Matrices, volume 1, Chelsea, 1959.",
         "gao2024": "A. Gao and S. Dai, RoTHP: rotary position embedding-based transformer Hawkes "
         "process, arXiv:2405.06985, 2024.",
         "golovneva2024": "O. Golovneva, T. Wang, J. Weston and S. Sukhbaatar, Contextual position "
         "encoding: learning to count what's important, arXiv:2405.18719, 2024.",
+        "golub1973": "G. H. Golub and V. Pereyra, The differentiation of pseudo-inverses and "
+        "nonlinear least squares problems whose variables separate, SIAM Journal on Numerical "
+        "Analysis 10, 413-432, 1973.",
+        "golub1976": "G. H. Golub and J. H. Wilkinson, Ill-conditioned eigensystems and the "
+        "computation of the Jordan canonical form, SIAM Review 18, 578-619, 1976.",
         "gopalakrishnan2025": "A. Gopalakrishnan, R. Csordas, J. Schmidhuber and M. C. Mozer, "
         "Decoupling the 'what' and 'where' with polar coordinate positional embeddings, "
         "arXiv:2509.10534, 2025.",
@@ -84,6 +105,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "2024.",
         "guttman1968": "L. Guttman, A general nonmetric technique for finding the smallest "
         "coordinate space for a configuration of points, Psychometrika 33, 469-506, 1968.",
+        "hall2015": "B. C. Hall, Lie Groups, Lie Algebras, and Representations, 2nd edition, "
+        "Springer, 2015.",
         "haviv2022": "A. Haviv, O. Ram, O. Press, P. Izsak and O. Levy, Transformer language "
         "models without positional encodings still learn positional information, Findings of "
         "EMNLP, 2022. arXiv:2203.16634.",
@@ -95,6 +118,11 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "210-271, 1909.",
         "heo2024": "B. Heo, S. Park, D. Han and S. Yun, Rotary position embedding for vision "
         "transformer, ECCV, 2024. arXiv:2403.13298.",
+        "higham2008": "N. J. Higham, Functions of Matrices: Theory and Computation, SIAM, 2008.",
+        "ho1966": "B. L. Ho and R. E. Kalman, Effective construction of linear state-variable "
+        "models from input/output functions, Regelungstechnik 14, 545-548, 1966.",
+        "horn2013": "R. A. Horn and C. R. Johnson, Matrix Analysis, 2nd edition, Cambridge "
+        "University Press, 2013.",
         "hua2025": "E. Hua, C. Jiang, X. Lv, K. Zhang, Y. Sun, Y. Fan, X. Zhu, B. Qi, N. Ding and "
         "B. Zhou, Fourier position embedding: enhancing attention's periodic extension for length "
         "generalization, ICML, 2025. arXiv:2412.17739.",
@@ -105,16 +133,29 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "joffrain2006": "T. Joffrain, T. M. Low, E. S. Quintana-Orti, R. van de Geijn and F. G. "
         "Van Zee, Accumulating Householder transformations, revisited, ACM Transactions on "
         "Mathematical Software 32, 169-179, 2006.",
+        "kagstrom1980": "B. Kagstrom and A. Ruhe, An algorithm for numerical computation of the "
+        "Jordan normal form of a complex matrix, ACM Transactions on Mathematical Software 6, "
+        "398-419, 1980.",
+        "kaufman1975": "L. Kaufman, A variable projection method for solving separable nonlinear "
+        "least squares problems, BIT 15, 49-57, 1975.",
         "kim2024": "B. Kim and J.-G. Lee, Continuous-time linear positional embedding for "
         "irregular time series forecasting, arXiv:2409.20092, 2024.",
         "knight1966": "W. R. Knight, A computer method for calculating Kendall's tau with "
         "ungrouped data, Journal of the American Statistical Association 61, 436-439, 1966.",
         "knuth1969": "D. E. Knuth, The Art of Computer Programming, volume 2: Seminumerical "
         "Algorithms, Addison-Wesley, 1969.",
+        "kronecker1881": "L. Kronecker, Zur Theorie der Elimination einer Variabeln aus zwei "
+        "algebraischen Gleichungen, Monatsberichte der Koeniglich Preussischen Akademie der "
+        "Wissenschaften zu Berlin, 535-600, 1881.",
         "kruskal1964": "J. B. Kruskal, Multidimensional scaling by optimizing goodness of fit to a "
         "nonmetric hypothesis, Psychometrika 29, 1-27, 1964.",
         "kruskal1964b": "J. B. Kruskal, Nonmetric multidimensional scaling: a numerical method, "
         "Psychometrika 29, 115-129, 1964.",
+        "kublanovskaya1966": "V. N. Kublanovskaya, On a method of solving the complete eigenvalue "
+        "problem for a degenerate matrix, USSR Computational Mathematics and Mathematical Physics "
+        "6, 1-14, 1966.",
+        "lawson1961": "C. L. Lawson, Contributions to the theory of linear least maximum "
+        "approximations, Ph.D. thesis, University of California, Los Angeles, 1961.",
         "li2024": "S. Li, C. You, G. Guruganesh, J. Ainslie, S. Ontanon, M. Zaheer, S. Sanghai, "
         "Y. Yang, S. Kumar and S. Bhojanapalli, Functional interpolation for relative positions "
         "improves long context transformers, ICLR, 2024. arXiv:2310.04418.",
@@ -151,10 +192,15 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "extension of large language models, ICLR, 2024. arXiv:2309.00071.",
         "press2021": "O. Press, N. A. Smith and M. Lewis, Train short, test long: attention with "
         "linear biases enables input length extrapolation, ICLR, 2022. arXiv:2108.12409.",
+        "puranik2026": "A. Puranik, Using group theory to explore the space of positional "
+        "encodings for attention, Jane Street blog, April 2026.",
         "raffel2020": "C. Raffel, N. Shazeer, A. Roberts, K. Lee, S. Narang, M. Matena, Y. Zhou, "
         "W. Li and P. J. Liu, Exploring the limits of transfer learning with a unified "
         "text-to-text transformer, Journal of Machine Learning Research 21, 1-67, 2020. "
         "arXiv:1910.10683.",
+        "roy1989": "R. Roy and T. Kailath, ESPRIT: estimation of signal parameters via rotational "
+        "invariance techniques, IEEE Transactions on Acoustics, Speech and Signal Processing 37, "
+        "984-995, 1989.",
         "ruoss2023": "A. Ruoss, G. Deletang, T. Genewein, J. Grau-Moya, R. Csordas, M. Bennani, "
         "S. Legg and J. Veness, Randomized positional encodings boost length generalization of "
         "transformers, ACL, 2023. arXiv:2305.16843.",
@@ -179,6 +225,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "arXiv:2307.08621, 2023.",
         "torgerson1952": "W. S. Torgerson, Multidimensional scaling: I. Theory and method, "
         "Psychometrika 17, 401-419, 1952.",
+        "trampus1966": "A. Trampus, A canonical basis for the matrix transformation X -> AX + XB, "
+        "Journal of Mathematical Analysis and Applications 14, 242-252, 1966.",
         "vaswani2017": "A. Vaswani, N. Shazeer, N. Parmar, J. Uszkoreit, L. Jones, A. N. Gomez, "
         "L. Kaiser and I. Polosukhin, Attention is all you need, NeurIPS, 2017. arXiv:1706.03762.",
         "wang2021": "P. Wang, rotary-embedding-torch, 2021. "

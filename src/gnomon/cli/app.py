@@ -21,11 +21,13 @@ import gnomon
 from gnomon.cli.cache import app as cache_app
 from gnomon.cli.card import card
 from gnomon.cli.catalogue import catalogue
+from gnomon.cli.classify import classify
 from gnomon.cli.fit import fit
 from gnomon.cli.report import report
 from gnomon.cli.reproduce import reproduce
 from gnomon.cli.stress import stress
 from gnomon.cli.survey import survey
+from gnomon.cli.verify import verify
 from gnomon.errors import GnomonError
 
 INTERRUPTED = 130
@@ -83,6 +85,8 @@ app.command()(stress)
 app.command()(catalogue)
 app.command("catalog", hidden=True)(catalogue)
 app.command()(card)
+app.command()(classify)
+app.command()(verify)
 app.command()(report)
 app.command()(reproduce)
 app.add_typer(cache_app, name="cache")

@@ -3,10 +3,11 @@
     logit(i, j) = scale q_i.k_j - (i - j) o_h (a(<v_h, q_i>) + a(<u_h, k_j>)),
     a(x) = softplus(x / sqrt d),
 
-for keys up to their query [zhang2025 sec. 4, eq. 4.6]. It is a unipotent group acting on q and
-k with two coordinates more, so the lag enters exactly; no slope is negative, so distance never
-raises a logit. o_h = m_h softplus(r_h), with m_h the slopes of ALiBi and r_h learned; u_h and v_h
-count by their direction alone: both as in the authors' code.
+for keys up to their query [zhang2025 sec. 4, eq. 4.6]. It is a unipotent group acting on q and k
+with two coordinates more, which are fixed functions of content (level L2), so the lag enters
+exactly; no slope is negative, so distance never raises a logit. o_h = m_h softplus(r_h), with m_h
+the slopes of ALiBi and r_h learned; u_h and v_h count by their direction alone: both as in the
+authors' code.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ CARD = Card(
     kind=("content",),
     formula="scale q.k - (i-j) o_h (softplus(<v_h, q>/sqrt d) + softplus(<u_h, k>/sqrt d))",
     source="zhang2025",
-    level=in_words("L1"),
+    level=in_words("L2"),
     relative=True,
     learnable=True,
     causal_only=True,

@@ -1,0 +1,107 @@
+"""`gnomon classify X.npy`: which encoding a generator matrix is, and how sure that is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from gnomon.cli import options as o
+from gnomon.cli.output import check_json, emit
+from gnomon.errors import GroupError
+
+Matrix = Annotated[Path, typer.Argument(help="A square matrix of real numbers (.npy).")]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(
+        "--tolerance",
+        help="How well the matrix is known, relative to its norm. Default: 1e-10.",
+    ),
+]
+AsStep = Annotated[
+    bool,
+    typer.Option(
+        "--step", help="The matrix is a step A(1) on whole positions, not a generator X of exp(tX)."
+    ),
+]
+
+
+def classify(
+    matrix: Matrix,
+    *,
+    tolerance: Tolerance = None,
+    step: AsStep = False,
+    json_file: o.Json = None,
+    quiet: o.Quiet = False,
+) -> None:
+    """Name the encoding that a generator matrix is, with its blocks and what else it may be."""
+    from gnomon.groups.classify import classify as classified
+    from gnomon.groups.steps import classify_step
+
+    check_json(json_file)
+    known = _read(matrix)
+    route: Any = classify_step if step else classified
+    value = route(known, tolerance=tolerance).to_dict()
+    emit(value, _text(value, step=step), json_file=json_file, quiet=quiet)
+
+
+def _read(path: Path) -> Any:
+    """Read an array that holds plain numbers; everything else is refused in one sentence."""
+    if not path.exists():
+        raise GroupError(f"there is no file {path}; pass a square matrix saved by numpy.save.")
+    try:
+        array = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError, SyntaxError, TypeError) as error:
+        reason = "it holds no plain numbers" if "pickle" in str(error) else str(error)
+        raise GroupError(
+            f"{path} can not be read as a .npy file ({reason}); pass a square matrix saved by "
+            "numpy.save."
+        ) from error
+    if not isinstance(array, np.ndarray):
+        array.close()
+        raise GroupError(
+            f"{path} is an archive of arrays; save the one matrix by numpy.save and pass that."
+        )
+    return array
+
+
+def _text(value: dict[str, Any], *, step: bool) -> str:
+    """Return the name, the blocks in a line each, and the warnings."""
+    lines = [value["named"]]
+    if step and not value["has_generator"]:
+        lines.append(f"no real generator: {value['reason']}")
+    if value["structure"]:
+        lines += ["", _blocks(value["structure"]), ""]
+    words = {"causal": "for t >= 0", "both": "for all t"}
+    ways = [words[way] for way in words if value["bounded"][way]]
+    lines.append(f"bounded {ways[-1]}" if ways else "not bounded for t >= 0")
+    own = value["step"] if step else value
+    far = own["distance"]
+    lines.append(
+        f"at tolerance {own['tolerance']:.1e} of |X|; the nearest more special structure "
+        + ("is not near" if far is None else f"that was found is {far:.1e} away")
+        + f"; departure from normality {own['departure']:.3g}"
+    )
+    lines += [f"warning: {sentence}" for sentence in value["warnings"]]
+    return "\n".join(lines)
+
+
+def _blocks(founds: list[dict[str, Any]]) -> str:
+    from gnomon.report.text import table
+
+    header = ["kind", "decay", "frequency", "order", "count", "error", "condition"]
+    rows = [
+        [
+            one["kind"],
+            f"{one['decay']:.6g}",
+            f"{one['frequency']:.6g}",
+            one["order"],
+            one["count"],
+            f"{one['backward_error']:.1e}",
+            f"{one['condition']:.3g}",
+        ]
+        for one in founds
+    ]
+    return table(header, rows)

@@ -1,0 +1,117 @@
+"""`gnomon verify NAME | module:function`: which laws of positions hold, and the level they give."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gnomon.cli import options as o
+from gnomon.cli.output import check_json, emit
+from gnomon.cli.parameters import Parameter, given_parameters
+from gnomon.errors import InputError
+
+BROKEN = 1
+Subject = Annotated[
+    str,
+    typer.Argument(
+        help="Name of an encoding, or module:function of vectors and positions (it is run)."
+    ),
+]
+Keys = Annotated[
+    str | None,
+    typer.Option("--keys", help="module:function for keys, where queries have another map."),
+]
+Dimension = Annotated[
+    int | None, typer.Option("--dimension", help="Dimension of the vectors of a function.", min=1)
+]
+Logits = Annotated[
+    bool,
+    typer.Option("--logits", help="The function takes q, k and both positions, and gives logits."),
+]
+Causal = Annotated[bool, typer.Option("--causal", help="Only keys up to their query count.")]
+Whole = Annotated[bool, typer.Option("--whole", help="Positions are whole numbers.")]
+Reach = Annotated[
+    float, typer.Option("--reach", help="Largest position that a function is asked for.", min=8.0)
+]
+Clock = Annotated[
+    str | None,
+    typer.Option("--clock", help="module:function of positions: laws are asked in its time."),
+]
+Promised = Annotated[
+    str | None,
+    typer.Option(
+        "--promised",
+        help="A level (L0 ... L7), or laws with commas between: exit code 1 if one is broken.",
+    ),
+]
+
+
+def verify(
+    subject: Subject,
+    *,
+    parameter: Parameter = None,
+    keys: Keys = None,
+    dimension: Dimension = None,
+    logits: Logits = False,
+    causal: Causal = False,
+    whole: Whole = False,
+    reach: Reach = 4096.0,
+    clock: Clock = None,
+    promised: Promised = None,
+    seed: o.Seed = 0,
+    json_file: o.Json = None,
+    quiet: o.Quiet = False,
+) -> None:
+    """Certify an encoding, or a function of your own: every law with its residual, and a level."""
+    from gnomon.encodings.certified import named
+    from gnomon.encodings.certified import verify as verified
+    from gnomon.encodings.registry import encoding
+
+    check_json(json_file)
+    given = given_parameters(parameter)
+    if ":" in subject:
+        if given:
+            raise InputError("A function has no --parameter; leave it out.")
+        if dimension is None:
+            raise InputError("A function is verified on vectors; name their --dimension, too.")
+        made = verified(
+            loaded(subject),
+            None if keys is None else loaded(keys),
+            dimension=dimension,
+            logits=logits,
+            clock=None if clock is None else loaded(clock),
+            promised=promised,
+            seed=seed,
+            causal=causal,
+            whole=whole,
+            reach=reach,
+        )
+    else:
+        chosen = encoding(subject, **given) if given else named(subject)
+        made = verified(chosen, promised=promised, seed=seed)
+    emit(made.to_dict(), made.text(), json_file=json_file, quiet=quiet)
+    if not made.holds:
+        raise typer.Exit(BROKEN)
+
+
+def loaded(name: str) -> Any:
+    """Return module:function, the module looked for here first; it is run by being imported."""
+    module, _, function = name.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = importlib.import_module(module)
+    except ImportError as error:
+        raise InputError(
+            f"The module {module!r} can not be imported ({error}); name one that stands here or is "
+            "installed, as in encodings:rotate."
+        ) from error
+    value = getattr(found, function, None)
+    if not callable(value):
+        raise InputError(f"{module!r} has no function {function!r}; name one that it has.")
+    return value

@@ -1,0 +1,139 @@
+"""An encoding of the catalogue as a subject of certificates: its logits, and how it may be asked.
+
+All heads that an encoding tells apart are asked with the same vectors. What its card claims is what
+it promises: the laws of its level (`gnomon.groups.levels`, [puranik2026]), and that of caches only
+if it is cacheable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnomon.encodings.base import Encoding
+from gnomon.encodings.card import in_words
+from gnomon.encodings.registry import ENTRIES, encoding
+from gnomon.errors import EncodingError
+from gnomon.groups.certificate import Certificate
+from gnomon.groups.clocks import modulo
+from gnomon.groups.levels import PROMISED
+from gnomon.groups.subject import Subject, of_maps
+from gnomon.groups.verify import certify
+
+Floats = NDArray[np.float64]
+REACHES = (4096, 1024, 512, 128, 64, 32, 16, 8)
+"""Largest positions that are tried, where an encoding may end."""
+
+
+def verify(
+    subject: Any,
+    keys: Any = None,
+    *,
+    dimension: int | None = None,
+    logits: bool = False,
+    clock: Any = None,
+    promised: str | Iterable[str] | None = None,
+    seed: int = 0,
+    **about: Any,
+) -> Certificate:
+    """Return the certificate of an encoding, by its name too, or of functions of your own.
+
+    `subject` is an encoding or the name of one, or a function (vectors (n, d), positions (n,)) ->
+    vectors: one map for queries and keys, or that of queries beside a second one for `keys`. With
+    `logits=True` it is a function (q, k, positions_q, positions_k) -> logits (n, m). Functions need
+    their `dimension`, and may say `causal=True`, `whole=True` (positions are whole numbers), and
+    `reach=` (the largest position). With a `clock` they are certified in its time. `promised` is a
+    level, or the laws that must hold: for an encoding those of its card, else those of L0.
+
+    >>> verify("alibi", seed=1).level
+    'L1 augmented group'
+    """
+    if isinstance(subject, (str, Encoding)):
+        made = named(subject) if isinstance(subject, str) else subject
+        return certificate(made, seed=seed, promised=promised)
+    if not callable(subject) or not (keys is None or callable(keys)):
+        raise EncodingError(
+            f"A {type(subject).__name__} can not be verified; pass an encoding, its name, or a "
+            "function of vectors and positions."
+        )
+    if dimension is None:
+        raise EncodingError("A function is verified on vectors; pass their dimension=... too.")
+    name = getattr(subject, "__name__", type(subject).__name__)
+    if logits:
+        asked = Subject(name=name, dimension=dimension, logits=subject, **about)
+    else:
+        asked = of_maps(subject, keys, dimension=dimension, name=name, **about)
+    asked = asked if clock is None else modulo(asked, clock)
+    return certify(
+        asked, promised="L0" if promised is None else promised, words=in_words, seed=seed
+    )
+
+
+def named(name: str) -> Encoding:
+    """Return an encoding by its name alone: with the parameters of its first example."""
+    entry = ENTRIES.get(name)
+    return encoding(name, **(dict(entry.examples[0]) if entry and entry.examples else {}))
+
+
+def certificate(
+    encoding: Encoding, *, promised: str | Iterable[str] | None = None, seed: int = 0
+) -> Certificate:
+    """Return the certificate of an encoding, which promises what its card claims."""
+    if promised is None:
+        level = encoding.card.level.partition(" ")[0]
+        promised = [law for law in PROMISED[level] if law != "cache" or encoding.card.cacheable]
+    return certify(subject_of(encoding), promised=promised, words=in_words, seed=seed)
+
+
+def subject_of(encoding: Encoding) -> Subject:
+    """Return an encoding as a subject."""
+    heads, dimension = heads_of(encoding), dimension_of(encoding)
+
+    def logits(q: Floats, k: Floats, t: Floats, s: Floats, *tokens: Floats) -> Any:
+        left, right = (np.broadcast_to(x, (heads, *x.shape)) for x in (q, k))
+        read = tokens[0] if tokens else None
+        return encoding.scores(left, right, t, s, tokens=read)
+
+    whole = not _takes(logits, encoding, 0.5, dimension)
+    reach = next(last for last in REACHES if _takes(logits, encoding, last - 1, dimension))
+    width = getattr(encoding, "read_width", dimension) if encoding.reads_tokens else None
+    return Subject(
+        name=encoding.name,
+        dimension=dimension,
+        logits=logits,
+        causal=encoding.card.causal_only,
+        axes=encoding.axes,
+        whole=whole,
+        reach=float(reach - 1),
+        in_order=encoding.in_order,
+        width=width,
+    )
+
+
+def heads_of(encoding: Any) -> int:
+    """Return how many heads an encoding tells apart, or 1."""
+    inside = getattr(encoding, "inner", encoding)
+    frequencies = getattr(inside, "frequencies", None)
+    if frequencies is not None and frequencies.ndim == 3:
+        return len(frequencies)
+    return getattr(inside, "heads", None) or 1
+
+
+def dimension_of(encoding: Any) -> int:
+    """Return how many coordinates a query has; 8 where any number will do."""
+    width = getattr(encoding, "width", None)
+    return int(getattr(encoding, "dimension", 8) if width is None else width)
+
+
+def _takes(logits: Any, encoding: Encoding, position: float, dimension: int) -> bool:
+    """Whether an encoding has something at a position."""
+    at = np.full((1, encoding.axes), float(position))
+    at = at[:, 0] if encoding.axes == 1 else at
+    try:
+        logits(np.ones((1, dimension)), np.ones((1, dimension)), at, at)
+    except EncodingError:
+        return False
+    return True

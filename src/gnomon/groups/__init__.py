@@ -1,0 +1,1 @@
+"""Positional encodings as one-parameter groups exp(tX): generators, classes, realisations."""

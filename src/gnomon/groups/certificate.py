@@ -1,0 +1,83 @@
+"""A certificate: which laws were tested, how far each is from holding, and the level that follows.
+
+The level is the verdict [puranik2026 for what makes L0]; a law that was promised and does not hold
+makes the certificate fail. What is certified is what was asked: vectors and positions are samples,
+drawn from the seed that stands in the certificate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gnomon.results import Result, to_dataframe
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Law(Result):
+    """One law: its residual, 0 where it holds, beside the tolerance."""
+
+    residual: float
+    tolerance: float
+    promised: bool = False
+    note: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the residual is within the tolerance."""
+        return self.residual <= self.tolerance
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, and whether it holds."""
+        return {**super().to_dict(), "holds": self.holds}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Certificate(Result):
+    """What was found of one subject."""
+
+    name: str
+    level: str
+    laws: Mapping[str, Law]
+    structure: Any = None
+    """The classes of its generator, where it is a group on one axis."""
+    rank: int | None = None
+    """Of its lags, where that is finite."""
+    warnings: tuple[str, ...] = ()
+    seed: int = 0
+    reach: float = 0.0
+    """The largest position that was asked for."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether every promised law holds."""
+        return not self.broken
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """Name the promised laws that do not hold."""
+        return tuple(name for name, law in self.laws.items() if law.promised and not law.holds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, with the verdict."""
+        return {**super().to_dict(), "holds": self.holds, "broken": list(self.broken)}
+
+    def to_dataframe(self) -> Any:
+        """Return one row for each law."""
+        return to_dataframe([{"law": name, **law.to_dict()} for name, law in self.laws.items()])
+
+    def text(self) -> str:
+        """Return the certificate as lines of text."""
+        lines = [f"{self.name}: {self.level}"]
+        for name, law in self.laws.items():
+            word = "holds" if law.holds else "BROKEN" if law.promised else "does not hold"
+            line = f"  {name:12} {word:14} {law.residual:9.2g}  (tolerance {law.tolerance:.0e})"
+            lines.append(f"{line}  {law.note}".rstrip())
+        if self.rank is not None:
+            lines.append(f"  rank of its lags: {self.rank}")
+        if self.structure is not None:
+            lines.append(f"  generator: {self.structure.named}")
+        lines += [f"  warning: {warning}" for warning in self.warnings]
+        lines.append("promised laws hold" if self.holds else f"broken: {', '.join(self.broken)}")
+        return "\n".join(lines)

@@ -1,0 +1,265 @@
+r"""Which encoding a matrix generates: its real Jordan structure at a stated tolerance.
+
+exp(tX) is sorted by the Jordan form of X, and the Jordan form is not continuous: eigenvalues of a
+block of order m move by the m-th root of a change of X, so that the eigenvalues of a computed
+J_3(a) are a decay beside a slowly turning pair. What can be decided is which structures are within
+a given distance of X. `classify` returns the most special of them, found by Schur, clusters and
+staircases [golub1976], [kagstrom1980], together with what the eigenvalues alone say.
+
+The tolerance is relative to |X|_2. A block of order above 1 and eigenvalues that coincide are
+reported, if a matrix that has them was reached within the tolerance. A real part is zero, if a
+change of X within the tolerance can make it zero: |Re| <= tolerance |X| c, with c the norm of the
+spectral projector, by which a change of X moves the mean of a cluster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gnomon.groups.blocks import Block
+from gnomon.groups.checking import checked, checked_tolerance
+from gnomon.groups.clusters import Floats, schur_of
+from gnomon.groups.naming import named
+from gnomon.groups.search import Cluster, Searched, search
+from gnomon.groups.words import warnings_of
+from gnomon.results import Result, plain
+
+if TYPE_CHECKING:
+    from gnomon.groups.generator import Generator
+
+INTERNAL = ("matrix", "clusters", "values", "scale")
+"""Fields of a structure that `generator()` is made of."""
+ORDER = ("zero", "rotation", "damped", "decay", "growth", "jordan")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Found(Result):
+    """Blocks of one kind: what they are, how many, and how well that is known.
+
+    `backward_error`: change of X, relative to |X|, that makes the cluster exact. `gap`: distance to
+    the nearest eigenvalue that is not the conjugate. `condition`: how much a change of X moves it.
+    """
+
+    kind: str
+    decay: float
+    frequency: float
+    order: int
+    count: int
+    backward_error: float
+    gap: float | None
+    condition: float
+
+    @property
+    def block(self) -> Block:
+        """Return the block."""
+        return Block(decay=self.decay, frequency=self.frequency, order=self.order)
+
+    @property
+    def dimension(self) -> int:
+        """Return how many dimensions all of them take."""
+        return self.count * self.block.dimension
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Structure(Result):
+    """The structure of X at a tolerance, beside the one that its eigenvalues alone give.
+
+    `distance`, relative to |X|, is that of the nearest more special structure that was found and
+    not taken: of one that was tried, or the smallest singular value that had to be kept.
+    `departure` is Henrici's, from normality. Both are there to judge the tolerance by.
+    """
+
+    structure: tuple[Found, ...]
+    generic: tuple[Found, ...]
+    named: str
+    bounded: dict[str, bool]
+    tolerance: float
+    distance: float | None
+    departure: float
+    warnings: tuple[str, ...]
+    matrix: Floats = field(repr=False)
+    clusters: tuple[Cluster, ...] = field(repr=False)
+    values: tuple[complex, ...] = field(repr=False)
+    scale: float = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the vectors behind `generator()`."""
+        names = [name for name in self.__dataclass_fields__ if name not in INTERNAL]
+        made = {name: plain(getattr(self, name)) for name in names}
+        if self.distance is None:
+            made["reason"] = "no more special structure was found near"
+        return made
+
+    @property
+    def dimension(self) -> int:
+        """Return the size of X."""
+        return sum(found.dimension for found in self.structure)
+
+    def generator(self) -> Generator:
+        """Return blocks and a real basis P with X = P J P^-1 up to the backward errors.
+
+        In a defective block P is as ill-conditioned as the structure is near to others.
+        """
+        from gnomon.groups.basis import blocks_and_basis
+        from gnomon.groups.generator import Generator
+
+        return Generator(*blocks_and_basis(self))
+
+
+def classify(x: ArrayLike, *, tolerance: float | None = None) -> Structure:
+    """Return the structure of the generator X (n, n), real.
+
+    >>> classify([[0.0, -0.5], [0.5, 0.0]]).structure[0].kind
+    'rotation'
+    >>> [(f.kind, f.order, f.decay) for f in classify([[1.0, 1.0], [-1.0, -1.0]]).structure]
+    [('jordan', 2, 0.0)]
+    """
+    matrix = checked(x)
+    used = checked_tolerance(tolerance, len(matrix))
+    scale = _scale(matrix)
+    matrix = matrix / scale
+    norm = float(np.linalg.norm(matrix, 2))
+    searched = search(matrix, used * norm)
+    units = Units(scale, norm, used)
+    structure = _founds(searched.clusters, units)
+    generic = _generic(matrix, searched.clusters, structure, units)
+    return Structure(
+        structure=structure,
+        generic=generic,
+        named=named(structure, used * norm * scale),
+        bounded=_bounded(structure),
+        tolerance=used,
+        distance=_distance(searched, norm),
+        departure=_departure(matrix),
+        warnings=warnings_of(structure, generic, searched.misses, units),
+        matrix=matrix,
+        clusters=tuple(searched.clusters),
+        values=tuple(values_of(searched.clusters, units)),
+        scale=scale,
+    )
+
+
+@dataclass(frozen=True)
+class Units:
+    """What X was divided by, its norm then, and the tolerance relative to that."""
+
+    scale: float
+    norm: float
+    tolerance: float
+
+    @property
+    def delta(self) -> float:
+        """Return the distance within which structures are looked for."""
+        return self.tolerance * self.norm
+
+
+def _scale(matrix: Floats) -> float:
+    """Return a power of two that brings extreme entries near 1; ordinary ones are left alone."""
+    largest = float(np.abs(matrix).max())
+    if largest == 0.0 or 1e-100 < largest < 1e100:
+        return 1.0
+    return float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1))
+
+
+def _founds(clusters: list[Cluster], units: Units) -> tuple[Found, ...]:
+    """Return the blocks of every cluster, equal ones counted, in a fixed order."""
+    known = zip(clusters, values_of(clusters, units), _gaps(clusters), strict=True)
+    found = [
+        Found(
+            kind=Block(decay=value.real, frequency=value.imag, order=size).kind,
+            decay=value.real,
+            frequency=value.imag,
+            order=size,
+            count=cluster.sizes.count(size),
+            backward_error=cluster.distance / units.norm if units.norm else 0.0,
+            gap=gap * units.scale if np.isfinite(gap) else None,
+            condition=cluster.condition,
+        )
+        for cluster, value, gap in known
+        for size in set(cluster.sizes)
+    ]
+    return ordered(found)
+
+
+def _gaps(clusters: list[Cluster]) -> list[float]:
+    """Return the distance of every eigenvalue to the nearest one that is not its conjugate."""
+    means = np.array([cluster.mean for cluster in clusters])
+    means = np.concatenate([means, means.conj()])
+    own = [(means == one.mean) | (means == one.mean.conjugate()) for one in clusters]
+    apart = [
+        np.where(k, np.inf, abs(means - one.mean)) for k, one in zip(own, clusters, strict=True)
+    ]
+    return [float(distances.min()) for distances in apart]
+
+
+def values_of(clusters: list[Cluster], units: Units) -> list[complex]:
+    """Return the eigenvalues, with a real part of zero where it can not be told from zero.
+
+    The condition is of first order: it says nothing of moves as large as the gap to others.
+    """
+    values = []
+    for cluster, gap in zip(clusters, _gaps(clusters), strict=True):
+        decay = cluster.mean.real
+        if abs(decay) <= min(units.delta * cluster.condition, 0.25 * gap):
+            decay = 0.0
+        frequency = 0.0 if cluster.real else cluster.mean.imag
+        values.append(complex(decay, frequency) * units.scale)
+    return values
+
+
+def ordered(found: list[Found]) -> tuple[Found, ...]:
+    """Return blocks by kind, order and frequency."""
+
+    def key(one: Found) -> tuple[float, ...]:
+        return (ORDER.index(one.kind), -one.order, -one.frequency, one.decay)
+
+    return tuple(sorted(found, key=key))
+
+
+def _generic(
+    matrix: Floats, clusters: list[Cluster], structure: tuple[Found, ...], units: Units
+) -> tuple[Found, ...]:
+    """Return what the eigenvalues alone give: members of defective clusters by themselves."""
+    plainly = [cluster for cluster in clusters if max(cluster.sizes) == 1]
+    if len(plainly) == len(clusters):
+        return structure
+    values = schur_of(matrix).eigenvalues
+    found = list(_founds(plainly, units))
+    for cluster in clusters:
+        if max(cluster.sizes) > 1:
+            chosen = values[list(cluster.members)]
+            found += [_single(complex(v) * units.scale) for v in chosen if v.imag >= 0.0]
+    return ordered(found)
+
+
+def _single(value: complex) -> Found:
+    block = Block(decay=value.real, frequency=value.imag)
+    return Found(
+        kind=block.kind, decay=block.decay, frequency=block.frequency, order=1, count=1,
+        backward_error=0.0, gap=None, condition=float("inf"),
+    )  # fmt: skip
+
+
+def _bounded(structure: tuple[Found, ...]) -> dict[str, bool]:
+    """Say where exp(tX) stays bounded: for t >= 0, and for all t."""
+    causal = all(one.decay < 0.0 or (one.decay == 0.0 and one.order == 1) for one in structure)
+    both = all(one.decay == 0.0 and one.order == 1 for one in structure)
+    return {"causal": causal, "both": both}
+
+
+def _distance(searched: Searched, norm: float) -> float | None:
+    known = [other for other in searched.others if np.isfinite(other)]
+    return min(known) / norm if known and norm else None
+
+
+def _departure(matrix: Floats) -> float:
+    """Return Henrici's departure from normality, |X^T X - X X^T| / |X|^2 in Frobenius norms."""
+    size = float(np.linalg.norm(matrix))
+    if size == 0.0:
+        return 0.0
+    unit = matrix / size
+    return float(np.linalg.norm(unit.T @ unit - unit @ unit.T))

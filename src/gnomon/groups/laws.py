@@ -1,0 +1,166 @@
+r"""Laws of an encoding, each with a residual: 0 where it holds.
+
+With f(q, k, t, s) the logit of a query at t and a key at s, for all positions and vectors:
+
+* linearity   f is linear in q and in k; *affine* where a bias is added: then it is linear on
+              vectors with one more coordinate;
+* shift       f(q, k, t + c, s + c) = f(q, k, t, s); *gauge*: up to a number for each query, which
+              softmax does not see;
+* group       A(a + b) = A(a) A(b), A(t) = B(t) B(0)^-1, B(t - s) the matrix of f: apart from
+              shift, since one map for queries and keys that is no isometry keeps this and breaks
+              shift;
+* continuity  A(t + h) - A(t) vanishes with h, at random t: jumps are seen only where they are;
+* cache       the logits of a query do not change when later tokens are added.
+
+Residuals are relative to the largest logit at hand. They are evidence on samples, not a proof
+[puranik2026].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gnomon.groups.blocks import Floats
+from gnomon.groups.subject import Subject
+
+QUERIES, KEYS = 5, 8
+SHIFTS = (0.0003, 0.01, 0.31, 0.75)
+"""Of the reach."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Queries, keys, positions and tokens with which a subject is asked."""
+
+    q: Floats
+    k: Floats
+    t: Floats
+    s: Floats
+    tokens: Floats | None = None
+
+    def of(self, subject: Subject) -> Floats:
+        """Return the logits."""
+        return subject(self.q, self.k, self.t, self.s, self.tokens)
+
+
+def sample(subject: Subject, rng: np.random.Generator, *, reach: float | None = None) -> Asked:
+    """Return vectors and positions; keys of a causal subject stand before queries."""
+    q = rng.normal(size=(QUERIES, subject.dimension))
+    k = rng.normal(size=(KEYS, subject.dimension))
+    tokens = None if subject.width is None else rng.normal(size=(KEYS, subject.width))
+    if subject.in_order:
+        at = subject.places(np.arange(KEYS) / (KEYS - 1), reach=reach)
+        return Asked(q, k, at[KEYS - QUERIES :], at, tokens)
+    late, early = rng.random(QUERIES), rng.random(KEYS)
+    if subject.causal:
+        late, early = 0.5 + 0.5 * late, 0.5 * early
+    t, s = (subject.places(at, reach=reach) for at in (late, early))
+    return Asked(q, k, t, s, tokens)
+
+
+def residual(found: Floats, wanted: Floats) -> float:
+    """Return the largest difference as a share of the largest value; masked logits must agree."""
+    seen = np.isfinite(wanted)
+    if not np.array_equal(seen, np.isfinite(found)):
+        return float("inf")
+    largest = float(np.abs(found[seen] - wanted[seen]).max(initial=0.0))
+    scale = float(np.abs(wanted[seen]).max(initial=0.0))
+    return largest / scale if scale > 0.0 else largest
+
+
+def linearity(subject: Subject, rng: np.random.Generator, *, affine: bool = False) -> float:
+    """Return how far f is from linear in queries and in keys, or from affine."""
+    asked = sample(subject, rng)
+    a = 0.7
+    b = 1.0 - a if affine else -1.6
+    worst = 0.0
+    for side in ("q", "k"):
+        x = getattr(asked, side)
+        y = rng.normal(size=x.shape)
+        one, other, both = (
+            _with(asked, side, vectors).of(subject) for vectors in (x, y, a * x + b * y)
+        )
+        seen = np.isfinite(one)
+        if not np.array_equal(seen, np.isfinite(other)):
+            return float("inf")
+        worst = max(worst, residual(both[seen], a * one[seen] + b * other[seen]))
+    return worst
+
+
+def _with(asked: Asked, side: str, vectors: Floats) -> Asked:
+    return Asked(**{**vars(asked), side: vectors})
+
+
+def shift(subject: Subject, rng: np.random.Generator, *, gauge: bool = False) -> float:
+    """Return how much a common shift of all positions changes logits."""
+    asked = sample(subject, rng, reach=0.25 * subject.reach)
+    before = asked.of(subject)
+    worst = 0.0
+    for part in SHIFTS:
+        step = part * subject.reach
+        step = max(1.0, float(np.floor(step))) if subject.whole else step
+        moved = Asked(asked.q, asked.k, asked.t + step, asked.s + step, asked.tokens).of(subject)
+        pair = (_gauged(moved), _gauged(before)) if gauge else (moved, before)
+        worst = max(worst, residual(*pair))
+    return worst
+
+
+def _gauged(logits: Floats) -> Floats:
+    """Return logits without the mean of what each row shows, which softmax does not see."""
+    seen = np.isfinite(logits)
+    count = np.maximum(seen.sum(axis=-1, keepdims=True), 1)
+    mean = np.where(seen, logits, 0.0).sum(axis=-1, keepdims=True) / count
+    return np.where(seen, logits - mean, logits)
+
+
+def at_lag(subject: Subject, lag: float) -> Floats:
+    """Return B (..., d, d) at a lag on the first axis, by asking for unit vectors."""
+    eye = np.eye(subject.dimension)
+    here = np.repeat(subject.places(np.zeros(1)), subject.dimension, axis=0)
+    there = here.copy()
+    first = (...,) if subject.axes == 1 else (..., 0)
+    there[first] += abs(lag)
+    return subject(eye, eye, there, here) if lag >= 0 else subject(eye, eye, here, there)
+
+
+def group(subject: Subject, rng: np.random.Generator, *, reach: float) -> float:
+    """Return how far A(a + b) is from A(a) A(b)."""
+    inverse = np.linalg.inv(at_lag(subject, 0.0))
+    worst = 0.0
+    for _ in range(4):
+        a, b = reach * rng.random(2)
+        a, b = (np.floor(a) + 1, np.floor(b) + 1) if subject.whole else (a, b)
+        one, other, both = (at_lag(subject, x) @ inverse for x in (a, b, a + b))
+        size = max(1.0, *(float(np.abs(x).max()) for x in (one, other)))
+        worst = max(worst, float(np.abs(both - one @ other).max()) / size**2)
+    return worst
+
+
+def continuity(subject: Subject, rng: np.random.Generator) -> float:
+    """Return the largest jump of B between positions 2^-20 apart, beside what a slope of 1 makes.
+
+    Jumps lie at whole positions more often than not, so these are looked at, too.
+    """
+    step = 2.0**-20
+    worst = 0.0
+    for place in 1.0 + 100.0 * rng.random(8):
+        for at in (place, np.floor(place), np.floor(place) + 0.5):
+            before, after = (at_lag(subject, at + side * step) for side in (-1.0, 1.0))
+            worst = max(worst, residual(after, before))
+    return worst
+
+
+def cache(subject: Subject, rng: np.random.Generator, *, tokens: int = 7) -> float:
+    """Return how much the logits of a query change with the tokens after it."""
+    at = np.unique(subject.places(np.linspace(0.0, 1.0, tokens)), axis=0)
+    q, k = rng.normal(size=(2, len(at), subject.dimension))
+    read = None if subject.width is None else rng.normal(size=(len(at), subject.width))
+    whole = subject(q, k, at, at, read)
+    worst = 0.0
+    for last in range(1, len(at) + 1):
+        some = None if read is None else read[:last]
+        alone = subject(q[last - 1 : last], k[:last], at[last - 1 : last], at[:last], some)
+        worst = max(worst, residual(alone, whole[..., last - 1 : last, :last]))
+    return worst

@@ -1,0 +1,54 @@
+r"""From laws to a level, L0 ... L7: how far an encoding is from a one-parameter group.
+
+Other tokens do not decide (context holds):
+    shift broken                                  L6 not shift invariant
+    linear, and a group                           L0 strict group
+    affine, of finite rank                        L1 augmented group
+    affine, of no finite rank                     L5 relative, not separable
+    not affine, content of finite rank            L2 fixed feature map, then a group
+    not affine, content of full rank              L7 content decides the index
+Other tokens decide, and are given:
+    not affine in query and key                   L7 content decides the index
+    shift broken, or no product along the path    L6 not shift invariant
+    a product along the path, in any order        L3 group with a learned clock
+    a product along the path, in its order        L4 path-ordered product
+
+A law that was not tested counts as broken. Levels as in the catalogue's cards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gnomon.groups.certificate import Law
+
+PROMISED: Mapping[str, tuple[str, ...]] = {
+    "L0": ("linearity", "shift", "group", "continuity", "cache"),
+    "L1": ("affine", "shift", "rank", "cache"),
+    "L2": ("shift", "content", "cache"),
+    "L3": ("affine", "shift", "path", "order", "cache"),
+    "L4": ("affine", "shift", "path", "cache"),
+    "L5": ("shift", "cache"),
+    "L6": ("cache",),
+    "L7": ("cache",),
+}
+"""What an encoding of each level promises."""
+
+
+def level_of(laws: Mapping[str, Law]) -> str:
+    """Return the level that laws show."""
+
+    def holds(name: str) -> bool:
+        return name in laws and laws[name].holds
+
+    relative, affine = holds("shift") or holds("gauge"), holds("affine")
+    if not holds("context"):
+        along = {True: "L3", False: "L4"}[holds("order")]
+        return "L7" if not affine else along if relative and holds("path") else "L6"
+    if not relative:
+        return "L6"
+    if holds("linearity") and holds("group"):
+        return "L0"
+    if affine:
+        return "L1" if holds("rank") else "L5"
+    return "L2" if holds("content") else "L7"

@@ -1,0 +1,259 @@
+r"""What a structure amounts to, in the names of published encodings.
+
+Frequencies of a rotary encoding are a ladder base^(-2k/d), k = 0, 1, ...: straight in logarithms.
+The first step says how positions are scaled (interpolation by s divides all frequencies by s), the
+slope which base it is, where d is twice the number of frequencies [su2021]. The same ladder with
+- decays ln((2k/d + 0.4) / 1.4) / 512 is xPos [sun2022],
+- one decay ln(1 - 2^(-5-h)) is head h of RetNet [sun2023],
+- blocks of order 2 is Jordan-RoPE [zhang2026].
+J_2(0) holds 1 and t, which is ALiBi as a coordinate of queries and keys [press2021]; J_m(0) holds
+polynomials up to t^(m-1), and is what a nilpotent shift generates; pairs +-a are Lorentz boosts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from gnomon.groups.classify import Found
+
+CLOSE = 1e-6
+"""Relative error within which a published number counts as met, beside the tolerance."""
+XPOS_SCALE = 512.0
+COMMON = (1e4, 5e5, 1e6)
+"""Bases that most models have."""
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Frequencies first * ratio^-k, k < count."""
+
+    first: float
+    ratio: float
+    count: int
+
+    def base(self, pairs: int | None = None) -> float:
+        """Return the base, if the ladder of so many pairs goes on to d / 2."""
+        return float(self.ratio ** (pairs or self.count))
+
+
+def named(structure: Sequence[Found], delta: float) -> str:
+    """Return a structure in words; `delta` is the tolerance in units of the eigenvalues."""
+    size = sum(one.dimension for one in structure)
+    zeros = sum(one.dimension for one in structure if one.kind == "zero")
+    if zeros == size:
+        return "no positional encoding (NoPE): the identity at every lag"
+    rolled = _cyclic(structure, size, delta)
+    if rolled:
+        return rolled
+    parts = [
+        _rotations(_of(structure, "rotation"), zeros, delta),
+        _damped(_of(structure, "damped"), delta),
+        *_decays(_of(structure, "decay"), _of(structure, "growth"), delta),
+        *_chains([one for one in structure if one.order > 1], size, delta),
+    ]
+    if zeros:
+        parts.append(f"{_dimensions(zeros)} without position")
+    return " + ".join(part for part in parts if part)
+
+
+def _of(structure: Sequence[Found], kind: str) -> list[Found]:
+    return [one for one in structure if one.kind == kind]
+
+
+def ladder_of(founds: Sequence[Found], delta: float) -> Ladder | None:
+    """Return the ladder that frequencies, from the highest on, stand on, if they do.
+
+    Two frequencies are on some ladder always; that is one only if it starts at 1.
+    """
+    count = len(founds)
+    frequencies = np.array([one.frequency for one in founds])
+    if count < 2 or (frequencies <= 0.0).any() or len({one.count for one in founds}) > 1:
+        return None
+    logs, steps = np.log(frequencies), np.arange(count)
+    allowed = np.array([CLOSE + delta * one.condition / one.frequency for one in founds])
+    # The highest frequencies are known best: relative to them errors are smallest.
+    slope, start = np.polyfit(steps, logs, 1, w=1.0 / allowed)
+    off = np.abs(logs - (start + slope * steps))
+    first = math.exp(start)
+    if (off > 3.0 * allowed).any() or (count == 2 and not _is(first, 1.0)):
+        return None
+    return Ladder(1.0 if _is(first, 1.0) else first, math.exp(-slope), count)
+
+
+def _rotations(founds: list[Found], zeros: int, delta: float) -> str:
+    """Name pure rotations: RoPE, its rescalings, and its parts."""
+    if not founds:
+        return ""
+    total = sum(one.count for one in founds)
+    ladder = ladder_of(founds, delta)
+    many = f"{total} frequencies" if total > 1 else "1 frequency"
+    if ladder is None:
+        if len(founds) == 1:
+            turn = f"{founds[0].frequency:.6g} radians per position"
+            return f"a rotation by {turn}" if total == 1 else f"{total} rotations by {turn}"
+        return f"rotary encoding (RoPE) with {many} on no single ladder"
+    if total > ladder.count:
+        many = f"{ladder.count} frequencies, each {total // ladder.count} times"
+    scaled = "" if ladder.first == 1.0 else _interpolated(ladder.first)
+    return f"rotary encoding (RoPE), {many}, {_base(ladder, zeros)}{scaled}"
+
+
+def _base(ladder: Ladder, zeros: int) -> str:
+    """Return the base; beside dimensions that do not turn, of two readings the round one."""
+    own = ladder.base()
+    if not zeros or zeros % 2:
+        return f"base {_number(own)}"
+    through = ladder.base(ladder.count + zeros // 2)
+    if any(_is(own, known) for known in COMMON) or not _round(through):
+        return f"base {_number(own)} (partial)"
+    if not _round(own):
+        return f"base {_number(through)} (p-RoPE: the ladder of all dimensions, cut off)"
+    return f"base {_number(own)} (partial), or base {_number(through)} of all dimensions (p-RoPE)"
+
+
+def _interpolated(first: float) -> str:
+    if first < 1.0:
+        return f", positions divided by {_number(1.0 / first)} (interpolation)"
+    return f", positions times {_number(first)}"
+
+
+def _cyclic(structure: Sequence[Found], size: int, delta: float) -> str:
+    """Recognise the turns 2 pi k / n of a cyclic roll of odd size, whose logarithm is real."""
+    turns = [one for one in structure if one.kind == "rotation"]
+    wanted = 2.0 * math.pi * np.arange(size // 2, 0, -1) / size
+    if size % 2 == 0 or len(turns) != size // 2 or len(structure) != size // 2 + 1 or size < 3:
+        return ""
+    met = all(
+        abs(one.frequency - turn) <= CLOSE + delta * one.condition
+        for one, turn in zip(turns, wanted, strict=True)
+    )
+    return f"cyclic roll of {size} coordinates (RollPE)" if met else ""
+
+
+def _damped(founds: list[Found], delta: float) -> str:
+    """Name damped rotations: xPos, RetNet, or neither."""
+    if not founds:
+        return ""
+    total = sum(one.count for one in founds)
+    by_frequency = sorted(founds, key=lambda one: -one.frequency)
+    ladder = ladder_of(by_frequency, delta)
+    decays = np.array([one.decay for one in by_frequency])
+    known = np.array([delta * one.condition for one in by_frequency])
+    if ladder is not None:
+        turns = f"{ladder.count} frequencies, base {_number(ladder.base())}"
+        if ladder.first != 1.0:
+            turns += _interpolated(ladder.first)
+        xpos = _xpos_scale(decays, known)
+        if xpos is not None:
+            return f"xPos, {turns}, scale base {_number(xpos)}"
+    else:
+        turns = f"{total} frequencies" if total > 1 else f"frequency {founds[0].frequency:.6g}"
+    if np.ptp(decays) <= 2.0 * known.max() + CLOSE * abs(decays).max():
+        gamma = _gamma(float(decays.mean()))
+        known_as = "RetNet's damped rotation" if ladder or "head" in gamma else "damped rotation"
+        return f"{known_as}, {turns}, {gamma}"
+    return f"damped rotations, {turns}, decays {decays.min():.4g} to {decays.max():.4g}"
+
+
+def _xpos_scale(decays: NDArray[np.float64], known: NDArray[np.float64]) -> float | None:
+    """Return S with decays ln((2k/d + 0.4) / 1.4) / S, if there is one."""
+    count = len(decays)
+    zeta = (np.arange(count) / count + 0.4) / 1.4
+    scale = float(np.log(zeta[0]) / decays[0])
+    met = np.abs(decays - np.log(zeta) / scale) <= CLOSE * np.abs(decays) + 3.0 * known
+    if scale <= 0.0 or not met.all():
+        return None
+    return XPOS_SCALE if _is(scale, XPOS_SCALE) else scale
+
+
+def _gamma(decay: float) -> str:
+    """Return gamma = e^a, with the head of RetNet that has it."""
+    gamma = math.exp(decay)
+    head = -math.log2(-math.expm1(decay)) - 5.0
+    if abs(head - round(head)) < 1e-4 and round(head) >= 0:
+        return f"gamma = 1 - 2^-{5 + round(head)} (head {round(head)})"
+    return f"gamma = {gamma:.6g}"
+
+
+def _decays(falls: list[Found], grows: list[Found], delta: float) -> list[str]:
+    """Name real eigenvalues: decays, boosts, and growth that is left over."""
+    falls, grows = list(falls), list(grows)
+    said, rates = [], []
+    for grow in [one for one in grows if not one.frequency]:
+        for fall in list(falls):
+            near = CLOSE * grow.decay + delta * (grow.condition + fall.condition)
+            if abs(grow.decay + fall.decay) <= near and grow.count == fall.count:
+                rates += [grow.decay] * grow.count
+                grows.remove(grow)
+                falls.remove(fall)
+                break
+    if rates:
+        listed = ", ".join(f"{rate:.4g}" for rate in sorted(rates, reverse=True)[:4])
+        word = "Lorentz boost" if len(rates) == 1 else f"{len(rates)} Lorentz boosts"
+        said.append(f"{word} of rapidity {listed} per position (grows)")
+    if len(falls) == 1:
+        said.append(f"decay in {_dimensions(falls[0].count)}, {_gamma(falls[0].decay)}")
+    elif falls:
+        rates = [one.decay for one in falls]
+        said.append(f"{len(falls)} decays from {min(rates):.4g} to {max(rates):.4g}")
+    if grows:
+        said.append(f"growth up to {max(one.decay for one in grows):.4g} per position")
+    return said
+
+
+def _chains(founds: list[Found], size: int, delta: float) -> list[str]:
+    """Name blocks of order above 1."""
+    said = [_one_chain(one, size) for one in founds if not one.frequency]
+    turning = sorted((one for one in founds if one.frequency), key=lambda one: -one.frequency)
+    if not turning:
+        return said
+    orders = sorted({one.order for one in turning})
+    order = f"order {orders[0]}" if len(orders) == 1 else f"orders {orders[0]} to {orders[-1]}"
+    ladder = ladder_of(turning, delta)
+    count = sum(one.count for one in turning)
+    turns = f"{count} frequencies" if count > 1 else f"frequency {turning[0].frequency:.6g}"
+    turns += "" if ladder is None else f", base {_number(ladder.base())}"
+    rates = {f"{one.decay:.4g}" for one in turning}
+    if rates != {"0"}:
+        turns += (
+            f", decay {' to '.join(sorted(rates, key=float))}" if len(rates) < 3 else ", decays"
+        )
+    return [*said, f"Jordan-RoPE of {order} (t^j e^(at) cos, sin), {turns}"]
+
+
+def _one_chain(one: Found, size: int) -> str:
+    times = "" if one.count == 1 else f"{one.count} x "
+    if one.decay:
+        word = "critically damped" if one.decay < 0.0 else "growing"
+        powers = "t" if one.order == 2 else f"t^{one.order - 1}"
+        return f"{times}{word} block J{one.order}({one.decay:.6g}): e^(at) times 1 .. {powers}"
+    if one.order == 2:
+        return f"{times}ALiBi's unipotent block J2(0): 1 and t"
+    whole = ", the nilpotent shift" if one.order == size else ""
+    return f"{times}polynomial block J{one.order}(0): 1 .. t^{one.order - 1}{whole}"
+
+
+def _dimensions(count: int) -> str:
+    return "1 dimension" if count == 1 else f"{count} dimensions"
+
+
+def _number(value: float) -> str:
+    """Return a number with six digits, without an exponent where it is a plain one."""
+    rounded = float(f"{value:.6g}")
+    return f"{rounded:.0f}" if rounded == int(rounded) and rounded < 1e15 else f"{rounded:g}"
+
+
+def _round(value: float) -> bool:
+    """Say whether a base is one that people choose: two digits and zeros."""
+    return _is(value, float(f"{value:.2g}"))
+
+
+def _is(value: float, wanted: float) -> bool:
+    return abs(value - wanted) <= 1e-5 * abs(wanted)

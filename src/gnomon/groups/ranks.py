@@ -1,0 +1,109 @@
+r"""Finite rank: does a sum of exponential polynomials make all lags, or do they never end?
+
+A kernel of the lag splits into finitely many coordinates of query and key exactly if its Hankel
+rank is finite, and then it is P exp(tX) Q [ho1966]. On a window of lags, smooth kernels such as
+ln(1 + t) have a small numerical rank, too, and slow turns look like polynomials. So a rank counts
+only if
+
+* singular values fall clearly to their rounding after it, and do not just fade;
+* there is a generator: a table that ends has a singular step;
+* it predicts lags that were not looked at;
+* no finer step of the lag shows more modes: a bump narrower than the step looks like a decay.
+
+Several steps are tried, from fine to coarse, since a mode shows itself at the scale it lives on. Of
+a kernel that is not causal, lags of both signs must come from one generator: |t| does not. Ranks
+above a quarter of the lags, and fast decays beside very slow turns, are not recognised.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gnomon.errors import GroupError
+from gnomon.groups.blocks import Floats
+from gnomon.groups.laws import residual
+from gnomon.groups.realise import realise
+from gnomon.groups.subject import Subject
+
+LAGS = 192
+"""Lags that a generator is read from; as many more are predicted."""
+STRIDES = (1.0, 4.0, 16.0, 64.0, 256.0)
+PREDICTED = 1e-6
+"""Largest error of predicted lags."""
+
+
+@dataclass(frozen=True)
+class Rank:
+    """A rank, or None; the error of the lags it predicts, and the step of the lag it is read at."""
+
+    rank: int | None
+    residual: float
+    stride: float
+
+
+def finite_rank(subject: Subject, rng: np.random.Generator) -> Rank:
+    """Return the rank of the lags between two random vectors, the largest over heads."""
+    q, k = rng.normal(size=(2, 1, subject.dimension))
+    count = min(LAGS, int(subject.reach) // 2) if subject.whole else LAGS
+    strides = [1.0] if subject.whole else list(STRIDES)
+    known = {stride: _kernel(subject, q, k, stride, count) for stride in strides}
+    heads = next(iter(known.values())).shape[1]
+    found = [
+        _of_head({stride: values[:, head] for stride, values in known.items()})
+        for head in range(heads)
+    ]
+    none = [one for one in found if one.rank is None]
+    return none[0] if none else max(found, key=lambda one: one.rank or 0)
+
+
+def _of_head(kernels: dict[float, Floats]) -> Rank:
+    """Return the rank at the first step that is clear, predicts, and shows no fewer modes."""
+    seen, best = 0, Rank(None, float("inf"), 1.0)
+    for stride, values in kernels.items():
+        rank, clear, error = _predicted(values)
+        if clear and rank >= seen and error <= PREDICTED:
+            return Rank(rank, error, stride)
+        best = min(best, Rank(None, error, stride), key=lambda one: one.residual)
+        seen = max(seen, rank)
+    return best
+
+
+def _kernel(subject: Subject, q: Floats, k: Floats, stride: float, count: int) -> Floats:
+    """Return the logits (2 count, heads) of one query and one key at equal steps of the lag."""
+    after = count * (2 if subject.causal else 1)
+    late = _away(subject, stride * np.arange(after, dtype=np.float64))
+    here = _away(subject, np.zeros(1))
+    ahead = subject(np.repeat(q, after, axis=0), k, late, here)[..., :, 0]
+    if subject.causal:
+        return ahead.reshape(-1, after).T
+    early = _away(subject, stride * np.arange(count, 0, -1, dtype=np.float64))
+    behind = subject(q, np.repeat(k, count, axis=0), here, early)[..., 0, :]
+    return np.concatenate([behind, ahead], axis=-1).reshape(-1, 2 * count).T
+
+
+def _away(subject: Subject, steps: Floats) -> Floats:
+    """Return positions at steps along the first axis."""
+    if subject.axes == 1:
+        return steps
+    return np.concatenate([steps[:, None], np.zeros((len(steps), subject.axes - 1))], axis=1)
+
+
+def _predicted(values: Floats) -> tuple[int, bool, float]:
+    """Return the rank of the first half, whether it is one, and how well it gives the second."""
+    if np.ptp(values) == 0.0:
+        return int(values[0] != 0.0), True, 0.0
+    count = len(values) // 2
+    try:
+        made = realise(values[:count])
+    except GroupError:
+        return count, False, float("inf")
+    if made.rank > count // 4 or made.generator_matrix is None:
+        return made.rank, False, float("inf")
+    row, found = made.left[0], []
+    with np.errstate(over="ignore", invalid="ignore"):  # a rank that is none may explode
+        for _ in values:
+            found.append(float(row @ made.right[:, 0]))
+            row = row @ made.step
+    return made.rank, made.clear, residual(np.array(found), values)

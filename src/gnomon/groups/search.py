@@ -1,0 +1,173 @@
+r"""Which clusters of eigenvalues are one eigenvalue: the most special structure within a distance.
+
+From the coarsest cluster on: candidates are the staircases of T_11 - mean at growing thresholds,
+the most special (largest codimension) first, and one is taken if the nearest matrix with that
+structure is within delta of X. Otherwise the cluster is split and its parts are tried. A candidate
+that is farther away, but within 300 delta, is kept as a near miss: X may be it with noise that is
+larger than was thought.
+
+Two necessary conditions spare most of the work. If N = S + D with S nilpotent, no eigenvalue of N
+is farther from 0 than (|N| + |S|)^(1 - 1/k) |D|^(1/k) [elsner1985]; and X - mean has a singular
+value that is no larger than the distance to a matrix with that eigenvalue.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gnomon.groups.clusters import Floats, Indices, Part, Schur, part_of, schur_of, split
+from gnomon.groups.nearest import Fit, fit
+from gnomon.groups.staircase import Matrix, Staircase, codimension, staircase
+
+NEAR = 300.0
+"""A structure up to this many times the tolerance away is worth a warning."""
+FARTHEST = 1e-6
+"""But no farther than this share of |X|, unless the tolerance itself is larger."""
+AMPLIFIED = 1e6
+"""What is dropped in a cluster may be this many times larger than the distance in X."""
+COARSEST = 1e-4
+"""Beyond this share of |X| nothing is dropped that is above `NEAR` tolerances."""
+
+_ONE = np.eye(1, dtype=np.complex128)
+SINGLE = Staircase(_ONE, 0.0 * _ONE, (1,), np.inf)
+"""The staircase of a simple eigenvalue."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Eigenvalues that are one: where, with which block sizes, at which distance from X."""
+
+    members: tuple[int, ...]
+    mean: complex
+    distance: float
+    real: bool
+    part: Part
+    stairs: Staircase
+    change: Floats | None = None
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Return the sizes of the Jordan blocks, largest first."""
+        return self.stairs.sizes
+
+    @property
+    def condition(self) -> float:
+        """Return how much a change of X moves the eigenvalue."""
+        return self.part.condition
+
+
+@dataclass
+class Searched:
+    """What was found: the clusters (of a conjugate pair the upper one), and what was near."""
+
+    clusters: list[Cluster] = field(default_factory=list)
+    misses: list[Cluster] = field(default_factory=list)
+    others: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Space:
+    x: Floats
+    whole: Schur
+    norm: float
+    delta: float
+
+    @property
+    def coarse(self) -> float:
+        return min(AMPLIFIED * self.delta, max(NEAR * self.delta, COARSEST * self.norm))
+
+    @property
+    def reach(self) -> float:
+        return min(NEAR * self.delta, max(self.delta, FARTHEST * self.norm))
+
+
+def search(x: Floats, delta: float) -> Searched:
+    """Return the clusters of the most special structure that is within `delta` of X."""
+    whole = schur_of(x)
+    space = _Space(x, whole, float(np.linalg.norm(x, 2)), delta)
+    found = Searched()
+    waiting = [np.arange(len(x), dtype=np.int64)]
+    while waiting:
+        members = waiting.pop()
+        values = whole.eigenvalues[members]
+        real = _closed(values)
+        if not real and values.imag.mean() < 0.0:
+            continue  # its mirror image is examined instead
+        taken = _examined(space, members, real=real, found=found)
+        if taken is not None:
+            found.clusters.append(taken)
+        elif len(members) > 1:
+            waiting += [members[part] for part in split(values)]
+    return found
+
+
+def _closed(values: Matrix) -> bool:
+    """Say whether a set of eigenvalues is its own mirror image."""
+    return bool(np.array_equal(np.sort_complex(values), np.sort_complex(values.conj())))
+
+
+def _examined(space: _Space, members: Indices, *, real: bool, found: Searched) -> Cluster | None:
+    """Return the cluster if it is one eigenvalue within delta; note what is near."""
+    if len(members) == 1:
+        part = part_of(space.whole, members)
+        value = complex(space.whole.eigenvalues[members[0]])
+        return Cluster((int(members[0]),), value, 0.0, real, part, SINGLE)
+    small = _small_values(space, space.whole.eigenvalues[members], found)
+    if small is None:
+        return None
+    part = part_of(space.whole, members)
+    blocks = int((small <= 2.0 * space.reach * (1.0 + part.condition)).sum())
+    best, taken = None, None
+    for stairs in _candidates(part, space):
+        if stairs.weyr[0] > blocks:
+            continue
+        made = fit(space.x, part, stairs, real=real, reach=space.reach)
+        cluster = _cluster(members, made, real=real)
+        if made.reached and made.distance <= space.delta:
+            found.others.append(made.stairs.kept / made.part.condition)
+            taken = cluster
+            break
+        if made.reached or made.distance > space.reach:  # otherwise it was lost on the way
+            found.others.append(made.distance)
+        if made.reached and (best is None or made.distance < best.distance):
+            best = cluster
+    if best is not None:
+        found.misses.append(best)
+    return taken
+
+
+def _small_values(space: _Space, values: Matrix, found: Searched) -> Floats | None:
+    """Return the singular values of X - mean, or None where a necessary condition fails."""
+    mean, size = values.mean(), len(values)
+    spread = float(np.abs(values - mean).max())
+    root = (2.0 * space.coarse) ** (1.0 / size)
+    if spread > (4.0 * space.norm) ** (1.0 - 1.0 / size) * root and size > 2:
+        return None
+    shifted = space.whole.form - mean * np.eye(len(space.x))
+    small = np.asarray(np.linalg.svd(shifted, compute_uv=False))
+    if small[-1] > space.coarse:
+        found.others.append(float(small[-1]))
+        return None
+    return small
+
+
+def _candidates(part: Part, space: _Space) -> list[Staircase]:
+    """Return the staircases at growing thresholds, each structure once, the most special first."""
+    made: dict[tuple[int, ...], Staircase] = {}
+    threshold = space.delta
+    while threshold <= space.coarse * 1.001:
+        stairs = staircase(part.centred, threshold=threshold)
+        if stairs is not None:
+            made.setdefault(stairs.weyr, stairs)
+            if len(stairs.weyr) == 1:
+                break
+        threshold *= np.sqrt(10.0)
+    return sorted(made.values(), key=lambda stairs: -codimension(stairs.weyr))
+
+
+def _cluster(members: Indices, made: Fit, *, real: bool) -> Cluster:
+    mean = complex(made.part.mean.real, 0.0) if real else made.part.mean
+    indices = tuple(int(k) for k in members)
+    return Cluster(indices, mean, made.distance, real, made.part, made.stairs, made.change)

@@ -1,0 +1,123 @@
+"""What structures are called: published encodings from their published numbers, in random bases."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.linalg import block_diag
+
+from gnomon.groups.classify import classify
+
+
+def turn(a: float, b: float) -> np.ndarray:
+    return np.array([[a, -b], [b, a]])
+
+
+def named(*blocks: object, condition: float = 50.0) -> str:
+    """The name of blocks in a basis of this condition, with noise of 1e-12."""
+    form = block_diag(*[np.atleast_2d(block) for block in blocks])
+    size, rng = len(form), np.random.default_rng(len(form))
+    left, right = (np.linalg.qr(rng.standard_normal((size, size)))[0] for _ in range(2))
+    basis = left @ np.diag(np.geomspace(1, 1 / condition, size)) @ right
+    x = basis @ form @ np.linalg.inv(basis)
+    error = rng.standard_normal((size, size))
+    return classify(x + 1e-12 * np.linalg.norm(x, 2) * error / np.linalg.norm(error, 2)).named
+
+
+def ladder(pairs: int, base: float, dimension: int | None = None) -> np.ndarray:
+    return base ** (-2.0 * np.arange(pairs) / (dimension or 2 * pairs))
+
+
+@pytest.mark.parametrize("base", [100.0, 10000.0, 500000.0])
+@pytest.mark.parametrize("pairs", [4, 16])
+def test_rope_is_named_with_its_base(pairs, base):
+    found = named(*[turn(0, f) for f in ladder(pairs, base)])
+    assert found == f"rotary encoding (RoPE), {pairs} frequencies, base {base:.0f}"
+
+
+def test_rope_64_is_named_with_base_10000():
+    found = named(*[turn(0, f) for f in ladder(32, 10000.0)])
+    assert found == "rotary encoding (RoPE), 32 frequencies, base 10000"
+
+
+def test_position_interpolation_is_a_scaled_ladder():
+    found = named(*[turn(0, f / 4) for f in ladder(8, 10000.0)])
+    assert found.endswith("base 10000, positions divided by 4 (interpolation)")
+
+
+def test_partial_rope_and_p_rope_differ_by_the_ladder_they_cut():
+    partial = named(*[turn(0, f) for f in ladder(4, 10000.0)], np.zeros((8, 8)))
+    assert "base 10000 (partial) + 8 dimensions without position" in partial
+    cut = named(*[turn(0, f) for f in ladder(4, 1e6, dimension=22)], np.zeros((14, 14)))
+    assert "4 frequencies, base 1000000 (p-RoPE: the ladder of all dimensions, cut off)" in cut
+    either = named(*[turn(0, f) for f in ladder(4, 1e6, dimension=16)], np.zeros((8, 8)))
+    assert "base 1000 (partial), or base 1000000 of all dimensions (p-RoPE)" in either
+
+
+def test_two_copies_of_each_frequency_are_counted():
+    found = named(*[turn(0, f) for f in ladder(4, 10000.0) for _ in range(2)])
+    assert found == "rotary encoding (RoPE), 4 frequencies, each 2 times, base 10000"
+
+
+def test_frequencies_without_a_ladder_are_called_that():
+    found = named(*[turn(0, f) for f in (1.0, 0.8, 0.3)])
+    assert found == "rotary encoding (RoPE) with 3 frequencies on no single ladder"
+
+
+@pytest.mark.parametrize("scale", [512.0, 64.0])
+def test_xpos_is_named_with_its_scale_base(scale):
+    """zeta_n = (2n/d + 0.4) / 1.4, decay ln(zeta_n) / 512 for a lag of one [sun2022]."""
+    rates = [math.log((2 * n / 16 + 0.4) / 1.4) / scale for n in range(8)]
+    found = named(*[turn(a, f) for a, f in zip(rates, ladder(8, 10000.0), strict=True)])
+    assert found == f"xPos, 8 frequencies, base 10000, scale base {scale:.0f}"
+
+
+def test_retnet_is_named_with_its_head():
+    rate = math.log(1 - 2.0**-7)
+    found = named(*[turn(rate, f) for f in ladder(8, 10000.0)])
+    assert found.startswith("RetNet's damped rotation, 8 frequencies, base 10000")
+    assert found.endswith("gamma = 1 - 2^-7 (head 2)")
+    assert named(math.log(1 - 2.0**-5) * np.eye(4)).endswith("gamma = 1 - 2^-5 (head 0)")
+    assert "gamma = 0.904837" in named(turn(-0.1, 0.5))
+
+
+def test_damped_rotations_of_no_scheme_keep_their_numbers():
+    found = named(turn(-0.1, 1.0), turn(-0.3, 0.5), turn(-0.2, 0.3))
+    assert found == "damped rotations, 3 frequencies, decays -0.3 to -0.1"
+
+
+def test_blocks_of_polynomials_are_named_by_what_they_hold():
+    assert named(np.eye(2, k=1)) == "ALiBi's unipotent block J2(0): 1 and t"
+    shift = "polynomial block J6(0): 1 .. t^5, the nilpotent shift"
+    assert named(np.eye(6, k=1)) == shift
+    critical = "critically damped block J3(-0.05): e^(at) times 1 .. t^2"
+    assert named(np.eye(3, k=1) - 0.05 * np.eye(3)) == critical
+
+
+def test_rope_with_alibi_is_both():
+    found = named(*[turn(0, f) for f in ladder(4, 10000.0)], np.eye(2, k=1))
+    assert found == (
+        "rotary encoding (RoPE), 4 frequencies, base 10000 + ALiBi's unipotent block J2(0): 1 and t"
+    )
+
+
+def test_jordan_rope_is_named_with_its_order_and_base():
+    blocks = [
+        np.kron(np.eye(2), turn(-0.001, f)) + np.kron(np.eye(2, k=1), np.eye(2))
+        for f in ladder(3, 1000.0)
+    ]
+    found = named(*blocks)
+    assert "Jordan-RoPE of order 2 (t^j e^(at) cos, sin), 3 frequencies, base 1000" in found
+    assert found.endswith("decay -0.001")
+
+
+def test_boosts_are_pairs_that_grow_and_decay_alike():
+    found = named(0.02, -0.02, 0.05, -0.05)
+    assert found == "2 Lorentz boosts of rapidity 0.05, 0.02 per position (grows)"
+    assert named(0.3, -0.1).endswith("growth up to 0.3 per position")
+
+
+def test_no_position_is_called_nope():
+    assert named(np.zeros((3, 3))).startswith("no positional encoding (NoPE)")
