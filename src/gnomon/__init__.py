@@ -15,10 +15,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gnomon.conformance.verify import verify as verify
     from gnomon.corpus.counting import count as count
     from gnomon.corpus.counts import PositionCounts as PositionCounts
     from gnomon.diagnostics.stress import stress as stress
-    from gnomon.encodings.certified import verify as verify
     from gnomon.encodings.registry import catalogue as catalogue
     from gnomon.encodings.registry import encoding as encoding
     from gnomon.encodings.rotary.config.build import from_config as from_config
@@ -45,7 +45,7 @@ _HOME = {
     "compile_bias": "gnomon.groups.compile",
     "equivalent": "gnomon.groups.equivalent",
     "realise": "gnomon.groups.realise",
-    "verify": "gnomon.encodings.certified",
+    "verify": "gnomon.conformance.verify",
     "stress": "gnomon.diagnostics.stress",
 }
 # Rooms that are functions, too: the package of that name can be called (docs/decisions).

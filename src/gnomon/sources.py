@@ -89,6 +89,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "gantmacher1959": "F. R. Gantmacher, The Theory of Matrices, volume 1, Chelsea, 1959.",
         "gao2024": "A. Gao and S. Dai, RoTHP: rotary position embedding-based transformer Hawkes "
         "process, arXiv:2405.06985, 2024.",
+        "goldberg1991": "D. Goldberg, What every computer scientist should know about "
+        "floating-point arithmetic, ACM Computing Surveys 23, 5-48, 1991.",
         "golovneva2024": "O. Golovneva, T. Wang, J. Weston and S. Sukhbaatar, Contextual position "
         "encoding: learning to count what's important, arXiv:2405.18719, 2024.",
         "golub1973": "G. H. Golub and V. Pereyra, The differentiation of pseudo-inverses and "

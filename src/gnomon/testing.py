@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gnomon.encodings.certified import verify
+from gnomon.conformance.verify import verify
 from gnomon.groups.certificate import Certificate
 
 

@@ -67,8 +67,8 @@ def verify(
     quiet: o.Quiet = False,
 ) -> None:
     """Certify an encoding, or a function of your own: every law with its residual, and a level."""
-    from gnomon.encodings.certified import named
-    from gnomon.encodings.certified import verify as verified
+    from gnomon.conformance.verify import named
+    from gnomon.conformance.verify import verify as verified
     from gnomon.encodings.registry import encoding
 
     check_json(json_file)

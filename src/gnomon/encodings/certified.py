@@ -15,67 +15,15 @@ from numpy.typing import NDArray
 
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.card import in_words
-from gnomon.encodings.registry import ENTRIES, encoding
 from gnomon.errors import EncodingError
 from gnomon.groups.certificate import Certificate
-from gnomon.groups.clocks import modulo
 from gnomon.groups.levels import PROMISED
-from gnomon.groups.subject import Subject, of_maps
+from gnomon.groups.subject import Subject
 from gnomon.groups.verify import certify
 
 Floats = NDArray[np.float64]
 REACHES = (4096, 1024, 512, 128, 64, 32, 16, 8)
 """Largest positions that are tried, where an encoding may end."""
-
-
-def verify(
-    subject: Any,
-    keys: Any = None,
-    *,
-    dimension: int | None = None,
-    logits: bool = False,
-    clock: Any = None,
-    promised: str | Iterable[str] | None = None,
-    seed: int = 0,
-    **about: Any,
-) -> Certificate:
-    """Return the certificate of an encoding, by its name too, or of functions of your own.
-
-    `subject` is an encoding or the name of one, or a function (vectors (n, d), positions (n,)) ->
-    vectors: one map for queries and keys, or that of queries beside a second one for `keys`. With
-    `logits=True` it is a function (q, k, positions_q, positions_k) -> logits (n, m). Functions need
-    their `dimension`, and may say `causal=True`, `whole=True` (positions are whole numbers), and
-    `reach=` (the largest position). With a `clock` they are certified in its time. `promised` is a
-    level, or the laws that must hold: for an encoding those of its card, else those of L0.
-
-    >>> verify("alibi", seed=1).level
-    'L1 augmented group'
-    """
-    if isinstance(subject, (str, Encoding)):
-        made = named(subject) if isinstance(subject, str) else subject
-        return certificate(made, seed=seed, promised=promised)
-    if not callable(subject) or not (keys is None or callable(keys)):
-        raise EncodingError(
-            f"A {type(subject).__name__} can not be verified; pass an encoding, its name, or a "
-            "function of vectors and positions."
-        )
-    if dimension is None:
-        raise EncodingError("A function is verified on vectors; pass their dimension=... too.")
-    name = getattr(subject, "__name__", type(subject).__name__)
-    if logits:
-        asked = Subject(name=name, dimension=dimension, logits=subject, **about)
-    else:
-        asked = of_maps(subject, keys, dimension=dimension, name=name, **about)
-    asked = asked if clock is None else modulo(asked, clock)
-    return certify(
-        asked, promised="L0" if promised is None else promised, words=in_words, seed=seed
-    )
-
-
-def named(name: str) -> Encoding:
-    """Return an encoding by its name alone: with the parameters of its first example."""
-    entry = ENTRIES.get(name)
-    return encoding(name, **(dict(entry.examples[0]) if entry and entry.examples else {}))
 
 
 def certificate(

@@ -135,8 +135,9 @@ def _group(
     if subject.whole or not (is_group and smooth):
         return None
     x, error = generator_of(subject)
+    limit = max(GENERATED, 10.0 * found["group"].tolerance)
     found["generator"] = Law(
-        residual=error, tolerance=GENERATED, promised="generator" in wanted, note="exp(tX) = A(t)"
+        residual=error, tolerance=limit, promised="generator" in wanted, note="exp(tX) = A(t)"
     )
     if not found["generator"].holds:
         return None

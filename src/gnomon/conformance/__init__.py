@@ -1,0 +1,1 @@
+"""Is it what it says: certificates for encodings, functions, modules and models."""
