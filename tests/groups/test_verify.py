@@ -164,6 +164,35 @@ def test_a_slope_on_both_sides_has_a_kink_and_no_finite_rank():
     assert certify(Subject(name="it", dimension=D, logits=logits), promised="L5").level == "L5"
 
 
+def test_phases_in_float32_are_lost_far_from_the_origin():
+    """At position 131,072 float32 has 2^-7 of a radian left."""
+
+    def single(x, at):
+        phases = np.asarray(at, np.float32)[:, None] * FREQUENCIES.astype(np.float32)
+        a, b = x[:, : D // 2], x[:, D // 2 :]
+        cosine, sine = np.cos(phases), np.sin(phases)
+        return np.concatenate([a * cosine - b * sine, a * sine + b * cosine], axis=1)
+
+    def careless(x, at):
+        return single(x, at) if x.dtype == np.float32 else rotary(x, at)
+
+    assert certified(careless, promised=["dtype"]).broken == ("dtype",)
+    assert certified(rotary, promised=["dtype"]).holds
+
+
+def test_axes_that_do_not_commute_are_not_relative_and_are_named():
+    skew = [m - m.T for m in np.random.default_rng(0).normal(size=(2, D, D))]
+
+    def encode(x, at):
+        carried = expm(np.tensordot(np.asarray(at), np.stack(skew), axes=1))
+        return np.einsum("nji,nj->ni", carried, x)
+
+    subject = of_maps(encode, None, dimension=D, name="it", axes=2, reach=4.0)
+    found = certify(subject, promised=["axes"])
+    assert found.broken == ("axes",)
+    assert found.level == "L6"
+
+
 def test_what_softmax_does_not_see_is_told_apart():
     """ALiBi as BLOOM has it: the slope times the position of the key alone."""
 

@@ -1,8 +1,8 @@
 """An encoding of the catalogue as a subject of certificates: its logits, and how it may be asked.
 
 All heads that an encoding tells apart are asked with the same vectors. What its card claims is what
-it promises: the laws of its level (`gnomon.groups.levels`, [puranik2026]), and that of caches only
-if it is cacheable.
+it promises: the laws of its level (`gnomon.groups.levels`, [puranik2026]), that of caches only if
+it is cacheable; and logits in float32 as far as position 131,072.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ def certificate(
     if promised is None:
         level = encoding.card.level.partition(" ")[0]
         promised = [law for law in PROMISED[level] if law != "cache" or encoding.card.cacheable]
+        promised += ["dtype", *(["axes"] if level == "L0" and encoding.axes > 1 else [])]
     return certify(subject_of(encoding), promised=promised, words=in_words, seed=seed)
 
 

@@ -10,7 +10,10 @@ With f(q, k, t, s) the logit of a query at t and a key at s, for all positions a
               shift, since one map for queries and keys that is no isometry keeps this and breaks
               shift;
 * continuity  A(t + h) - A(t) vanishes with h, at random t: jumps are seen only where they are;
-* cache       the logits of a query do not change when later tokens are added.
+* axes        A of a step on one axis commutes with A of a step on another;
+* cache       the logits of a query do not change when later tokens are added;
+* dtype       queries and keys in float32 give the logits of float64, far from the origin: what is
+              lost there was lost in positions or phases.
 
 Residuals are relative to the largest logit at hand. They are evidence on samples, not a proof
 [puranik2026].
@@ -26,6 +29,8 @@ from gnomon.groups.blocks import Floats
 from gnomon.groups.subject import Subject
 
 QUERIES, KEYS = 5, 8
+NEAR, FAR = 64.0, float(2**17)
+"""Lags, and the position they are seen from, where digits of float32 are few."""
 SHIFTS = (0.0003, 0.01, 0.31, 0.75)
 """Of the reach."""
 
@@ -125,6 +130,19 @@ def at_lag(subject: Subject, lag: float) -> Floats:
     return subject(eye, eye, there, here) if lag >= 0 else subject(eye, eye, here, there)
 
 
+def axes(subject: Subject, rng: np.random.Generator) -> float:
+    """Return how far steps on different axes are from commuting."""
+    eye = np.eye(subject.dimension)
+    origin = np.zeros((subject.dimension, subject.axes))
+    made = []
+    for axis in range(subject.axes):
+        there = origin.copy()
+        there[:, axis] += 1.0 + 3.0 * rng.random()
+        made.append(subject(eye, eye, there, origin))
+    pairs = [(x, y) for i, x in enumerate(made) for y in made[:i]]
+    return max(residual(x @ y, y @ x) for x, y in pairs)
+
+
 def group(subject: Subject, rng: np.random.Generator, *, reach: float) -> float:
     """Return how far A(a + b) is from A(a) A(b)."""
     inverse = np.linalg.inv(at_lag(subject, 0.0))
@@ -164,3 +182,14 @@ def cache(subject: Subject, rng: np.random.Generator, *, tokens: int = 7) -> flo
         alone = subject(q[last - 1 : last], k[:last], at[last - 1 : last], at[:last], some)
         worst = max(worst, residual(alone, whole[..., last - 1 : last, :last]))
     return worst
+
+
+def dtype(subject: Subject, rng: np.random.Generator) -> float:
+    """Return how far logits of float32 are from those of float64, near the farthest position."""
+    asked = sample(subject, rng, reach=min(NEAR, subject.reach))
+    far = subject.reach - min(NEAR, subject.reach) if subject.whole else FAR
+    narrow = [np.asarray(x, dtype=np.float32) for x in (asked.q, asked.k)]
+    wide = [x.astype(np.float64) for x in narrow]
+    rest = (asked.t + far, asked.s + far, *(() if asked.tokens is None else (asked.tokens,)))
+    found, wanted = (subject.of(*vectors, *rest) for vectors in (narrow, wide))
+    return residual(found, wanted)

@@ -48,8 +48,11 @@ class Subject:
         self, q: Floats, k: Floats, t: Floats, s: Floats, tokens: Floats | None = None
     ) -> Floats:
         """Return the logits as float64, or say what is wrong with them."""
-        given = (q, k, t, s) if tokens is None else (q, k, t, s, tokens)
-        found = np.asarray(self.logits(*given), dtype=np.float64)
+        return self.of(q, k, t, s, *(() if tokens is None else (tokens,)))
+
+    def of(self, q: Any, k: Any, *rest: Any) -> Floats:
+        """Return the logits of vectors in any type, as float64."""
+        found = np.asarray(self.logits(q, k, *rest), dtype=np.float64)
         if found.shape[-2:] != (len(q), len(k)):
             raise GroupError(
                 f"{self.name} gave an array of shape {found.shape} for {len(q)} queries and "

@@ -29,9 +29,11 @@ SMOOTH = 1e-3
 """Largest change of logits over 2^-19 of a position: turns by some hundred radians still pass."""
 GENERATED = 1e-6
 """Largest error of exp(tX) beside A(t): a logarithm loses digits where X is not normal."""
+SINGLE = 64.0 * float(np.finfo(np.float32).eps)
+"""Largest share of logits that float32 may lose."""
 CONDITION = 1e8
 """Largest condition number of B(0) at which A(t) = B(t) B(0)^-1 is formed."""
-_MORE = ("gauge", "context", "generator", "boundedness")
+_MORE = ("gauge", "context", "generator", "boundedness", "axes", "dtype")
 NAMES = tuple(dict.fromkeys([*(name for names in PROMISED.values() for name in names), *_MORE]))
 """Every law that may be promised."""
 
@@ -60,6 +62,7 @@ def certify(
     test("shift", of_positions.shift)
     test("gauge", of_positions.shift, gauge=True)
     test("cache", of_positions.cache)
+    test("dtype", of_positions.dtype, SINGLE)
     alone = test("context", between.context)
     structure, rank = None, None
     if not alone and affine:
@@ -131,6 +134,8 @@ def _group(
         warnings.append(f"logits at lag 0 have condition {condition:.2g}, so A(t) is not formed")
         return None
     is_group = test("group", of_positions.group, reach=min(50.0, 0.25 * subject.reach))
+    if subject.axes > 1:
+        test("axes", of_positions.axes)
     smooth = subject.whole or test("continuity", of_positions.continuity, SMOOTH)
     if subject.whole or not (is_group and smooth):
         return None

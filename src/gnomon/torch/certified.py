@@ -48,5 +48,5 @@ def type_of(module: nn.Module) -> torch.dtype:
 
 
 def rounding_of(subject: Subject, dtype: torch.dtype, *, fastest: float = 1.0) -> float:
-    """Return the residual that rounding alone may leave: 16 u (1 + w t), t the farthest position."""
+    """Return what rounding alone may leave: 16 u (1 + w t), t the farthest position."""
     return float(16.0 * torch.finfo(dtype).eps * (1.0 + fastest * subject.reach))
