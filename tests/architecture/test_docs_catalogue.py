@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "catalogue.md"
 
 
-def script(page: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "scripts" / "catalogue_page.py"), str(page)]
+def script(page: Path, name: str = "catalogue_page.py") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "scripts" / name), str(page)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -64,3 +64,16 @@ def test_a_page_without_its_place_for_the_catalogue_is_left_alone(tmp_path: Path
         "page.md has no place for the catalogue; put <!-- catalogue:begin --> back." in done.stderr
     )
     assert page.read_text("utf-8") == "nothing\n"
+
+
+def test_where_each_entry_sits_is_what_its_certificate_finds(tmp_path: Path) -> None:
+    known = ROOT / "docs" / "mathematics" / "groups.md"
+    page = tmp_path / "mathematics" / "groups.md"
+    page.parent.mkdir()
+    (tmp_path / "figures").mkdir()
+    shutil.copy(known, page)
+    done = script(page, "groups_page.py")
+    assert done.returncode == 0, done.stderr
+    assert page.read_text("utf-8") == known.read_text("utf-8")
+    drawn, figure = (root / "figures" / "groups.svg" for root in (tmp_path, ROOT / "docs"))
+    assert drawn.read_text("utf-8") == figure.read_text("utf-8")

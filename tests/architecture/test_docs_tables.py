@@ -209,9 +209,10 @@ def test_every_source_named_on_the_noise_page_is_known() -> None:
 
 
 def test_figures_are_small_and_keep_their_text_as_text() -> None:
-    named = ["counts", "edge", "no-signal", "scaling-smollm2-gutenberg"]
+    named = ["counts", "edge", "groups", "no-signal", "scaling-smollm2-gutenberg"]
     assert [path.stem for path in FIGURES] == named
-    pages = NOISE.read_text("utf-8") + (NOISE.parent / "real-models.md").read_text("utf-8")
+    holders = ("noise.md", "real-models.md", "mathematics/groups.md")
+    pages = "".join((NOISE.parent / name).read_text("utf-8") for name in holders)
     for path in FIGURES:
         assert path.stat().st_size < 200_000
         tree = ET.parse(path)
@@ -219,4 +220,4 @@ def test_figures_are_small_and_keep_their_text_as_text() -> None:
         assert kinds.count("text") > 10
         assert {"title", "desc"} <= set(kinds)
         assert "image" not in kinds
-        assert f"(figures/{path.name})" in pages
+        assert f"figures/{path.name})" in pages

@@ -220,11 +220,11 @@ def _chains(founds: list[Found], size: int, delta: float) -> list[str]:
     count = sum(one.count for one in turning)
     turns = f"{count} frequencies" if count > 1 else f"frequency {turning[0].frequency:.6g}"
     turns += "" if ladder is None else f", base {_number(ladder.base())}"
-    rates = {f"{one.decay:.4g}" for one in turning}
-    if rates != {"0"}:
-        turns += (
-            f", decay {' to '.join(sorted(rates, key=float))}" if len(rates) < 3 else ", decays"
-        )
+    rates = sorted(one.decay for one in turning)
+    if rates[-1] - rates[0] <= 1e-6 * abs(rates[0]):
+        turns += f", decay {rates[0]:.4g}" if rates[0] else ""
+    else:
+        turns += f", decays {rates[0]:.4g} to {rates[-1]:.4g}"
     return [*said, f"Jordan-RoPE of {order} (t^j e^(at) cos, sin), {turns}"]
 
 
