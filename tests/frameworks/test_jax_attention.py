@@ -358,7 +358,7 @@ def test_a_float_mask_hides_keys_by_minus_infinity_and_whole_rows_give_zeros(
     assert not np.asarray(found)[..., 2, :].any()
 
 
-@pytest.mark.parametrize("name", ["path", "selective-rope"])
+@pytest.mark.parametrize("name", [pytest.param("path", marks=WIDE), "selective-rope"])
 def test_taps_stop_where_a_segment_begins_though_positions_count_on(name: str, rng: Any) -> None:
     made = encoding(name, heads=2, dimension=8, kernel=3)
     q, k, v = (rng.normal(size=(1, 2, 9, 8)).astype(np.float32) for _ in "qkv")
