@@ -71,7 +71,7 @@ def replacements(text: str) -> Iterator[tuple[Block, str]]:
     """Run the page; yield each block of output with what it should be."""
     names: dict[str, Any] = {"__name__": "__main__"}
     found = blocks(text)
-    for block, following in zip(found, [*found[1:], None], strict=True):
+    for block, following in zip(found, [*found[1:], None][: len(found)], strict=True):
         if block.hidden:
             continue
         if block.kind == "python":
