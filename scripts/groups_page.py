@@ -1,13 +1,14 @@
-"""Write where each entry of the catalogue sits, from its certificate, and draw the kinds of blocks.
+"""Write where each entry of the catalogue sits, how well matrices are named, and draw the blocks.
 
     python scripts/groups_page.py docs/mathematics/groups.md
 
-The table stands between <!-- certificates:begin --> and <!-- certificates:end -->; the figure goes
-to figures/groups.svg beside the page's folder.
+Tables stand between <!-- certificates:begin --> and <!-- certificates:end -->, and likewise for the
+study; the figure goes to figures/groups.svg beside the page's folder.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from svg import BLUE, GREEN, GREY, PALE, RED, Axes, Sheet
 
-SLOT = re.compile(r"<!-- certificates:begin -->\n.*?<!-- certificates:end -->", re.DOTALL)
+ROOT = Path(__file__).resolve().parents[1]
 PANELS = {
     "order 1, 0: constant": {},
     "+-0.3i: a turn": {"frequency": 0.3},
@@ -72,6 +73,30 @@ def table() -> str:
     return "\n".join(rows)
 
 
+def study() -> str:
+    """Return the random study of `classify`, from its record."""
+    record = json.loads((ROOT / "benchmarks/records/classify.json").read_text(encoding="utf-8"))
+    rows = [
+        "| noise | right, by default | right, stated | told, both | eigenvalues, by default |",
+        "|---|---|---|---|---|",
+    ]
+    noises = dict.fromkeys(row["noise"] for row in record["rows"])
+    for noise in noises:
+        of = {row["tolerance_is"]: row for row in record["rows"] if row["noise"] == noise}
+        told = min(row["right_or_told"] for row in of.values())
+        default, stated = of["default"], of["stated"]
+        cells = (default["right"], stated["right"], told, default["reading"])
+        rows.append(f"| {noise:g} | " + " | ".join(f"{100 * cell:.3g} %" for cell in cells) + " |")
+    return "\n".join([f"{record['structures']:,} structures, seed {record['seed']}:", "", *rows])
+
+
+def filled(text: str, slot: str, content: str) -> str:
+    """Return a page with the content of one slot."""
+    pattern = rf"<!-- {slot}:begin -->\n.*?<!-- {slot}:end -->"
+    made = f"<!-- {slot}:begin -->\n\n{content}\n\n<!-- {slot}:end -->"
+    return re.sub(pattern, lambda _: made, text, flags=re.DOTALL)
+
+
 def drawn(path: Path) -> None:
     """Draw the first row of exp(tX) for each kind of block, its largest entry scaled to 1."""
     from gnomon.groups.blocks import Block
@@ -97,8 +122,8 @@ def main() -> None:
     """Fill the slot of the page, and draw the figure beside it."""
     page = Path(sys.argv[1])
     text = page.read_text(encoding="utf-8")
-    made = f"<!-- certificates:begin -->\n\n{table()}\n\n<!-- certificates:end -->"
-    page.write_text(SLOT.sub(lambda _: made, text), encoding="utf-8", newline="\n")
+    text = filled(filled(text, "study", study()), "certificates", table())
+    page.write_text(text, encoding="utf-8", newline="\n")
     drawn(page.parents[1] / "figures" / "groups.svg")
 
 
