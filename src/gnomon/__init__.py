@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gnomon.groups.equivalent import equivalent as equivalent
     from gnomon.groups.realise import realise as realise
     from gnomon.survey.fitting import fit as fit
+    from gnomon.survey.lag_structure import dependence as dependence
     from gnomon.survey.run import survey as survey
 
 __version__ = "0.1.0"
@@ -38,6 +39,7 @@ _HOME = {
     "PositionCounts": "gnomon.corpus.counts",
     "catalogue": "gnomon.encodings.registry",
     "count": "gnomon.corpus.counting",
+    "dependence": "gnomon.survey.lag_structure",
     "encoding": "gnomon.encodings.registry",
     "fit": "gnomon.survey.fitting",
     "from_config": "gnomon.encodings.rotary.config.build",
@@ -61,6 +63,7 @@ __all__ = [
     "classify",
     "compile_bias",
     "count",
+    "dependence",
     "encoding",
     "equivalent",
     "fit",

@@ -80,6 +80,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "edelman1997": "A. Edelman, E. Elmroth and B. Kagstrom, A geometric approach to "
         "perturbation theory of matrices and matrix pencils, part I: versal deformations, SIAM "
         "Journal on Matrix Analysis and Applications 18, 653-692, 1997.",
+        "efron1982": "B. Efron, The Jackknife, the Bootstrap and Other Resampling Plans, SIAM, "
+        "1982.",
         "elsner1985": "L. Elsner, An optimal bound for the spectral variation of two matrices, "
         "Linear Algebra and its Applications 71, 77-80, 1985.",
         "emozilla2023": "emozilla, Dynamically scaled RoPE further increases performance of long "
