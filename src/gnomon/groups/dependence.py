@@ -4,10 +4,12 @@ The kernel of equal tokens (`gnomon.groups.lags`) is realised as k(tau) = c + su
 cos(b_m tau + p_m) [ho1966]: its Hankel matrix has a rank above the noise, or none, and the step
 gives decays a and frequencies b. Noise is what folds of documents do: a fold's deviation in a
 jackknife [efron1982], times sqrt(folds - 1), has the covariance of the kernel's own error, so the
-largest singular value that any of them has, times `EDGE`, is the edge. Nothing may grow: |e^a| above 1 is put on
-the unit circle. A constant is left out: it is what a finite document's own dependence adds to its
-shuffles. A mode whose frequency is a whole multiple of another's is named as its harmonic: a sharp
-period has many. A comb of more than `MOST` modes, such as single marks far apart, is cut there.
+largest singular value that any of them has, times `EDGE`, is the edge.
+
+Nothing may grow: |e^a| above 1 is put on the unit circle. A constant is left out: it is what a
+finite document's own dependence adds to its shuffles. A mode whose frequency is a whole multiple of
+another's is named as its harmonic: a sharp period has many. A comb of more than `MOST` modes, such
+as single marks far apart, is cut there.
 """
 
 from __future__ import annotations
