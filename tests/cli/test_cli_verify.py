@@ -79,6 +79,8 @@ def test_the_json_has_the_promised_keys(call) -> None:
         (["{mine}:number", "--dimension", 8], "has no function 'number'; name one that it has"),
         (["{mine}:rotate"], "A function is verified on vectors; name their --dimension, too"),
         (["{mine}:rotate", "--dimension", 8, "-p", "base=3"], "A function has no --parameter"),
+        (["rope", "--keys", "{mine}:rotate"], "--keys is for functions, and 'rope' is none; leave"),
+        (["rope", "--causal"], "--causal is for functions, and 'rope' is none; leave it out"),
         (["rope", "--promised", "shft"], "There is no law 'shft': did you mean 'shift'?"),
     ],
 )

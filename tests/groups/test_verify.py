@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from gnomon.errors import GroupError
+from gnomon.conformance.verify import verify
+from gnomon.errors import EncodingError, GroupError
 from gnomon.groups.blocks import Block
 from gnomon.groups.clocks import modulo
 from gnomon.groups.generator import Generator
@@ -227,6 +228,15 @@ def test_maps_that_change_the_number_of_vectors_are_refused():
         certified(lambda x, _: x[:1])
     with pytest.raises(GroupError, match=r"queries of dimension 8 and keys of dimension 4; both"):
         certified(lambda x, _: x, lambda x, _: x[:, :4])
+
+
+def test_what_is_for_functions_is_refused_beside_an_encoding():
+    with pytest.raises(EncodingError, match="dimension is for functions, and an encoding knows it"):
+        verify("rope", dimension=8)
+    with pytest.raises(EncodingError, match="A int can not be verified; pass an encoding, its na"):
+        verify(3)
+    with pytest.raises(EncodingError, match="A function is verified on vectors; pass their dim"):
+        verify(rotary)
 
 
 def test_a_clock_that_stands_still_is_refused():

@@ -91,6 +91,11 @@ def verify(
             reach=reach,
         )
     else:
+        told = {"keys": keys, "dimension": dimension, "clock": clock}
+        told |= {"logits": logits, "causal": causal, "whole": whole}
+        wrong = next((name for name, value in told.items() if value), None)
+        if wrong is not None:
+            raise InputError(f"--{wrong} is for functions, and {subject!r} is none; leave it out.")
         chosen = encoding(subject, **given) if given else named(subject)
         made = verified(chosen, promised=promised, seed=seed)
     emit(made.to_dict(), made.text(), json_file=json_file, quiet=quiet)

@@ -46,15 +46,22 @@ def verify(
     >>> verify("alibi", seed=1).level
     'L1 augmented group'
     """
-    if isinstance(subject, str):
-        return certificate(named(subject), seed=seed, promised=promised)
-    learned = getattr(subject, "encoding", None) if _is_module(subject) else subject
-    if isinstance(learned, Encoding):
-        return certificate(learned, seed=seed, promised=promised)
+    known = named(subject) if isinstance(subject, str) else subject
+    known = getattr(known, "encoding", known) if _is_module(known) else known
+    if isinstance(known, Encoding):
+        _refuse(keys=keys, dimension=dimension, logits=logits or None, clock=clock, **about)
+        return certificate(known, seed=seed, promised=promised)
     asked, tolerance = _asked(subject, keys, dimension, about, logits=logits)
     asked = asked if clock is None else modulo(asked, clock)
     wanted = "L0" if promised is None else promised
     return certify(asked, promised=wanted, words=in_words, seed=seed, tolerance=tolerance)
+
+
+def _refuse(**given: Any) -> None:
+    """Refuse what only a function has to be told."""
+    for name, value in given.items():
+        if value is not None:
+            raise EncodingError(f"{name} is for functions, and an encoding knows it; leave it out.")
 
 
 def _asked(
