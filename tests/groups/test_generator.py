@@ -182,8 +182,8 @@ REFUSED = [
     (lambda: Commuting([np.eye(2), np.eye(3)]), r"shapes \(2, 2\), \(3, 3\); pass matrices of"),
     (lambda: Commuting([np.eye(2)]).exp(1.0), r"positions have shape \(\), and there are 1 axes"),
     (lambda: Commuting([np.ones((2, 3))]), r"generator has shape \(2, 3\); pass a square matrix"),
-    (lambda: Commuting([[[np.inf]]]), r"generator holds inf at \[0, 0\]; pass finite numbers"),
-    (lambda: Commuting(["x"]), r"A str was given for a generator; pass a square matrix of real"),
+    (lambda: Commuting([[[np.inf]]]), r"generator holds inf at row 0, column 0; pass finite"),
+    (lambda: Commuting(["x"]), r"the generator holds <U1 values; pass a matrix of real numbers"),
 ]
 
 

@@ -106,6 +106,8 @@ def test_a_stabilised_jordan_block_is_relative_and_no_group():
     assert found.laws["shift"].holds
     assert "group" in found.broken
     assert found.level == "L5"
+    shown = found.to_dict()["laws"]["rank"]
+    assert shown["residual"] is not None or shown["reason"]
 
 
 def test_frequencies_that_follow_the_length_break_the_cache():

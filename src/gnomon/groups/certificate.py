@@ -30,7 +30,10 @@ class Law(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, and whether it holds."""
-        return {**super().to_dict(), "holds": self.holds}
+        made = {**super().to_dict(), "holds": self.holds}
+        if made["residual"] is None:
+            made["reason"] = self.note or "what is masked, or infinite, differs"
+        return made
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

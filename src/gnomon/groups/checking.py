@@ -27,11 +27,6 @@ def checked(x: ArrayLike, what: str = "the generator") -> Floats:
         raise GroupError(f"{what} has shape {array.shape}; pass a square matrix.")
     if array.size == 0:
         raise GroupError(f"{what} is empty; pass a square matrix with at least one row.")
-    if len(array) > LARGEST:
-        raise GroupError(
-            f"{what} has {len(array)} rows, and at most {LARGEST} are classified; pass the "
-            "generator of one head."
-        )
     made: NDArray[np.float64] = array.astype(np.float64)
     if not np.isfinite(made).all():
         row, column = (int(k) for k in np.argwhere(~np.isfinite(made))[0])
@@ -39,6 +34,15 @@ def checked(x: ArrayLike, what: str = "the generator") -> Floats:
             f"{what} holds {made[row, column]} at row {row}, column {column}; pass finite numbers."
         )
     return made
+
+
+def check_size(x: Floats, what: str = "the generator") -> None:
+    """Refuse a matrix that a search through its structures would take too long for."""
+    if len(x) > LARGEST:
+        raise GroupError(
+            f"{what} has {len(x)} rows, and at most {LARGEST} are classified; pass the generator "
+            "of one head."
+        )
 
 
 def checked_tolerance(tolerance: float | None, size: int) -> float:

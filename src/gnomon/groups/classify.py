@@ -15,21 +15,19 @@ spectral projector, by which a change of X moves the mean of a cluster.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gnomon.groups.blocks import Block
-from gnomon.groups.checking import checked, checked_tolerance
+from gnomon.groups.checking import check_size, checked, checked_tolerance
 from gnomon.groups.clusters import Floats, schur_of
+from gnomon.groups.generator import Generator
 from gnomon.groups.naming import named
 from gnomon.groups.search import Cluster, Searched, search
 from gnomon.groups.words import warnings_of
 from gnomon.results import Result, plain
-
-if TYPE_CHECKING:
-    from gnomon.groups.generator import Generator
 
 INTERNAL = ("matrix", "clusters", "values", "scale")
 """Fields of a structure that `generator()` is made of."""
@@ -105,7 +103,6 @@ class Structure(Result):
         In a defective block P is as ill-conditioned as the structure is near to others.
         """
         from gnomon.groups.basis import blocks_and_basis
-        from gnomon.groups.generator import Generator
 
         return Generator(*blocks_and_basis(self))
 
@@ -119,6 +116,7 @@ def classify(x: ArrayLike, *, tolerance: float | None = None) -> Structure:
     [('jordan', 2, 0.0)]
     """
     matrix = checked(x)
+    check_size(matrix)
     used = checked_tolerance(tolerance, len(matrix))
     scale = _scale(matrix)
     matrix = matrix / scale
@@ -246,9 +244,8 @@ def _single(value: complex) -> Found:
 
 def _bounded(structure: tuple[Found, ...]) -> dict[str, bool]:
     """Say where exp(tX) stays bounded: for t >= 0, and for all t."""
-    causal = all(one.decay < 0.0 or (one.decay == 0.0 and one.order == 1) for one in structure)
-    both = all(one.decay == 0.0 and one.order == 1 for one in structure)
-    return {"causal": causal, "both": both}
+    made = Generator(one.block for one in structure)
+    return {direction: made.bounded(direction) for direction in ("causal", "both")}
 
 
 def _distance(searched: Searched, norm: float) -> float | None:

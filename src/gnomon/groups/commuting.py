@@ -18,6 +18,7 @@ from scipy.linalg import expm
 
 from gnomon.errors import GroupError
 from gnomon.groups.blocks import Floats
+from gnomon.groups.checking import checked
 from gnomon.groups.generator import Generator
 
 TOLERANCE = 1e-10
@@ -26,21 +27,7 @@ TOLERANCE = 1e-10
 
 def matrix_of(generator: Generator | ArrayLike) -> Floats:
     """Return X of a generator, or a square matrix of finite numbers, or say what is wrong."""
-    if isinstance(generator, Generator):
-        return generator.matrix
-    try:
-        array = np.asarray(generator, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise GroupError(
-            f"A {type(generator).__name__} was given for a generator; pass a square matrix of real "
-            "numbers."
-        ) from error
-    if array.ndim != 2 or array.shape[0] != array.shape[1] or array.size == 0:
-        raise GroupError(f"The generator has shape {array.shape}; pass a square matrix.")
-    if not np.isfinite(array).all():
-        at = np.argwhere(~np.isfinite(array))[0].tolist()
-        raise GroupError(f"The generator holds {array[tuple(at)]} at {at}; pass finite numbers.")
-    return array
+    return generator.matrix if isinstance(generator, Generator) else checked(generator)
 
 
 def commutator_defect(x: Generator | ArrayLike, y: Generator | ArrayLike) -> float:
