@@ -16,6 +16,16 @@ README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding=
 PYTHON = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL)
 COMMANDS = re.findall(r"^    gnomon (.*)$", README, re.MULTILINE)
 
+MODEL = """
+import numpy as np
+
+def rotate(x, positions):
+    phases = positions[:, None] * 10000.0 ** (-np.arange(32) / 32)
+    a, b = x[:, :32], x[:, 32:]
+    cosine, sine = np.cos(phases), np.sin(phases)
+    return np.concatenate([a * cosine - b * sine, a * sine + b * cosine], axis=1)
+"""
+
 
 @pytest.fixture
 def desk(tmp_path: Path, rng: np.random.Generator) -> Path:
@@ -27,6 +37,8 @@ def desk(tmp_path: Path, rng: np.random.Generator) -> Path:
     genes = ["".join(rng.choice(list("ACGT"), size=320)) for _ in range(60)]
     fasta = "".join(f">gene{number}\n{gene}\n" for number, gene in enumerate(genes))
     (tmp_path / "genes.fasta").write_text(fasta, encoding="utf-8")
+    (tmp_path / "my_model.py").write_text(MODEL, encoding="utf-8")
+    np.save(tmp_path / "X.npy", [[0.0, -0.5], [0.5, 0.0]])
     return tmp_path
 
 
@@ -48,7 +60,7 @@ def commands_on(name: str) -> list[str]:
     return [line.partition("#")[0].strip() for line in COMMANDS if name in line]
 
 
-TRIED = ("reviews.csv", "genes.fasta", "catalogue", "card ")
+TRIED = ("reviews.csv", "genes.fasta", "catalogue", "card ", "verify ", "classify ")
 
 
 @pytest.mark.parametrize("line", [line for name in TRIED for line in commands_on(name)])
