@@ -7,8 +7,8 @@ import pytest
 from scipy.linalg import expm
 
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.rotary import decay_scores
 from gnomon.errors import EncodingError
+from gnomon.groups import causal
 
 MADE = {
     "xpos": {"dimension": 16},
@@ -87,9 +87,9 @@ def test_blocks_and_pair_by_pair_sums_agree(name, rng, monkeypatch):
     q, k = rng.normal(size=(2, 3, 2, 70, 16))
     places = rng.uniform(0, 500, size=(3, 70))
     whole = which.scores(q, k, places)
-    monkeypatch.setattr(decay_scores, "BLOCK", 16)
+    monkeypatch.setattr(causal, "BLOCK", 16)
     np.testing.assert_allclose(which.scores(q, k, places), whole, atol=1e-12)
-    monkeypatch.setattr(decay_scores, "SPAN", 0.0)
+    monkeypatch.setattr(causal, "SPAN", 0.0)
     np.testing.assert_allclose(which.scores(q, k, places), whole, atol=1e-12)
 
 

@@ -191,3 +191,99 @@ REFUSED = [
 def test_what_is_no_generator_is_refused_in_words(call, sentence):
     with pytest.raises(GroupError, match=sentence):
         call()
+
+
+def naive(generator, q, k, t, s):
+    """Every logit by SciPy's exponential of the whole matrix."""
+    made = np.array(
+        [
+            [a @ expm((x - y) * generator.matrix) @ b for b, y in zip(k, s, strict=True)]
+            for a, x in zip(q, t, strict=True)
+        ]
+    )
+    return np.where(np.asarray(t)[:, None] < np.asarray(s), -np.inf, made)
+
+
+@pytest.mark.parametrize("basis", [False, True])
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        [Block(decay=-0.1), Block(decay=-0.05, frequency=0.7)],
+        [Block(decay=-0.2, order=3, gain=0.5), Block(frequency=1.1), Block()],
+        [Block(decay=-0.1, frequency=0.3, order=2), Block(order=2, gain=-0.25)],
+    ],
+)
+def test_scores_are_those_of_the_exponential_of_the_matrix(blocks, basis, rng):
+    size = sum(block.dimension for block in blocks)
+    generator = Generator(blocks, rng.normal(size=(size, size)) if basis else None)
+    q, k = rng.normal(size=(2, 9, size))
+    t, s = rng.uniform(0.0, 20.0, size=(2, 9))
+    wanted = naive(generator, q, k, t, s)
+    scores = generator.scores(q, k, t, s)
+    seen = np.isfinite(wanted)
+    np.testing.assert_array_equal(np.isfinite(scores), seen)
+    np.testing.assert_allclose(scores[seen], wanted[seen], atol=1e-9)
+    left, right = generator.transform(q, k, t, s, reference=10.0)
+    np.testing.assert_allclose((left @ right.T)[seen], wanted[seen], atol=1e-9)
+
+
+def test_turns_have_logits_in_both_directions(rng):
+    generator = Generator([Block(frequency=0.9), Block()])
+    q, k = rng.normal(size=(2, 4, 3))
+    scores = generator.scores(q, k, np.arange(4.0))
+    wanted = [
+        [a @ expm((x - y) * generator.matrix) @ b for y, b in enumerate(k)] for x, a in enumerate(q)
+    ]
+    np.testing.assert_allclose(scores, wanted, atol=1e-12)
+
+
+def test_a_decay_over_20000_positions_is_exact_where_one_reference_gives_nan(rng):
+    """e^(a t) overflows for keys and vanishes for queries, and their product is NaN."""
+    generator = Generator([Block(decay=-0.05, frequency=0.3), Block(decay=-0.5)])
+    t = np.arange(20_000.0)
+    q, k = rng.normal(size=(2, len(t), 3))
+    few = np.array([0, 1, 7_000, 19_999])
+    with np.errstate(over="ignore", invalid="ignore"):
+        left, right = generator.transform(q, k, t)
+        assert np.isnan(left[few] @ right.T).any()
+    scores = generator.scores(q[few], k, t[few], t)
+    for row, place in enumerate(few):
+        near = np.arange(max(0, place - 40), place + 1)
+        wanted = [q[place] @ expm((place - s) * generator.matrix) @ k[s] for s in near]
+        np.testing.assert_allclose(scores[row, near], wanted, atol=1e-13)
+        assert np.isneginf(scores[row, place + 1 :]).all()
+        assert np.isfinite(scores[row, : place + 1]).all()
+
+
+def test_epoch_seconds_keep_the_precision_of_their_differences(rng):
+    """Times with fractions of seconds, against mpmath at 50 digits."""
+    generator = Generator([Block(decay=-1e-3, frequency=0.9), Block(frequency=1.7, decay=-1e-4)])
+    t = np.sort(1.7e9 + rng.uniform(0.0, 3600.0, size=6))
+    q, k = rng.normal(size=(2, 6, 4))
+    scores = generator.scores(q, k, t)
+    with mpmath.workdps(50):
+        for i, j in [(5, 0), (3, 1), (5, 4), (2, 2)]:
+            lag = mpmath.mpf(float(t[i])) - mpmath.mpf(float(t[j]))
+            total = mpmath.mpf(0)
+            for pair, block in enumerate(generator.blocks):
+                a, b = q[i, 2 * pair : 2 * pair + 2], k[j, 2 * pair : 2 * pair + 2]
+                c, s = mpmath.cos(block.frequency * lag), mpmath.sin(block.frequency * lag)
+                fall = mpmath.exp(block.decay * lag)
+                total += fall * (a[0] * (c * b[0] - s * b[1]) + a[1] * (s * b[0] + c * b[1]))
+            assert abs(scores[i, j] - float(total)) < 1e-11
+
+
+def test_a_generator_that_grows_has_no_scores_and_its_projection_has(rng):
+    generator = Generator([Block(decay=0.25, frequency=2.0)])
+    q = rng.normal(size=(3, 2))
+    with pytest.raises(GroupError, match=r"the eigenvalue 0\.25 \+- 2i, .* call \.projected\(\)"):
+        generator.scores(q, q, [0.0, 1.0, 2.0])
+    assert np.isfinite(generator.projected().scores(q, q, [0.0, 1.0, 2.0])).all()
+
+
+def test_vectors_and_positions_that_do_not_fit_are_refused():
+    generator = Generator([Block(frequency=1.0)])
+    with pytest.raises(GroupError, match=r"q has shape \(2, 3\), and the generator acts on 2"):
+        generator.scores(np.ones((2, 3)), np.ones((2, 2)), [0, 1])
+    with pytest.raises(GroupError, match=r"positions of k have shape \(3,\), and there are 2"):
+        generator.scores(np.ones((2, 2)), np.ones((2, 2)), [0, 1], [0, 1, 2])

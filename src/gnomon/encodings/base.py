@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 
     from gnomon.encodings.card import Card
     from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.groups.commuting import Commuting
+    from gnomon.groups.generator import Generator
 
 LagDistances = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """From lags (..., axes) to distances (...,)."""
@@ -277,6 +279,14 @@ class Encoding(ABC):
         """Return the closed form from lag to distance under a lift, or None where there is none."""
         del lift, probe
         return None
+
+    def generator(self, head: int = 0) -> Generator | Commuting:
+        """Return X of a head, with logit = q^T exp((t - s) X) k; one for each axis of several."""
+        del head
+        raise EncodingError(
+            f"The encoding {self.name!r} is {self.card.level}, and has no generator that is known "
+            "in blocks; gnomon.verify recovers one where there is any."
+        )
 
     def plot(self) -> Any:
         """Return the distances between its positions (the first 64 where it has no end) drawn."""

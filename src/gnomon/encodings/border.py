@@ -9,7 +9,8 @@ import numpy as np
 
 from gnomon.encodings.positions import has_float64, namespace_of
 from gnomon.errors import EncodingError
-from gnomon.numeric.limbs import Limbs, Turns, turns_of, whole_difference
+from gnomon.numeric.differences import between
+from gnomon.numeric.limbs import Limbs, Turns, turns_of
 
 if TYPE_CHECKING:
     from gnomon.encodings.base import Encoding
@@ -95,14 +96,6 @@ def check_lists(queries: Coordinates, keys: Coordinates) -> None:
 
 
 def lags_between(queries: Coordinates, keys: Coordinates, *, xp: Namespace) -> Array:
-    """Return i - j for coordinates (..., n, axes) and (..., m, axes): (..., n, m, axes).
-
-    Limbs are subtracted as whole numbers first, so that a small lag between large positions is
-    exact without float64, too.
-    """
+    """Return i - j for coordinates (..., n, axes) and (..., m, axes): (..., n, m, axes)."""
     check_lists(queries, keys)
-    if not isinstance(queries, Limbs):
-        return queries[..., :, None, :] - keys[..., None, :, :]
-    first, second = queries[..., :, None, :], keys[..., None, :, :]
-    whole = whole_difference(first.whole, second.whole, xp=xp)
-    return whole + (first.fraction - second.fraction)
+    return between(queries, keys, xp=xp)

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.encodings import checks
-from gnomon.encodings.positions import Array, Namespace, hidden, namespace_of
+from gnomon.encodings.positions import Array, Namespace, namespace_of
 from gnomon.errors import EncodingError
+from gnomon.numeric.visible import hidden
 
 SIDES = ("right", "left")
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from gnomon.errors import EncodingError
 from gnomon.numeric.limbs import Limbs, limbs_of, split
+from gnomon.numeric.visible import hidden
 
 Array = Any
 """An array of any library that keeps the array API standard."""
@@ -185,19 +186,6 @@ def check_visible(values: Array, *, xp: Namespace) -> None:
         check_numbers(values)
     elif xp.isdtype(values.dtype, "real floating") and not hidden(values):
         check_numbers(np.asarray(xp.astype(values, xp.float32)))
-
-
-def hidden(values: Array) -> bool:
-    """Whether looking at values would fail, or break a graph that is being recorded."""
-    if type(values).__module__.startswith("torch"):  # compilers warn of a cached lookup
-        import sys
-
-        torch: Any = sys.modules["torch"]
-        if torch.compiler.is_compiling() or torch.jit.is_tracing():
-            return True
-        mapped = torch._C._functorch.is_functorch_wrapped_tensor(values)  # noqa: SLF001 - no other way to ask
-        return bool(mapped or values.device.type != "cpu" or values.requires_grad)
-    return not hasattr(values, "__array__") or "Tracer" in type(values).__name__
 
 
 def check_numbers(values: np.ndarray[Any, Any]) -> None:

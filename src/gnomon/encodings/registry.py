@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gnomon.encodings.entries import ENTRIES
 from gnomon.encodings.entries.entry import Entry, Row
 from gnomon.errors import EncodingError, nearest
+from gnomon.groups.generator import Generator
 
 if TYPE_CHECKING:
     from gnomon.encodings.base import Encoding
@@ -42,12 +43,14 @@ def catalogue(
     return chosen(cards, family=family, level=level, kind=kind, framework=framework)
 
 
-def encoding(name: str, **parameters: Any) -> Encoding:
+def encoding(name: str | Generator, **parameters: Any) -> Encoding:
     """Return the encoding of that name with these hyper-parameters, or the one in a file.
 
     >>> encoding("rope", dimension=64).card.level
     'L0 strict group'
     """
+    if isinstance(name, Generator):
+        return encoding("generator", blocks=name.blocks, basis=name.basis, **parameters)
     if not isinstance(name, str):
         raise EncodingError(
             f"An encoding is asked for by its name, not by {type(name).__name__}; pass one of the "

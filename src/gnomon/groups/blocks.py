@@ -7,7 +7,8 @@ r"""Real Jordan blocks, and their exponentials in closed form.
 N has ones above its diagonal. Every real matrix is similar to a direct sum of such blocks with
 g = 1 [horn2013 thm. 3.4.1.5]; g counts the nilpotent part in other units, and is a change of basis.
 What exp(tX) does for t >= 0 depends on the blocks alone: constant (a = b = 0), decay, growth,
-turns, damped turns, and for m > 1 all of these times powers of t up to m - 1.
+turns, damped turns, and for m > 1 all of these times powers of t up to m - 1. How it acts on a
+vector stands in `gnomon.groups.actions`, for blocks and for the encodings of the catalogue.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gnomon.errors import GroupError
+from gnomon.groups.actions import jordan_weights, run_carried, run_turned
 
 Floats = NDArray[np.float64]
 KINDS = ("zero", "decay", "growth", "rotation", "damped", "jordan")
@@ -80,6 +82,26 @@ class Block:
         turn = np.array([[self.decay, -self.frequency], [self.frequency, self.decay]])
         return np.kron(np.eye(self.order), turn) + np.kron(upper, np.eye(2))
 
+    def acting(self, x: ArrayLike, t: ArrayLike, *, transposed: bool = False) -> Floats:
+        """Return exp(tJ) x, or exp(tJ)^T x, for vectors (..., dimension) and times (...,)."""
+        steps = np.asarray(t, dtype=np.float64)
+        values = np.asarray(x, dtype=np.float64)
+        return self.sheared(self.turned(values, steps, back=transposed), steps, back=transposed)
+
+    def turned(self, x: Floats, t: Floats, *, back: bool = False) -> Floats:
+        """Return what the turns alone do: Rot(bt) on every pair, or back."""
+        if self.frequency == 0.0:
+            return x
+        angles = (self.frequency * t)[..., None]
+        cosine, sine = np.cos(angles), np.sin(angles)
+        return np.asarray(run_turned(x, cosine, sine, order=self.order, back=back, xp=np))
+
+    def sheared(self, x: Floats, t: Floats, *, back: bool = False) -> Floats:
+        """Return what is left without turns: e^(at) sum_r (g t)^r / r! N^r x, or its transpose."""
+        width = self.dimension // self.order
+        weights = jordan_weights(t[..., None], self.decay, self.gain, self.order, xp=np)
+        return np.asarray(run_carried(x, weights, width=width, transposed=back, xp=np))
+
     def exp(self, t: ArrayLike) -> Floats:
         """Return exp(tJ) at every t, shape (..., dimension, dimension).
 
@@ -87,31 +109,7 @@ class Block:
         array([[0.3679, 0.3679],
                [0.    , 0.3679]])
         """
-        steps = np.asarray(t, dtype=np.float64)
-        powers = self.decay_at(steps)[..., None, None] * self._shear(steps)
-        if self.frequency == 0.0:
-            return powers
-        turn = rotation(self.frequency * steps)
-        made = np.einsum("...ij,...kl->...ikjl", powers, turn)
+        steps = np.asarray(t, dtype=np.float64)[..., None]
         size = self.dimension
-        return np.asarray(made.reshape(*steps.shape, size, size))
-
-    def decay_at(self, t: Floats) -> Floats:
-        """Return e^(at)."""
-        return np.asarray(np.exp(self.decay * t))
-
-    def _shear(self, t: Floats) -> Floats:
-        """Return sum_(r < m) (g t)^r / r! N^r."""
-        made = np.zeros((*t.shape, self.order, self.order))
-        term = np.ones_like(t)
-        for power in range(self.order):
-            rows = np.arange(self.order - power)
-            made[..., rows, rows + power] = term[..., None]
-            term = term * (self.gain * t / (power + 1))
-        return made
-
-
-def rotation(angles: Floats) -> Floats:
-    """Return [[cos, -sin], [sin, cos]] of every angle, shape (..., 2, 2)."""
-    cosine, sine = np.cos(angles), np.sin(angles)
-    return np.stack([np.stack([cosine, -sine], -1), np.stack([sine, cosine], -1)], -2)
+        columns = np.broadcast_to(np.eye(size), (*steps.shape[:-1], size, size))
+        return np.swapaxes(self.acting(columns, steps), -1, -2)

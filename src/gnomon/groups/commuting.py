@@ -14,7 +14,6 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import expm
 
 from gnomon.errors import GroupError
 from gnomon.groups.blocks import Floats
@@ -68,6 +67,8 @@ class Commuting:
 
     def exp(self, x: ArrayLike) -> Floats:
         """Return exp(sum_i x_i X_i) for positions (..., axes)."""
+        from scipy.linalg import expm
+
         at = np.asarray(x, dtype=np.float64)
         if at.ndim == 0 or at.shape[-1] != len(self.matrices):
             raise GroupError(

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gnomon.errors import GroupError
+from gnomon.groups import evaluate
 from gnomon.groups.blocks import Block
 from gnomon.results import Result
 
@@ -118,6 +119,55 @@ class Generator:
         """Return G(s) = exp((r - s)X), which acts on keys."""
         return self.exp(reference - np.asarray(s, dtype=np.float64))
 
+    def into_blocks(self, x: Floats, side: str) -> Floats:
+        """Return vectors (..., dimension) where blocks act: P^T q, or P^-1 k."""
+        if self.basis is None:
+            return x
+        return x @ (self.basis if side == "q" else self._inverse.T)
+
+    def transform(
+        self,
+        q: ArrayLike,
+        k: ArrayLike,
+        positions_q: ArrayLike,
+        positions_k: ArrayLike | None = None,
+        *,
+        reference: float = 0.0,
+    ) -> tuple[Floats, Floats]:
+        """Return queries and keys (..., n, dimension), each carried to its position.
+
+        They are in the coordinates of blocks, O(d) for a vector; q~.k~ is the logit, since the
+        basis cancels. One reference serves all: `scores` is right further away.
+        """
+        at_k = positions_q if positions_k is None else positions_k
+        sides = [
+            evaluate.checked(self, x, at, side)
+            for x, at, side in zip((q, k), (positions_q, at_k), ("q", "k"), strict=True)
+        ]
+        left, right = (
+            evaluate.carried(self, x, at - reference, side)
+            for (x, at), side in zip(sides, ("q", "k"), strict=True)
+        )
+        return left, right
+
+    def scores(
+        self,
+        q: ArrayLike,
+        k: ArrayLike,
+        positions_q: ArrayLike,
+        positions_k: ArrayLike | None = None,
+    ) -> Floats:
+        """Return q^T exp((t - s) X) k for all pairs, right at every position.
+
+        Keys after their query get -inf, unless exp(tX) is bounded in both directions.
+
+        >>> gone = Generator([Block(decay=-1.0)])
+        >>> gone.scores([[1.0], [1.0]], [[1.0], [1.0]], [0.0, 1e6]).tolist()
+        [[1.0, -inf], [0.0, 1.0]]
+        """
+        at_k = positions_q if positions_k is None else positions_k
+        return evaluate.scores(self, q, k, positions_q, at_k)
+
     def bounded(self, direction: str = "causal") -> bool:
         """Whether |exp(tX)| is bounded for t >= 0 ("causal"), or for all t ("both")."""
         if direction not in ("causal", "both"):
@@ -125,6 +175,46 @@ class Generator:
         if direction == "both":
             return all(b.decay == 0.0 and b.order == 1 for b in self.blocks)
         return all(b.decay < 0.0 or (b.decay == 0.0 and b.order == 1) for b in self.blocks)
+
+    def causal(self) -> Generator:
+        """Return the generator itself where exp(tX) is bounded for t >= 0; else say what grows."""
+        growing = self.growing("causal")
+        if growing is None:
+            return self
+        raise GroupError(
+            f"The generator has {growing}, so exp(tX) grows without bound with the lag, and a "
+            "causal encoding needs one that does not; call .projected() for the same generator "
+            "with what grows moved onto the imaginary axis."
+        )
+
+    def growing(self, direction: str = "causal") -> str | None:
+        """Name the eigenvalue by which exp(tX) is most unbounded, or None where it is bounded.
+
+        >>> Generator([Block(decay=-1.0), Block(decay=0.25)]).growing()
+        'the eigenvalue 0.25'
+        """
+        if self.bounded(direction):
+            return None
+        size = {"causal": 1.0, "both": -1.0}[direction]
+        worst = max(self.blocks, key=lambda b: (max(b.decay, size * b.decay), b.order))
+        turn = f" +- {worst.frequency:.6g}i" if worst.frequency > 0.0 else ""
+        order = f" in a block of order {worst.order}" if worst.order > 1 else ""
+        return f"the eigenvalue {worst.decay:.6g}{turn}{order}"
+
+    def projected(self) -> Generator:
+        """Return the generator in the same basis with what grows for t >= 0 taken out.
+
+        Real parts above 0 become 0, and blocks on the imaginary axis that are left with powers of t
+        are cut into blocks of order 1: every other block stays as it is.
+
+        >>> Generator([Block(decay=-1.0), Block(decay=0.25, frequency=2.0)]).projected().blocks[1]
+        Block(decay=0.0, frequency=2.0, order=1, gain=1.0)
+        """
+        made: list[Block] = []
+        for block in self.blocks:
+            steady = Block(frequency=block.frequency)
+            made += [block] if block.decay < 0.0 else [steady] * block.order
+        return Generator(made, self.basis)
 
     def growth(self, until: float) -> Growth:
         """Look for the largest norm of exp(tX) for 0 <= t <= until.

@@ -6,6 +6,7 @@ by the series and the squarings of mpmath [mpmath], never by the closed form of 
 digits pay for the squarings. Skew X need no reference point r.
 
     jordan      kron(I_m, -a I + w J) + g kron(N, I_2)                          [zhang2026 sec. 3]
+    generator   P J P^-1, J blocks kron(I_m, a I + w J) + g kron(N, I)              [puranik2026]
     hyperbolic  [[-a, b], [b, -a]] for every pair, a above every |b|                     [dai2025]
     liere       sum_a i_a (U_a - U_a^T), U_a an upper triangle                [ostmeier2024 sec. 4]
     comrope     <theta_j, i> (P_j - P_j^T) for block j                              [yu2025 sec. 4]
@@ -99,6 +100,51 @@ def _jordan(encoding: Any, head: int) -> list[Matrix]:
             matrix[i][j], matrix[j][i] = -w, w
             if place + 1 < m:
                 matrix[i][i + 2] = matrix[j][j + 2] = g
+        made.append(matrix)
+    return made
+
+
+def _given(encoding: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
+    del head
+    mp, away = context(), at[0] - number(encoding.reference)
+    if encoding.basis is not None:
+        basis = mp.matrix(_basis(encoding))
+        into = basis.T if side == "q" else mp.inverse(basis)
+        x = list(into * mp.matrix(x))
+    blocks = _blocks(encoding)
+    if side == "q":
+        return by_blocks([transposed(exponential(block, away)) for block in blocks], x)
+    return by_blocks([exponential(block, -away) for block in blocks], x)
+
+
+def _given_between(encoding: Any, k: Vector, i: Point, j: Point, head: int) -> Vector:
+    del head
+    mp = context()
+    basis = mp.eye(encoding.dimension)
+    basis = basis if encoding.basis is None else mp.matrix(_basis(encoding))
+    inside = list(mp.inverse(basis) * mp.matrix(k))
+    lag = i[0] - j[0]
+    moved = by_blocks([exponential(block, lag) for block in _blocks(encoding)], inside)
+    return list(basis * mp.matrix(moved))
+
+
+def _basis(encoding: Any) -> Matrix:
+    return [[number(value) for value in row] for row in encoding.basis]
+
+
+def _blocks(encoding: Any) -> list[Matrix]:
+    """Return kron(I_m, a I + w J) + g kron(N, I), of width 1 where w is 0."""
+    made = []
+    for block in encoding.blocks:
+        a, w, g = (number(v) for v in (block.decay, block.frequency, block.gain))
+        width, m = (2 if w else 1), block.order
+        matrix = zeros(width * m)
+        for place in range(width * m):
+            matrix[place][place] = a
+            if place + width < width * m:
+                matrix[place][place + width] = g
+        for place in range(0, width * m, 2) if width == 2 else ():
+            matrix[place][place + 1], matrix[place + 1][place] = -w, w
         made.append(matrix)
     return made
 
@@ -228,6 +274,7 @@ def _cayley(encoding: Any, x: Vector, at: Point, side: str, head: int) -> Vector
 
 DEFINITIONS = {
     "Jordan": contragredient(_jordan),
+    "Given": Definition(turned=_given, between=_given_between),
     "Hyperbolic": contragredient(_hyperbolic),
     "Liere": skew(_liere),
     "ComRope": skew(_comrope),

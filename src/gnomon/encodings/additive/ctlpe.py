@@ -19,8 +19,8 @@ from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.biases.layers import settle
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.rotary.factors import since
 from gnomon.encodings.times import unit_of
+from gnomon.numeric.differences import since
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

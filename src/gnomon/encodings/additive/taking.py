@@ -12,24 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.encodings.positions import hidden
 from gnomon.errors import EncodingError
 from gnomon.numeric.limbs import Limbs
+from gnomon.numeric.visible import seen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gnomon.encodings.positions import Array, Coordinates, Namespace
-
-
-def seen(coordinates: Coordinates) -> NDArray[np.float64] | None:
-    """Return coordinates as NumPy's where their values can be looked at, else None."""
-    if isinstance(coordinates, Limbs):
-        whole, fraction = seen(coordinates.whole), seen(coordinates.fraction)
-        return None if whole is None or fraction is None else whole + fraction
-    if not isinstance(coordinates, np.ndarray) and hidden(coordinates):
-        return None
-    return np.asarray(coordinates, dtype=np.float64)
 
 
 def seen_whole(coordinates: Coordinates, *, what: str) -> NDArray[np.int64] | None:

@@ -32,8 +32,8 @@ from gnomon.encodings.additive.taking import or_nan, take
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.border import lags_between
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.positions import hidden
 from gnomon.errors import EncodingError
+from gnomon.numeric.visible import hidden
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -26,9 +26,9 @@ from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.biases.alibi import linear_bias
 from gnomon.encodings.border import lags_between
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.rotary.factors import since
 from gnomon.encodings.times import check_spans, spans, unit_of
 from gnomon.errors import EncodingError
+from gnomon.numeric.differences import since
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -24,6 +24,23 @@ ENTRIES: dict[str, Entry] = {
             {"dimension": 4, "heads": 2, "rate": 0.05, "damping": "own"},
         ),
     ),
+    "generator": Entry(
+        maker="generators.given:Given",
+        examples=(
+            {
+                "blocks": [
+                    {"decay": -0.05, "order": 3, "gain": 0.5},
+                    {"decay": -0.1, "frequency": 0.3},
+                    {"decay": -0.02, "frequency": 0.7, "order": 2, "gain": -0.2},
+                    {"decay": -0.08},
+                ],
+            },
+            {
+                "blocks": [{"frequency": 0.5}, {"frequency": 0.01}],
+                "basis": [[1, 2, 0, 0], [0, 1, 0, 1], [0, 0, 2, 1], [1, 0, 0, 1]],
+            },
+        ),
+    ),
     "liere": Entry(
         maker="generators.liere:Liere",
         examples=(

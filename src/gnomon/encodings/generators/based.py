@@ -12,16 +12,20 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gnomon.encodings.base import LagDistances, Numbers
+from gnomon.encodings.generated import of_head, of_turns, pair_columns
 from gnomon.encodings.positions import beside_heads
 from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.rotary.turning import turn
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.groups.commuting import Commuting
+    from gnomon.groups.generator import Generator
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,6 +49,12 @@ class Based(Rotating):
         basis = xp.astype(self.basis_in(numbers, cosine, xp=xp), wide.dtype)
         moved = xp.matmul(wide, basis)
         return xp.astype(turn(moved, cosine, sine, layout=self.layout, xp=xp), x.dtype)
+
+    def generator(self, head: int = 0) -> Generator | Commuting:
+        """Return the turns of a head in its basis."""
+        basis = of_head(self.basis_in(self.numbers, np.zeros(()), xp=np), head, 2)
+        columns = pair_columns(self.dimension, layout=self.layout, first=0, rotated=self.rotated)
+        return of_turns(of_head(self.frequencies, head, 2), basis @ columns)
 
     def lag_distances(
         self, lift: str, probe: NDArray[np.float64] | None = None

@@ -22,19 +22,22 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from gnomon.encodings import checks
-from gnomon.encodings.additive.taking import seen
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.frequencies import circular_distances
+from gnomon.encodings.generated import of_head, of_skew
 from gnomon.encodings.positions import beside_heads
 from gnomon.encodings.rotary.turning import tables, turn
 from gnomon.errors import EncodingError
 from gnomon.numeric.exponential import doubled, expm, squarings_for
 from gnomon.numeric.limbs import Limbs
+from gnomon.numeric.visible import seen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.groups.commuting import Commuting
+    from gnomon.groups.generator import Generator
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -172,6 +175,15 @@ class Dense(Encoding):
                 f"{self.heads} heads; pass an array of shape "
                 f"(..., {self.heads}, positions, {self.dimension})."
             )
+
+    def generator(self, head: int = 0) -> Generator | Commuting:
+        """Return the turns of a head, where the matrices of all axes commute."""
+        from scipy.linalg import block_diag
+
+        if not self.commutes:
+            return super().generator(head)
+        blocks = of_head(self.matrices, head, 4)
+        return of_skew(np.stack([block_diag(*one) for one in blocks]))
 
     def lag_distances(
         self, lift: str, probe: NDArray[np.float64] | None = None

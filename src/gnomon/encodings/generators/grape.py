@@ -24,16 +24,20 @@ from gnomon.encodings import checks
 from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import geometric_frequencies
-from gnomon.encodings.generators.blocks import orthonormal, planes_turned
+from gnomon.encodings.generated import of_head, of_turns
+from gnomon.encodings.generators.bases import orthonormal
 from gnomon.encodings.positions import beside_heads
 from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.starting import learned, of_each_head
 from gnomon.errors import EncodingError
+from gnomon.groups.actions import planes_turned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.groups.commuting import Commuting
+    from gnomon.groups.generator import Generator
 
 CARD = Card(
     name="grape",
@@ -132,6 +136,18 @@ class Grape(Rotating):
         cosine, sine = xp.astype(cosine, wide.dtype), xp.astype(sine, wide.dtype)
         first, second = basis[..., 0::2, :], basis[..., 1::2, :]
         return xp.astype(planes_turned(wide, first, second, cosine, sine, xp=xp), x.dtype)
+
+    def generator(self, head: int = 0) -> Generator | Commuting:
+        """Return the turns of a head in its planes."""
+        from scipy.linalg import null_space
+
+        flat = of_head(self.directions, head, 3).reshape(-1, self.dimension)
+        made = orthonormal(flat, xp=np)
+        rest = null_space(made) if len(made) < self.dimension else np.zeros((self.dimension, 0))
+        # exp(nwL) turns v towards u, and so logits u towards v.
+        planes = made[np.arange(len(made)) ^ 1].T
+        columns = np.concatenate([planes, rest], axis=1)
+        return of_turns(of_head(self.frequencies, head, 2), columns)
 
     def lag_distances(
         self, lift: str, probe: NDArray[np.float64] | None = None

@@ -24,9 +24,14 @@ import numpy as np
 from gnomon.encodings import checks
 from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.generators.blocks import light_cone
-from gnomon.encodings.generators.transient import Transient, fading_distances, of_heads
+from gnomon.encodings.fading import fading_distances
+from gnomon.encodings.generated import of_columns, of_head
+from gnomon.encodings.generators.carrying import Carrying
+from gnomon.encodings.referred import of_heads, of_pairs
 from gnomon.encodings.starting import learned, of_each_head
+from gnomon.groups.actions import block_weighed, faded, light_cone
+from gnomon.groups.blocks import Block
+from gnomon.groups.generator import Generator
 from gnomon.numeric.activations import softplus
 from gnomon.numeric.bounded import softplus_inverse
 
@@ -69,7 +74,7 @@ CARD = Card(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Hyperbolic(Transient):
+class Hyperbolic(Carrying):
     """Boosts of the pairs (2k, 2k + 1), damped by `excess` more than the fastest of them needs.
 
     >>> made = Hyperbolic(dimension=4, base=100.0, excess=0.5)
@@ -141,11 +146,16 @@ class Hyperbolic(Transient):
         both = xp.stack([-(sizes - boosts) - excess, -(sizes + boosts) - excess], axis=-1)
         return xp.reshape(both, (*boosts.shape[:-1], self.dimension))
 
-    def bounded(
-        self, x: Array, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace
+    @property
+    def scales(self) -> bool:
+        """Whether nothing can cancel: sums and differences of pairs are only scaled."""
+        return True
+
+    def isometric(
+        self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
     ) -> Array:
         """Return the sums and differences of pairs: the same at every position."""
-        del coordinates, numbers
+        del coordinates, numbers, side
         return light_cone(x, xp=xp)
 
     def finished(self, x: Array, *, xp: Namespace) -> Array:
@@ -157,7 +167,7 @@ class Hyperbolic(Transient):
     ) -> Array:
         """Return every coordinate times its decay; keys times the inverse."""
         rates = of_heads(self._rates(numbers, steps, xp=xp), xp=xp)
-        factor = xp.exp((steps if side == "q" else -steps) * rates)
+        factor = faded(steps if side == "q" else -steps, rates, xp=xp)
         return x * xp.astype(factor, x.dtype)
 
     def weighed(self, q: Array, k: Array, ages: Array, numbers: Numbers, *, xp: Namespace) -> Array:
@@ -165,15 +175,20 @@ class Hyperbolic(Transient):
         rates = self._rates(numbers, ages, xp=xp)
         total: Any = 0.0
         for place in range(self.dimension):
-            rate = rates[place] if rates.ndim == 1 else rates[:, place][:, None, None]
-            product = q[..., :, None, place] * k[..., None, :, place]
-            total = total + xp.astype(xp.exp(rate * ages), product.dtype) * product
+            weight = faded(ages, of_pairs(rates, place), xp=xp)
+            one = slice(place, place + 1)
+            total = total + block_weighed(q[..., one], k[..., one], [weight], width=1, xp=xp)
         return total
 
     def exponent(self, furthest: float, numbers: Numbers) -> float:
         """Return the largest rate times the distance."""
         rates = self._rates(numbers, numbers["rapidities"], xp=np)
         return float(np.max(np.abs(rates))) * furthest
+
+    def generator(self, head: int = 0) -> Generator:
+        """Return the decays of all sums and differences of a head."""
+        columns = light_cone(np.eye(self.dimension), xp=np)
+        return of_columns([Block(decay=rate) for rate in of_head(self.rates, head, 1)], columns)
 
     def lag_distances(
         self, lift: str, probe: NDArray[np.float64] | None = None

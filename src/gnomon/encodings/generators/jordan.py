@@ -25,11 +25,16 @@ import numpy as np
 from gnomon.encodings import checks
 from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.generators.blocks import jordan_carried, jordan_weights
-from gnomon.encodings.generators.transient import Transient, fading_distances, of_heads
+from gnomon.encodings.fading import fading_distances
+from gnomon.encodings.generated import of_columns, of_head
+from gnomon.encodings.generators.carrying import Carrying
+from gnomon.encodings.referred import of_heads, of_pairs
 from gnomon.encodings.rotary.turning import tables
 from gnomon.encodings.starting import learned, of_each_head
 from gnomon.errors import EncodingError
+from gnomon.groups.actions import block_weighed, jordan_weights, run_carried, run_turned
+from gnomon.groups.blocks import Block
+from gnomon.groups.generator import Generator
 from gnomon.numeric.activations import softplus
 from gnomon.numeric.bounded import inside, inside_inverse, softplus_inverse
 
@@ -77,7 +82,7 @@ SCALED = Card(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Jordan(Transient):
+class Jordan(Carrying):
     """Blocks of `order` m that decay by `decay` and shear by `gain` per position.
 
     >>> made = Jordan(dimension=8, decay=0.5, gain=0.25)
@@ -170,46 +175,37 @@ class Jordan(Transient):
             gains = block(inside(wide, self.most, xp=xp) / self.unit)
         return jordan_weights(steps, rates, gains, self.order, xp=xp)
 
-    def bounded(
-        self, x: Array, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace
+    @property
+    def scales(self) -> bool:
+        """Whether blocks have order 1, so that nothing can cancel."""
+        return self.order == 1
+
+    def isometric(
+        self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
     ) -> Array:
-        """Return vectors whose pairs are turned by -w t."""
+        """Return vectors whose pairs are turned by -w t: exp(tX)^T on queries, exp(-tX) on keys."""
+        del side
         cosine, sine = tables(coordinates, numbers["frequencies"], xp=xp)
-        cosine, sine = (xp.astype(part, x.dtype)[..., None] for part in (cosine, sine))
-        pairs = self._split(x, xp=xp)
-        first, second = pairs[..., 0], pairs[..., 1]
-        made = xp.stack([first * cosine + second * sine, second * cosine - first * sine], axis=-1)
-        return xp.reshape(made, (*made.shape[:-3], self.dimension))
+        return run_turned(x, cosine, sine, order=self.order, back=True, xp=xp)
 
     def carried(
         self, x: Array, steps: Array, numbers: Numbers, *, side: str, xp: Namespace
     ) -> Array:
         """Return the parts of every block, mixed by powers of the step."""
         signed = steps if side == "q" else -steps
-        made = self._weights(signed, numbers, block=lambda y: of_heads(y, xp=xp), xp=xp)
-        weights = [xp.astype(weight, x.dtype)[..., None] for weight in made]
-        split = self._split(x, xp=xp)
-        parts = [split[..., place, :] for place in range(self.order)]
-        moved = xp.stack(jordan_carried(parts, weights, transposed=side == "q"), axis=-2)
-        return xp.reshape(moved, (*moved.shape[:-3], self.dimension))
-
-    def _split(self, x: Array, *, xp: Namespace) -> Array:
-        """Return vectors as (..., blocks, order, 2)."""
-        blocks = self.dimension // (2 * self.order)
-        return xp.reshape(x, (*x.shape[:-1], blocks, self.order, 2))
+        weights = self._weights(signed, numbers, block=lambda y: of_heads(y, xp=xp), xp=xp)
+        return run_carried(x, weights, width=2, transposed=side == "q", xp=xp)
 
     def weighed(self, q: Array, k: Array, ages: Array, numbers: Numbers, *, xp: Namespace) -> Array:
         """Return the sum over blocks and powers of a weight times the products it belongs to."""
         total: Any = 0.0
         size = 2 * self.order
-        for first in range(0, self.dimension, size):
-            chosen = _chosen(first // size)
-            weights = self._weights(ages, numbers, block=chosen, xp=xp)
-            for power, weight in enumerate(weights):
-                left = q[..., first : first + size - 2 * power]
-                right = k[..., first + 2 * power : first + size]
-                products = xp.matmul(left, xp.matrix_transpose(right))
-                total = total + xp.astype(weight, products.dtype) * products
+        for block in range(self.dimension // size):
+            weights = self._weights(
+                ages, numbers, block=lambda y, place=block: of_pairs(y, place), xp=xp
+            )
+            part = slice(block * size, (block + 1) * size)
+            total = total + block_weighed(q[..., part], k[..., part], weights, width=2, xp=xp)
         return total
 
     def exponent(self, furthest: float, numbers: Numbers) -> float:
@@ -219,6 +215,20 @@ class Jordan(Transient):
             return steep * furthest
         shear = float(np.max(np.abs(inside(numbers["gains"], self.most, xp=np)))) / self.unit
         return steep * furthest + (self.order - 1) * float(np.log1p(shear * furthest))
+
+    def generator(self, head: int = 0) -> Generator:
+        """Return the blocks of a head."""
+        turns = of_head(self.frequencies, head, 2)[:, 0]
+        rates, gains = of_head(self.rates, head, 1), of_head(self.shears, head, 1)
+        gains = gains if self.order > 1 else np.ones_like(gains)
+        blocks: list[Block] = []
+        signs = []
+        for turn, rate, gain in zip(turns, rates, gains, strict=True):
+            order = self.order if gain else 1  # without a shear a block falls apart
+            part = [Block(decay=rate, frequency=abs(turn), order=order, gain=gain or 1.0)]
+            blocks += part * (self.order // order)
+            signs += [1.0, -1.0 if turn < 0.0 else 1.0] * self.order
+        return of_columns(blocks, np.diag(signs))
 
     def lag_distances(
         self, lift: str, probe: NDArray[np.float64] | None = None
@@ -258,8 +268,3 @@ class JordanScaled(Jordan):
     def unit(self) -> float:
         """Return the length in which decays and gains are counted."""
         return float(self.length)
-
-
-def _chosen(block: int) -> Any:
-    """Return the function that takes the numbers of one block, of heads beside (n, m)."""
-    return lambda y: y[block] if y.ndim == 1 else y[:, block][:, None, None]

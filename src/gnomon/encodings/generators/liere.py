@@ -19,7 +19,7 @@ import numpy as np
 
 from gnomon.encodings import checks
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.generators.blocks import skew_of
+from gnomon.encodings.generators.bases import skew_of
 from gnomon.encodings.generators.dense import Dense
 from gnomon.encodings.starting import learned, of_each_head
 

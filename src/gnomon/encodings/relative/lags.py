@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.encodings.additive.taking import seen
 from gnomon.encodings.border import lags_between
-from gnomon.encodings.positions import hidden
+from gnomon.numeric.visible import hidden, seen
 
 if TYPE_CHECKING:
     from gnomon.encodings.positions import Array, Coordinates, Namespace

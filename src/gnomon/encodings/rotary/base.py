@@ -22,6 +22,7 @@ import numpy as np
 from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.frequencies import circular_distances
+from gnomon.encodings.generated import of_head, of_turns, pair_columns
 from gnomon.encodings.positions import beside_heads
 from gnomon.encodings.rotary.layouts import LAYOUTS, half_from_interleaved
 from gnomon.encodings.rotary.turning import tables, turn
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.groups.commuting import Commuting
+    from gnomon.groups.generator import Generator
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -98,6 +101,15 @@ class Rotating(Encoding):
         self.check_vectors(x, side, numbers["frequencies"])
         cosine, sine = self.tables(beside_heads(coordinates, x), numbers, xp=xp)
         return turn(x, cosine, sine, layout=self.layout, first=self.first, xp=xp)
+
+    def generator(self, head: int = 0) -> Generator | Commuting:
+        """Return the turns of a head, in its layout; where it is a group."""
+        if not self.card.level.startswith("L0"):
+            return super().generator(head)
+        columns = pair_columns(
+            self.dimension, layout=self.layout, first=self.first, rotated=self.rotated
+        )
+        return of_turns(of_head(self.frequencies, head, 2), columns)
 
     def check_vectors(self, x: Array, name: str, frequencies: Any) -> None:
         """Refuse vectors that are not of this head dimension, or of another number of heads.

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings.frequencies import phases
+from gnomon.groups.actions import turned_pairs
 
 if TYPE_CHECKING:
     from gnomon.encodings.positions import Array, Coordinates, Namespace
@@ -23,19 +24,6 @@ def tables(
     angles = phases(coordinates, frequencies, xp=xp)
     cosine, sine = xp.cos(angles), xp.sin(angles)
     return (cosine, sine) if factor == 1.0 else (cosine * factor, sine * factor)
-
-
-def turned_pairs(
-    first: Array, second: Array, cosine: Array, sine: Array, *, dtype: Any, xp: Namespace
-) -> tuple[Array, Array]:
-    """Return (a cos - b sin, a sin + b cos) in a type, cast before they are joined.
-
-    Compilers then write the result in one pass; cast after, it would be written twice.
-    """
-    return (
-        xp.astype(first * cosine - second * sine, dtype),
-        xp.astype(first * sine + second * cosine, dtype),
-    )
 
 
 def turn_interleaved(x: Array, cosine: Array, sine: Array, *, dtype: Any, xp: Namespace) -> Array:

@@ -29,6 +29,8 @@ from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.positions import beside_heads
 from gnomon.encodings.wrappers.inner import inner_encoding, inner_parameters
 from gnomon.errors import EncodingError
+from gnomon.groups.blocks import Block
+from gnomon.groups.generator import Generator
 from gnomon.numeric.limbs import Limbs
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.groups.commuting import Commuting
 
 AGREEMENT = "agreement/test_transformers_layers.py"
 CARD = Card(
@@ -200,6 +203,14 @@ class Interleaved(Encoding):
         if self.encoded:
             return self.inside.scores(q, k, positions_q, positions_k, **given)
         return super().scores(q, k, positions_q, positions_k, **given)
+
+    def generator(self, head: int = 0) -> Generator | Commuting:
+        """Return that of the inner encoding, or nothing but zeros where this layer has none."""
+        if self.encoded:
+            return self.inside.generator(head)
+        if self.temperature or not self.dimension:
+            return super().generator(head)
+        return Generator([Block()] * self.dimension)
 
     def _check_dimension(self, x: Array, name: str) -> None:
         """Refuse what the encoded layers of the same model would refuse."""

@@ -23,8 +23,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gnomon.encodings.additive.taking import seen
 from gnomon.encodings.biases.alibi import Alibi
+from gnomon.numeric.visible import seen
 from gnomon.torch.attending.asked import Asked
 from gnomon.torch.attending.checking import check_heads
 from gnomon.torch.attending.kernel import attend, padded

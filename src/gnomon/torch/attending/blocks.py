@@ -29,8 +29,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gnomon.encodings.additive.taking import seen
 from gnomon.encodings.rotary.decay import Decaying
+from gnomon.numeric.visible import seen
 from gnomon.torch.attending.asked import Asked
 from gnomon.torch.attending.kernel import attend
 from gnomon.torch.attending.layout import Layout

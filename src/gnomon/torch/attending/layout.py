@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.encodings.additive.taking import seen
+from gnomon.numeric.visible import seen
 from gnomon.torch.attending.asked import Asked
 
 _CLOSE = 1e-9

@@ -1,0 +1,39 @@
+"""Values that can be looked at, and those that can not: a compiler traces formulas without any.
+
+What only a value can tell (a position out of range, a factor that leaves its type) is checked where
+it can be seen, and left to the result where it can not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnomon.numeric.limbs import Limbs
+
+Array = Any
+
+
+def hidden(values: Array) -> bool:
+    """Whether looking at values would fail, or break a graph that is being recorded."""
+    if type(values).__module__.startswith("torch"):  # compilers warn of a cached lookup
+        import sys
+
+        torch: Any = sys.modules["torch"]
+        if torch.compiler.is_compiling() or torch.jit.is_tracing():
+            return True
+        mapped = torch._C._functorch.is_functorch_wrapped_tensor(values)  # noqa: SLF001 - no other way to ask
+        return bool(mapped or values.device.type != "cpu" or values.requires_grad)
+    return not hasattr(values, "__array__") or "Tracer" in type(values).__name__
+
+
+def seen(values: Array | Limbs) -> NDArray[np.float64] | None:
+    """Return values as NumPy's where they can be looked at, else None."""
+    if isinstance(values, Limbs):
+        whole, fraction = seen(values.whole), seen(values.fraction)
+        return None if whole is None or fraction is None else whole + fraction
+    if not isinstance(values, np.ndarray) and hidden(values):
+        return None
+    return np.asarray(values, dtype=np.float64)
