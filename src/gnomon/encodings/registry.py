@@ -9,6 +9,7 @@ those are. Modules are loaded when an entry is first used.
 from __future__ import annotations
 
 import inspect
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings.entries import ENTRIES
@@ -42,12 +43,15 @@ def catalogue(
     return chosen(cards, family=family, level=level, kind=kind, framework=framework)
 
 
-def encoding(name: str, **parameters: Any) -> Encoding:
+def encoding(name: str | PathLike[str], **parameters: Any) -> Encoding:
     """Return the encoding of that name with these hyper-parameters, or the one in a file.
+
+    A file is what `Encoding.save`, `gnomon fit` or a survey wrote, or a table of numbers.
 
     >>> encoding("rope", dimension=64).card.level
     'L0 strict group'
     """
+    name = fspath(name) if isinstance(name, PathLike) else name
     if not isinstance(name, str):
         raise EncodingError(
             f"An encoding is asked for by its name, not by {type(name).__name__}; pass one of the "
