@@ -50,6 +50,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "arXiv:2212.10356.",
         "cirrincione2026": "G. Cirrincione, On the Geometry of Positional Encodings in "
         "Transformers, arXiv:2604.05217, 2026.",
+        "cover2006": "T. M. Cover and J. A. Thomas, Elements of Information Theory, 2nd edition, "
+        "Wiley, 2006.",
         "culver1966": "W. J. Culver, On the existence and uniqueness of the real logarithm of a "
         "matrix, Proceedings of the American Mathematical Society 17, 1146-1151, 1966.",
         "dai2019": "Z. Dai, Z. Yang, Y. Yang, J. Carbonell, Q. V. Le and R. Salakhutdinov, "
@@ -163,6 +165,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "li2024": "S. Li, C. You, G. Guruganesh, J. Ainslie, S. Ontanon, M. Zaheer, S. Sanghai, "
         "Y. Yang, S. Kumar and S. Bhojanapalli, Functional interpolation for relative positions "
         "improves long context transformers, ICLR, 2024. arXiv:2310.04418.",
+        "lin2017": "H. W. Lin and M. Tegmark, Critical behavior in physics and probabilistic "
+        "formal languages, Entropy 19, 299, 2017. arXiv:1606.06737.",
         "lin2025": "Z. Lin, E. Nikishin, X. O. He and A. Courville, Forgetting transformer: "
         "softmax attention with a forget gate, ICLR, 2025. arXiv:2503.02130.",
         "liu2022": "Z. Liu, H. Hu, Y. Lin, Z. Yao, Z. Xie, Y. Wei, J. Ning, Y. Cao, Z. Zhang, "
@@ -202,12 +206,16 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "W. Li and P. J. Liu, Exploring the limits of transfer learning with a unified "
         "text-to-text transformer, Journal of Machine Learning Research 21, 1-67, 2020. "
         "arXiv:1910.10683.",
+        "ransom2002": "S. M. Ransom, S. S. Eikenberry and J. Middleditch, Fourier techniques for "
+        "very long astrophysical time-series analysis, Astronomical Journal 124, 1788-1809, 2002.",
         "roy1989": "R. Roy and T. Kailath, ESPRIT: estimation of signal parameters via rotational "
         "invariance techniques, IEEE Transactions on Acoustics, Speech and Signal Processing 37, "
         "984-995, 1989.",
         "ruoss2023": "A. Ruoss, G. Deletang, T. Genewein, J. Grau-Moya, R. Csordas, M. Bennani, "
         "S. Legg and J. Veness, Randomized positional encodings boost length generalization of "
         "transformers, ACL, 2023. arXiv:2305.16843.",
+        "sainte-lague1910": "A. Sainte-Lague, La representation proportionnelle et la methode des "
+        "moindres carres, Annales scientifiques de l'Ecole Normale Superieure 27, 529-542, 1910.",
         "schenck2025": "C. Schenck et al., Learning the RoPEs: better 2D and 3D position encodings "
         "with STRING, ICML, 2025. arXiv:2502.02562.",
         "shaw2018": "P. Shaw, J. Uszkoreit and A. Vaswani, Self-attention with relative position "
@@ -240,6 +248,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "arXiv:2108.00154.",
         "wang2024": "P. Wang et al., Qwen2-VL: enhancing vision-language model's perception of the "
         "world at any resolution, arXiv:2409.12191, 2024.",
+        "westfall1993": "P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, Wiley, "
+        "1993.",
         "wolf2020": "T. Wolf et al., Transformers: state-of-the-art natural language processing, "
         "EMNLP System Demonstrations, 2020; modeling_rope_utils of releases 4.57 and 5.22. "
         "https://github.com/huggingface/transformers",

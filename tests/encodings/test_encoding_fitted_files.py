@@ -272,8 +272,8 @@ def test_a_file_that_is_not_ours_is_a_table_and_no_fitted_encoding(tmp_path: Pat
 
 def test_a_newer_format_and_a_missing_file_are_named(tmp_path: Path) -> None:
     file = tmp_path / "new.safetensors"
-    save_file({"x": np.eye(2)}, file, metadata={"format": "gnomon.encoding.2"})
-    with pytest.raises(EncodingError, match=r"has the format gnomon\.encoding\.2, and this"):
+    save_file({"x": np.eye(2)}, file, metadata={"format": "gnomon.encoding.3"})
+    with pytest.raises(EncodingError, match=r"has the format gnomon\.encoding\.3, and this"):
         Fitted.load(file)
     with pytest.raises(EncodingError, match=r"There is no file .*nothing\.safetensors; pass the"):
         Fitted.load(tmp_path / "nothing.safetensors")

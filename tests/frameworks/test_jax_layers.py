@@ -229,8 +229,8 @@ def test_positions_from_lengths_are_made_inside_of_compiled_code() -> None:
 
 def test_bad_input_gets_a_sentence(content: tuple[Any, Any]) -> None:
     made, q = layer(ROPE), content[0]
-    with pytest.raises(EncodingError, match="layer was given a str; pass an encoding"):
-        layer("rope")  # type: ignore[arg-type]
+    with pytest.raises(EncodingError, match="made of an encoding, and this is int; pass what"):
+        layer(4)  # type: ignore[arg-type]
     with pytest.raises(EncodingError, match="'rope' has no vectors; it offers transform"):
         made.vectors(jnp.arange(6))
     with pytest.raises(EncodingError, match=r"position at index \[1\] is nan; pass finite"):

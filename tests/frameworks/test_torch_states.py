@@ -124,7 +124,7 @@ def test_autocast_does_not_touch_phases(arithmetic: str) -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: layer("rope"), r"made of an encoding, and this is str; pass what gnomon.encoding"),
+        (lambda: layer(4), r"made of an encoding, and this is int; pass what gnomon.encoding"),
         (lambda: layer(rope(), kind="bias"), r"'rope' has no kind 'bias'; pass one of: transform"),
         (lambda: layer(rope(), arithmetic="fast"), r"arithmetic is 'fast'; pass one of: exact"),
         (lambda: layer(rope(), dtype=torch.int64), r"dtype is torch.int64; pass a type of real"),

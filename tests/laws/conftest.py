@@ -104,7 +104,7 @@ def accepts(made: Encoding, position: float) -> bool:
     return True
 
 
-EVERY = ("test_laws_of_scores", "test_laws_of_distances")
+EVERY = ("test_laws_of_scores", "test_laws_of_distances", "test_laws_of_files")
 """Laws that every example keeps in the default run; of the others, further examples are wide."""
 
 

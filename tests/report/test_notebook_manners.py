@@ -9,6 +9,7 @@ import importlib
 import json
 import pkgutil
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,13 @@ def survivorship() -> Survivorship:
     return Survivorship(original=parts[0], shuffled=parts[1], difference=parts[2])
 
 
+@cache
+def bars() -> Any:
+    """A corpus with a period of 3, which begins anywhere."""
+    rng = np.random.default_rng(0)
+    return gnomon.dependence([np.roll([0, 1, 1] * 30, rng.integers(3)) for _ in range(64)], lags=32)
+
+
 EXAMPLES: dict[str, Callable[[Survey], Any]] = {
     "gnomon.corpus.counts.PositionCounts": lambda s: s.counts,
     "gnomon.diagnostics.dimension.StressByDimension": lambda s: s.by_dimension,
@@ -88,7 +96,9 @@ EXAMPLES: dict[str, Callable[[Survey], Any]] = {
     "gnomon.geometry.measure.Geometry": lambda s: s.geometry,
     "gnomon.geometry.nulls.NullGeometry": lambda s: s.null,
     "gnomon.geometry.spectrum.Spectrum": lambda s: s.geometry.spectrum,
+    "gnomon.groups.lags.LagKernel": lambda _: bars().kernel,
     "gnomon.reproduce.claims.Reproduction": lambda _: reproduction(),
+    "gnomon.survey.lag_structure.LagStructure": lambda _: bars(),
     "gnomon.survey.pictures.Pictures": pictures,
     "gnomon.survey.run.Survey": lambda s: s,
     "gnomon.survey.trust.Trust": lambda s: s.trust,

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gnomon.cli import fit_group as lag
 from gnomon.cli import options as o
 from gnomon.cli.counting import count_options
 from gnomon.cli.output import check_json, emit
@@ -87,10 +88,23 @@ Out = Annotated[
 ]
 
 
+Dimension = Annotated[
+    int | None,
+    typer.Option(
+        "--dimension", help="Dimension d of the vectors (128), or of a head with a group (64)."
+    ),
+]
+
+
 def fit(
+    context: typer.Context,
     source: Place,
     *,
-    dimension: o.Dimension = 128,
+    family: lag.Family = "mds",
+    lags: lag.Lags = 128,
+    heads: lag.Heads = None,
+    page: lag.Page = None,
+    dimension: Dimension = None,
     rank: Rank = "effective",
     method: Method = "classical",
     estimator: Estimator = "debiased",
@@ -135,8 +149,12 @@ def fit(
 ) -> None:
     """Fit an encoding to a corpus and write it as a file that NumPy, PyTorch and JAX load."""
     given = dict(locals())
+    lag.check_family(context, family)
     counting = count_options(**{key: given[key] for key in COUNTING})
     place = _checked_place(out, json_file)
+    if family != "mds":
+        lag.fit_lags(source, counting, given, place, TerminalProgress(quiet=quiet))
+        return
     fitting = _fit_options({key: given[key] for key in FITTING}, no_rotation=no_rotation)
     progress = TerminalProgress(quiet=quiet)
     try:
@@ -147,6 +165,8 @@ def fit(
     _report(made, place, json_file=json_file, quiet=quiet, verbose=verbose)
 
 
+VECTORS = 128
+"""Dimension of fitted vectors, where none is asked for."""
 COUNTING = (
     *("column", "group", "tokenizer", "length", "window", "stride", "minimum_count", "top_k"),
     *("bins", "folds", "file_format", "unit", "split", "separator", "dtype", "vocabulary"),
@@ -181,6 +201,7 @@ def _fit_options(given: dict[str, Any], *, no_rotation: bool) -> Any:
     from gnomon.survey.fitting import FitOptions
 
     o.check_seed(given["seed"])
+    given["dimension"] = VECTORS if given["dimension"] is None else given["dimension"]
     given["rank"] = o.number_or_word(given["rank"])
     given["match"] = _matched(given["match"])
     given["rotation"] = None if no_rotation else given["rotation"]
@@ -189,14 +210,12 @@ def _fit_options(given: dict[str, Any], *, no_rotation: bool) -> Any:
 
 def _matched(text: str | None) -> Any:
     """Return the number, or the table of the file, that the scale is to match."""
-    from gnomon.encodings.additive.table import Table
     from gnomon.encodings.additive.table_files import names_table, open_table
 
     if text is None:
         return None
     if names_table(text):
-        table: Any = open_table(text)
-        return table.values if isinstance(table, Table) else table.table()
+        return _table(open_table(text), text)
     try:
         return float(text)
     except ValueError as error:
@@ -204,6 +223,21 @@ def _matched(text: str | None) -> Any:
             f"--match {text!r} is neither a number nor a file of numbers (.npy, .npz, "
             ".safetensors); pass a token embedding, or the root mean square of its entries."
         ) from error
+
+
+def _table(opened: Any, text: str) -> Any:
+    """Return the rows of a table from a file."""
+    from gnomon.encodings.additive.table import Table
+    from gnomon.encodings.fitted.fitted import Fitted
+
+    if isinstance(opened, Fitted):
+        return opened.table()
+    if isinstance(opened, Table):
+        return opened.values
+    raise InputError(
+        f"--match {text} holds the encoding {opened.name!r}, which is no table; pass a token "
+        "embedding, or the root mean square of its entries."
+    )
 
 
 def _fitted(source: str, counting: Any, fitting: Any, shuffles: int, progress: Any) -> Any:

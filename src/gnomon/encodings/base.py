@@ -49,6 +49,7 @@ from gnomon.errors import EncodingError
 from gnomon.results import html_fields, plain
 
 if TYPE_CHECKING:
+    from os import PathLike
     from typing import Self
 
     from gnomon.encodings.card import Card
@@ -287,6 +288,12 @@ class Encoding(ABC):
             f"The encoding {self.name!r} is {self.card.level}, and has no generator that is known "
             "in blocks; gnomon.verify recovers one where there is any."
         )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the encoding to a `.safetensors` file, which `gnomon.encoding(path)` opens."""
+        from gnomon.encodings.files.stored import write_encoding
+
+        write_encoding(self, path)
 
     def plot(self) -> Any:
         """Return the distances between its positions (the first 64 where it has no end) drawn."""

@@ -9,6 +9,7 @@ those are. Modules are loaded when an entry is first used.
 from __future__ import annotations
 
 import inspect
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings.entries import ENTRIES
@@ -43,14 +44,18 @@ def catalogue(
     return chosen(cards, family=family, level=level, kind=kind, framework=framework)
 
 
-def encoding(name: str | Generator, **parameters: Any) -> Encoding:
+def encoding(name: str | PathLike[str] | Generator, **parameters: Any) -> Encoding:
     """Return the encoding of that name with these hyper-parameters, or the one in a file.
+
+    A file is what `Encoding.save`, `gnomon fit` or a survey wrote, or a table of numbers; a
+    generator becomes the encoding "generator".
 
     >>> encoding("rope", dimension=64).card.level
     'L0 strict group'
     """
     if isinstance(name, Generator):
         return encoding("generator", blocks=name.blocks, basis=name.basis, **parameters)
+    name = fspath(name) if isinstance(name, PathLike) else name
     if not isinstance(name, str):
         raise EncodingError(
             f"An encoding is asked for by its name, not by {type(name).__name__}; pass one of the "

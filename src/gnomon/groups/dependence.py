@@ -1,19 +1,21 @@
 r"""A group from the lags of a corpus: periods and half-lives, with intervals, or nothing.
 
-The kernel of equal tokens (`gnomon.groups.lags`) is realised as k(tau) = c + sum_m c_m e^(a_m tau)
-cos(b_m tau + p_m) [ho1966]: its Hankel matrix has a rank above the noise, or none, and the step
-gives decays a and frequencies b. Noise is what folds of documents do: a fold's deviation in a
-jackknife [efron1982], times sqrt(folds - 1), has the covariance of the kernel's own error, so the
-largest singular value that any of them has, times `EDGE`, is the edge.
+The kernel of equal tokens (`gnomon.groups.lags`) is read in two steps. Sharp periods, that last
+over all lags, come first, each with all its harmonics (`gnomon.groups.combs`). The rest is realised
+as k(tau) = c + sum_m c_m e^(a_m tau) cos(b_m tau + p_m) [ho1966]: its Hankel matrix has a rank
+above the noise, or none, and the step gives decays a and frequencies b. Noise is what folds of
+documents do: a fold's deviation in a jackknife [efron1982], times sqrt(folds - 1), has the
+covariance of the kernel's own error, so the largest singular value that any of them has, times
+`EDGE`, is the edge.
 
 Nothing may grow: |e^a| above 1 is put on the unit circle. A constant is left out: it is what a
 finite document's own dependence adds to its shuffles. A mode whose frequency is a whole multiple of
-another's is named as its harmonic: a sharp period has many. A comb of more than `MOST` modes, such
-as single marks far apart, is cut there.
+another's is named as its harmonic.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,6 +24,7 @@ from scipy.stats import t as student
 
 from gnomon.errors import GroupError
 from gnomon.groups.blocks import Block, Floats
+from gnomon.groups.combs import Comb, combs
 from gnomon.groups.generator import Generator
 from gnomon.groups.hankel import hankel, step_of
 from gnomon.groups.lags import LagKernel
@@ -30,11 +33,15 @@ from gnomon.results import Result
 FEWEST = 16
 """Lags below which nothing is read from a kernel."""
 MOST = 48
-"""Modes at most."""
+"""Rank of what is left without sharp periods, at most."""
+ENOUGH = 4
+"""Lags are searched for sharp periods where there are this part of the pairs at lag 1."""
 EDGE = 1.2
 """Of 17 exchangeable values one is the largest in 6 % of all cases; with this, in less than 1 %."""
 DISTANT = 0.1
 """A mode that moves by more than this between folds is not the same mode, and has no interval."""
+SAME = 0.02
+"""Periods that differ by less than this part, after harmonics are taken out, are the same."""
 STRAIGHT = 1e-3
 """Frequencies below this, in turns over all lags, are none."""
 Complex = NDArray[np.complex128]
@@ -52,6 +59,16 @@ class Mode(Result):
     amplitude: float
     harmonic: int = 1
     """1, or of which multiple of a slower mode's frequency it is."""
+
+    @property
+    def fundamental(self) -> float:
+        """Return the period of the mode it is a harmonic of, its own where it is none."""
+        return self.period * self.harmonic
+
+    @property
+    def oscillates(self) -> bool:
+        """Say whether half of it is left after half a period: otherwise no period is seen."""
+        return bool(np.isfinite(self.period) and 2.0 * self.half_life >= self.period)
 
     @property
     def block(self) -> Block:
@@ -72,9 +89,19 @@ class Dependence(Result):
     """Of the modes, over all lags, beside the kernel itself."""
 
     @property
+    def families(self) -> tuple[tuple[Mode, ...], ...]:
+        """Return modes that are harmonics of one period together, the slowest of each first."""
+        made: list[list[Mode]] = []
+        for mode in self.modes:
+            home = next((family for family in made if _related(family[0], mode)), None)
+            made.append([mode]) if home is None else home.append(mode)
+        return tuple(tuple(sorted(family, key=lambda one: one.harmonic)) for family in made)
+
+    @property
     def periods(self) -> tuple[float, ...]:
-        """Return the periods that are no harmonics, the strongest first."""
-        return tuple(m.period for m in self.modes if np.isfinite(m.period) and m.harmonic == 1)
+        """Return the periods that are seen, each once for all harmonics, the strongest first."""
+        seen = (family[0] for family in self.families if any(one.oscillates for one in family))
+        return tuple(first.fundamental for first in seen)
 
     def generator(self) -> Generator:
         """Return all modes as a stable generator."""
@@ -83,17 +110,57 @@ class Dependence(Result):
         return Generator([mode.block for mode in self.modes])
 
 
-def dependence(kernel: LagKernel) -> Dependence:
-    """Return the modes of a kernel that stand above its noise."""
-    values = np.asarray(kernel.values)
-    if len(values) < FEWEST:
+def _related(one: Mode, other: Mode) -> bool:
+    """Say whether two modes are harmonics of one period."""
+    if not (np.isfinite(one.period) and np.isfinite(other.period)):
+        return False
+    return bool(abs(one.fundamental / other.fundamental - 1.0) < SAME)
+
+
+def dependence(kernel: LagKernel, *, lags: int | None = None) -> Dependence:
+    """Return the modes of a kernel that stand above its noise.
+
+    Sharp periods are searched for at all lags that have pairs enough, all else up to `lags`.
+    """
+    if len(kernel.lags) < FEWEST:
         raise GroupError(
-            f"The kernel has {len(values)} lags, and modes are read from {FEWEST} or more; pass "
-            "longer documents or more lags."
+            f"The kernel has {len(kernel.lags)} lags, and modes are read from {FEWEST} or more; "
+            "pass longer documents or more lags."
         )
+    near = min(len(kernel.lags) if lags is None else max(lags, FEWEST), len(kernel.lags))
+    counted = int((kernel.pairs * ENOUGH >= kernel.pairs[0]).sum())
+    sharp, rest = combs(kernel.first(max(counted, near)))
+    rest = rest.first(near)
+    others, rank, error = _modes(rest)
+    modes = sorted([*_teeth(sharp), *others], key=lambda mode: -mode.amplitude)
+    lines = sum(len(comb.harmonics) for comb in sharp)
+    return Dependence(
+        modes=_harmonics(modes), rank=rank + 2 * lines, lags=near, largest_error=error
+    )
+
+
+def _teeth(sharp: tuple[Comb, ...]) -> Iterator[Mode]:
+    """Yield the modes of combs: their harmonics, with the intervals of the fundamental."""
+    for comb in sharp:
+        low, high = _inverted(comb.frequency, comb.frequencies, 1.0)
+        lasting = _inverted(comb.decay, comb.decays, float(np.log(2.0)))
+        for harmonic, size in zip(comb.harmonics, comb.amplitudes, strict=True):
+            yield Mode(
+                period=1.0 / (comb.frequency * harmonic),
+                period_interval=(low / harmonic, high / harmonic),
+                half_life=float(np.log(2.0) / comb.rate) if comb.rate else float("inf"),
+                half_life_interval=lasting,
+                amplitude=float(size),
+                harmonic=harmonic,
+            )
+
+
+def _modes(kernel: LagKernel) -> tuple[list[Mode], int, float]:
+    """Return the modes of a kernel by its Hankel matrix, their rank, and their largest error."""
+    values = np.asarray(kernel.values)
     rank = min(_rank(kernel), MOST)
     if rank == 0:
-        return Dependence(modes=(), rank=0, lags=len(values), largest_error=0.0)
+        return [], 0, float(np.abs(values - values.mean()).max())
     steps = _steps(values, rank)
     replicates = [_steps(one, rank) for one in kernel.replicates]
     weights, error = _weights(values, steps)
@@ -101,9 +168,14 @@ def dependence(kernel: LagKernel) -> Dependence:
         _mode(one, size, [_nearest(others, one) for others in replicates], len(values))
         for one, size in zip(steps, weights, strict=True)
     ]
-    changing = [mode for mode in modes if np.isfinite(mode.period) or np.isfinite(mode.half_life)]
-    found = _harmonics(sorted(changing, key=lambda mode: -mode.amplitude))
-    return Dependence(modes=found, rank=rank, lags=len(values), largest_error=error)
+    return [mode for mode in modes if not _constant(mode, len(values))], rank, error
+
+
+def _constant(mode: Mode, lags: int) -> bool:
+    """Say whether a mode neither turns nor falls over these lags by more than its error."""
+    if np.isfinite(mode.period) or mode.half_life <= lags:
+        return False
+    return mode.half_life_interval is None or not np.isfinite(mode.half_life_interval[1])
 
 
 def _rank(kernel: LagKernel) -> int:
@@ -146,9 +218,12 @@ def _mode(step: complex, amplitude: float, moved: list[complex], lags: int) -> M
     steady = len(near) == len(moved)
     decay, turn = -step.real, step.imag
     slow = decay * lags < 1e-3  # over all lags it does not fall by a thousandth
+    between = _inverted(turn, near.imag, 2.0 * np.pi) if steady and turn else None
+    # A turn that is longer than all lags, or no more than its error, is none.
+    turns = turn * lags >= 2.0 * np.pi and (between is None or np.isfinite(between[1]))
     return Mode(
-        period=float(2.0 * np.pi / turn) if turn else float("inf"),
-        period_interval=_inverted(turn, near.imag, 2.0 * np.pi) if steady and turn else None,
+        period=float(2.0 * np.pi / turn) if turns else float("inf"),
+        period_interval=between if turns else None,
         half_life=float("inf") if slow else float(np.log(2.0) / decay),
         half_life_interval=_inverted(decay, -near.real, np.log(2.0)) if steady else None,
         amplitude=float(amplitude),
@@ -173,7 +248,8 @@ def _harmonics(modes: list[Mode]) -> tuple[Mode, ...]:
         for base in slow[:place]:
             times = base.period / mode.period
             whole = round(times)
-            if names.get(id(base), 1) == 1 and whole > 1 and abs(times - whole) < 0.02 * whole:
+            same = abs(times - whole) < min(SAME * whole, 0.1)
+            if names.get(id(base), base.harmonic) == 1 and whole > 1 and same:
                 names[id(mode)] = whole
                 break
-    return tuple(replace(mode, harmonic=names.get(id(mode), 1)) for mode in modes)
+    return tuple(replace(mode, harmonic=names.get(id(mode), mode.harmonic)) for mode in modes)

@@ -17,6 +17,7 @@ the end of a table) is NaN inside.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, NamedTuple
 
 import jax
@@ -25,6 +26,7 @@ import numpy as np
 
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.border import float_array, key_positions
+from gnomon.encodings.files.given import given_encoding
 from gnomon.encodings.positions import (
     Array,
     Coordinates,
@@ -169,17 +171,13 @@ jax.tree_util.register_dataclass(
 )
 
 
-def layer(encoding: Encoding, *, dtype: Any = None) -> Layer:
-    """Return an encoding as a pytree whose leaves are its learnable numbers.
+def layer(encoding: Encoding | str | PathLike[str], *, dtype: Any = None) -> Layer:
+    """Return an encoding, or the one in a file, as a pytree of its learnable numbers.
 
     Leaves have JAX's default type of floats. `dtype` is the type of vectors and biases, so that
     adding them to activations in bfloat16 leaves those as they are.
     """
-    if not isinstance(encoding, Encoding):
-        raise EncodingError(
-            f"layer was given a {type(encoding).__name__}; pass an encoding, such as "
-            'gnomon.encoding("rope", dimension=64).'
-        )
+    encoding = given_encoding(encoding)
     _check_dtype(dtype)
     learned = {name: jnp.asarray(encoding.numbers[name]) for name in encoding.learnable}
     return Layer(numbers=learned, definition=Definition(encoding), dtype=dtype)

@@ -74,10 +74,14 @@ class PositionEmbedding(nnx.Module):  # type: ignore[misc]  # flax is not follow
 
 
 class Layer(nnx.Module):  # type: ignore[misc]  # flax is not followed by the checker
-    """Any encoding; each of its learnable numbers is a `Param` under its own name."""
+    """Any encoding, or the one in a file; each number it learns is a `Param` under its name."""
 
     def __init__(
-        self, encoding: Encoding, *, dtype: Any = None, rngs: nnx.Rngs | None = None
+        self,
+        encoding: Encoding | str | PathLike[str],
+        *,
+        dtype: Any = None,
+        rngs: nnx.Rngs | None = None,
     ) -> None:
         del rngs  # nothing is drawn; modules of Flax are handed one
         made = layers.layer(encoding, dtype=dtype)

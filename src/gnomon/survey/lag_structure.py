@@ -1,7 +1,11 @@
-"""What a corpus does with the lag: periods and half-lives, and the encoding that has them.
+"""What a corpus does with the lag: how far it depends, how that falls, and the encoding of it.
 
-Documents are read as a survey reads them, whole, and never joined: a lag stays inside of one. The
-kernel, its nulls and its modes are those of `gnomon.groups.lags` and `gnomon.groups.dependence`.
+Documents are read as a survey reads them, whole, and never joined: a lag stays inside of one.
+
+* `information`: mutual information by lag, which detects and dates dependence
+  (`gnomon.groups.information`), and the law of its tail (`gnomon.groups.tails`);
+* `kernel`: the signed excess of equal tokens (`gnomon.groups.lags`), and the periods and half-lives
+  in it (`gnomon.groups.dependence`). Sharp periods are searched for at `WIDER` times as many lags.
 """
 
 from __future__ import annotations
@@ -16,15 +20,25 @@ from numpy.typing import NDArray
 from gnomon.corpus.counting import CountOptions, open_corpus, tokenizer_for
 from gnomon.corpus.tokens import open_tokens
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.fitted.group import encoding_of
-from gnomon.errors import CorpusError
-from gnomon.groups.dependence import Dependence, Mode
+from gnomon.encodings.fitted.group import biases_of, encoding_of, slopes_of
+from gnomon.errors import CorpusError, EncodingError
+from gnomon.groups.dependence import FEWEST, Dependence
 from gnomon.groups.dependence import dependence as modes_of
+from gnomon.groups.information import LagInformation, lag_information
 from gnomon.groups.lags import LagKernel, lag_kernel
+from gnomon.groups.line import Line, Whole, line_of, steps_of
+from gnomon.groups.tails import Law, law_of
 from gnomon.results import Result
+from gnomon.survey.lag_words import said_all
 
 MOST = 20_000_000
 """Tokens that are read at most: they are held in memory, and lags are counted in all of them."""
+WIDER = 8
+"""Sharp periods are searched for at so many times the lags, where documents are long enough."""
+SHARE = 0.125
+"""Of the pairs at lag 1: what has fewer is not looked at."""
+HEADS = 8
+"""Heads that slopes are given for, where no number is asked for."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,24 +49,62 @@ class LagStructure(Result):
     documents: int
     tokens: int
     kernel: LagKernel
+    """The signed kernel, at the lags that were asked for."""
+    information: LagInformation
     found: Dependence
+    law: Law
+    slopes: tuple[float, ...]
+    """Of biases for `HEADS` heads, the steepest first; empty where nothing falls with the lag."""
 
-    def encoding(self, dimension: int) -> Encoding:
-        """Return the relative encoding of heads of a dimension that has what was found."""
-        return encoding_of(self.found, dimension=dimension)
+    def encoding(
+        self, dimension: int | None = None, *, heads: int | None = None, family: str = "group"
+    ) -> Encoding:
+        """Return a relative encoding that has what was found.
+
+        "group" turns and decays heads of a dimension: all alike, or with bands of half-lives for so
+        many heads. "alibi" has biases with a slope per head, and no dimension.
+        """
+        if family == "group":
+            return encoding_of(self.found, dimension=_given(dimension), heads=heads)
+        if family != "alibi":
+            raise EncodingError(f"family is {family!r}; choose 'group' or 'alibi'.")
+        if dimension is not None:
+            raise EncodingError(
+                f"dimension is {dimension} and biases of family 'alibi' have none; leave it out."
+            )
+        many = HEADS if heads is None else heads
+        return biases_of(self.found, self.law, reach=self.information.reach, heads=many)
 
     def text(self) -> str:
         """Return what was found in lines of text."""
         head = f"{self.source}: {self.documents:,} documents, {self.tokens:,} tokens"
-        if not self.found.modes:
-            return f"{head}\nnothing depends on the lag, up to {self.found.lags}, beyond the noise"
-        lines = [_said(mode) for mode in self.found.modes if mode.harmonic == 1]
-        more = len(self.found.modes) - len(lines)
-        return "\n".join([head, *lines, *([f"and {more} harmonics of these"] if more else [])])
+        return "\n".join([head, *said_all(self)])
+
+
+def _counted_well(line: Line, steps: Whole) -> Whole:
+    """Return the lags with a share of the pairs at lag 1: beyond, few long documents speak."""
+    pairs = np.array([np.maximum(line.lengths - step, 0).sum() for step in steps])
+    kept = int((pairs >= SHARE * pairs[0]).sum())
+    return steps[: max(kept, FEWEST)]
+
+
+def lasting_period(found: Dependence) -> float:
+    """Return the longest period that lasts over all lags, 1 where there is none."""
+    lasting = [family[0] for family in found.families if family[0].half_life > found.lags]
+    periods = [first.fundamental for first in lasting if np.isfinite(first.period)]
+    return max([1.0, *periods])
+
+
+def _given(dimension: int | None) -> int:
+    if dimension is None:
+        raise EncodingError("dimension is missing; pass the dimension of a head, an even number.")
+    return dimension
 
 
 def dependence(corpus: Any, *, lags: int = 128, **options: Any) -> LagStructure:
-    """Return periods and half-lives of a corpus; `options` are those of `gnomon.count`.
+    """Return how a corpus depends on the lag; `options` are those of `gnomon.count`.
+
+    Lags that have less than an eighth of the pairs at lag 1 are left out.
 
     >>> rng = np.random.default_rng(0)
     >>> bars = [np.roll([0, 1, 1] * 30, rng.integers(3)) for _ in range(64)]
@@ -61,14 +113,21 @@ def dependence(corpus: Any, *, lags: int = 128, **options: Any) -> LagStructure:
     """
     counting = CountOptions(**options)
     source = open_corpus(corpus, counting)
-    documents = list(_documents(source, counting))
-    kernel = lag_kernel(documents, lags=lags, folds=counting.folds, seed=counting.seed)
+    line = line_of(_documents(source, counting), folds=counting.folds, seed=counting.seed)
+    steps = _counted_well(line, steps_of(line, lags))
+    wide = lag_kernel(line, lags=WIDER * len(steps))
+    information = lag_information(line, lags=len(steps), seed=counting.seed)
+    found = modes_of(wide, lags=len(steps))
+    law = law_of(information, period=lasting_period(found))
     return LagStructure(
         source=str(source.name),
-        documents=len(documents),
-        tokens=sum(map(len, documents)),
-        kernel=kernel,
-        found=modes_of(kernel),
+        documents=len(line.fold),
+        tokens=len(line.tokens),
+        kernel=wide.first(len(steps)),
+        information=information,
+        found=found,
+        law=law,
+        slopes=slopes_of(found, law, reach=information.reach, heads=HEADS),
     )
 
 
@@ -92,17 +151,3 @@ def _documents(source: Any, options: CountOptions) -> Iterator[NDArray[np.int32]
                     "once; pass a smaller length, or fewer documents."
                 )
             yield document
-
-
-def _said(mode: Mode) -> str:
-    """Return one mode in words."""
-    parts = []
-    if np.isfinite(mode.period):
-        parts.append(f"a period of {mode.period:.4g}{_between(mode.period_interval)} tokens")
-    if np.isfinite(mode.half_life):
-        parts.append(f"a half-life of {mode.half_life:.4g}{_between(mode.half_life_interval)}")
-    return f"{' with '.join(parts)}, amplitude {mode.amplitude:.2g}"
-
-
-def _between(interval: tuple[float, float] | None) -> str:
-    return "" if interval is None else f" [{interval[0]:.4g}, {interval[1]:.4g}]"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any
 
 import torch
 
 from gnomon.encodings.base import Encoding
+from gnomon.encodings.files.given import given_encoding
 from gnomon.errors import EncodingError
 from gnomon.torch.base import Layer
 from gnomon.torch.bias import Bias
@@ -23,7 +25,7 @@ KINDS: dict[str, type[Layer]] = {
 
 
 def layer(
-    encoding: Encoding,
+    encoding: Encoding | str | PathLike[str],
     *,
     kind: str | None = None,
     arithmetic: str = "exact",
@@ -31,18 +33,15 @@ def layer(
     compiled: bool = False,
     dtype: torch.dtype | None = None,
 ) -> Any:
-    """Return an encoding as a module of its kind: `Transform`, `Vectors`, `Bias`, `Content`.
+    """Return an encoding, or the one in a file, as a module of its kind.
 
+    `Transform`, `Vectors`, `Bias` or `Content`;
     `kind` chooses where an encoding has several; by default it is the first it names. Learnable
     numbers are parameters of type `dtype`, frozen where `learn` is False; `dtype` is also the type
     of vectors and biases, and follows `.to(...)`. For transforms, `arithmetic="float32"` repeats
     the operations of transformers bit for bit, and `compiled` turns vectors by a compiled function.
     """
-    if not isinstance(encoding, Encoding):
-        raise EncodingError(
-            f"A layer is made of an encoding, and this is {type(encoding).__name__}; pass what "
-            "gnomon.encoding(...) returns."
-        )
+    encoding = given_encoding(encoding)
     chosen = encoding.kinds[0] if kind is None else kind
     if chosen not in encoding.kinds:
         raise EncodingError(

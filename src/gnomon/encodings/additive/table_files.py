@@ -26,8 +26,8 @@ SUFFIXES = (".npy", ".npz", ".safetensors")
 def open_table(path: str | os.PathLike[str] | Any, *, member: str | None = None) -> Encoding:
     """Return the table in a file, or of an array; `member` names one of several tensors.
 
-    A file is also found as `FILE:MEMBER`. The file of a fitted encoding, which knows at which
-    positions its rows stand, is read as that.
+    A file is also found as `FILE:MEMBER`. The file of an encoding, which knows what its numbers
+    are for, is read as that.
     """
     if not isinstance(path, (str, os.PathLike)):
         return Table(values=path, source="array")
@@ -41,11 +41,11 @@ def open_table(path: str | os.PathLike[str] | Any, *, member: str | None = None)
             f"{file} is no table that can be read; pass one of: {', '.join(SUFFIXES)}."
         )
     if file.suffix == ".safetensors" and member is None:
-        from gnomon.encodings.fitted.files import open_fitted
+        from gnomon.encodings.files.stored import open_encoding
 
-        fitted = open_fitted(file)
-        if fitted is not None:
-            return fitted
+        stored = open_encoding(file)
+        if stored is not None:
+            return stored
     values, name = reader(file, member)
     return Table(values=values, source=file.name if name is None else f"{file.name}:{name}")
 

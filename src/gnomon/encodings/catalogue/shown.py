@@ -64,7 +64,7 @@ def described(
     """
     made = shown(name, **(given or {})) if make or given or names_table(name) else None
     card = entry_of(name).read_card() if made is None else made.card
-    known = name if made is None or not names_table(name) else "table"
+    known = name if made is None or not names_table(name) else _entry_of_file(made)
     declared = declared_parameters(known)
     contents = {
         **card.to_dict(),
@@ -74,6 +74,14 @@ def described(
         "made_with": None if made is None else made.parameters,
     }
     return contents, made
+
+
+def _entry_of_file(made: Encoding) -> str:
+    """Return the entry of what a file holds; a fitted table is a table there."""
+    from gnomon.encodings.files.definitions import entry_name
+    from gnomon.encodings.fitted.fitted import Fitted
+
+    return "table" if isinstance(made, Fitted) else entry_name(made)
 
 
 def _as_plain(value: Any) -> Any:

@@ -48,15 +48,15 @@ class Entry:
     @property
     def factory(self) -> Callable[..., Encoding]:
         """Return the class or function that makes the encoding."""
-        return _found(self.maker)
+        return found(self.maker)
 
     def read_card(self) -> Card:
         """Return the card of the encoding with its usual parameters."""
-        return _found(self.card or f"{self.maker.partition(':')[0]}:CARD")
+        return found(self.card or f"{self.maker.partition(':')[0]}:CARD")
 
 
-def _found(path: str) -> Any:
+def found(path: str) -> Any:
     """Return what stands at `module:name`, or under a key of it, below `gnomon.encodings`."""
     module, name, *key = path.split(":")
-    found = getattr(importlib.import_module(f"gnomon.encodings.{module}"), name)
-    return found[key[0]] if key else found
+    value = getattr(importlib.import_module(f"gnomon.encodings.{module}"), name)
+    return value[key[0]] if key else value

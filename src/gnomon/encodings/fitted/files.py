@@ -11,20 +11,28 @@ from __future__ import annotations
 import json
 import math
 import os
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.encodings.files.container import (
+    ANY,
+    OURS,
+    TABLE,
+    check_known,
+    digest_of,
+    ordered,
+    unreadable,
+)
 from gnomon.encodings.fitted.filling import FILLED, MEASURED
 from gnomon.encodings.fitted.fitted import Fitted
 from gnomon.encodings.fitted.reading import CardError, read_card
 from gnomon.errors import EncodingError
 from gnomon.files import write_with
 
-FORMAT = "gnomon.encoding.1"
+FORMAT = TABLE
 DENSE, FACTORED = {"weight", "status"}, {"left", "right", "status"}
 LARGEST = float(np.finfo(np.float32).max)
 
@@ -41,8 +49,8 @@ def fitted_bytes(fitted: Fitted) -> bytes:
     tensors = {name: np.ascontiguousarray(t, dtype=np.float32) for name, t in tensors.items()}
     tensors["status"] = np.ascontiguousarray(fitted.status)
     card = json.dumps(fitted.to_dict(), allow_nan=False)
-    about = {"format": FORMAT, "card": card, "digest": _digest(tensors)}
-    return _ordered(save(tensors, metadata=about))
+    about = {"format": FORMAT, "card": card, "digest": digest_of(tensors)}
+    return ordered(save(tensors, metadata=about))
 
 
 def _check_whole(fitted: Fitted) -> None:
@@ -55,25 +63,6 @@ def _check_whole(fitted: Fitted) -> None:
             f"{where} of this encoding is not finite, so it is not written; go back to numbers "
             "from before training diverged."
         )
-
-
-def _digest(tensors: dict[str, Any]) -> str:
-    digest = blake2b(digest_size=16)
-    for name in sorted(tensors):
-        digest.update(f"{name} {tensors[name].shape}".encode())
-        digest.update(np.ascontiguousarray(tensors[name]).data)
-    return digest.hexdigest()
-
-
-def _ordered(stored: bytes) -> bytes:
-    """Put the header in one order: the library has none, and equal encodings are equal files.
-
-    A file is eight bytes of length, a JSON object padded to a multiple of eight, and the data.
-    """
-    length = 8 + int.from_bytes(stored[:8], "little")
-    header = json.dumps(json.loads(stored[8:length]), sort_keys=True).encode("ascii")
-    header += b" " * (-len(header) % 8)
-    return len(header).to_bytes(8, "little") + header + stored[length:]
 
 
 def write_fitted(fitted: Fitted, path: str | os.PathLike[str]) -> None:
@@ -94,37 +83,20 @@ def read_fitted(path: str | os.PathLike[str]) -> Fitted:
     try:
         about, tensors = _opened(file)
     except (OSError, SafetensorError, TypeError) as error:
-        reason = " ".join(str(error).split())[:120] or type(error).__name__
-        raise EncodingError(
-            f"{file} can not be read as .safetensors ({reason}); fit it again, or copy it again."
-        ) from error
+        raise unreadable(file, error) from error
     kind = about.get("format")
-    if kind is None or not kind.startswith("gnomon.encoding."):
+    if kind is None or not kind.startswith(OURS):
         raise EncodingError(
             f"{file} is no fitted encoding of Gnomon: its header does not say so; read it as a "
             'table with gnomon.encoding("table", path=...), or fit one with gnomon fit.'
         )
-    if kind != FORMAT:
+    check_known(file, kind)
+    if kind == ANY:
         raise EncodingError(
-            f"{file} has the format {kind}, and this version of Gnomon reads {FORMAT}; use a newer "
-            "one, or fit the encoding again."
+            f"{file} is no table of vectors but another encoding; open it with "
+            "gnomon.encoding(path), or as a layer with gnomon.torch.layer or gnomon.jax.layer."
         )
     return _checked(file, about, tensors)
-
-
-def open_fitted(file: Path) -> Fitted | None:
-    """Return the fitted encoding in a `.safetensors` file, or None where it holds something else.
-
-    A file that can not be opened is also None: who reads it as a table says why.
-    """
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(os.fspath(file), framework="np") as opened:
-            kind = (opened.metadata() or {}).get("format", "")
-    except (OSError, SafetensorError, TypeError):
-        return None
-    return read_fitted(file) if kind.startswith("gnomon.encoding.") else None
 
 
 def _opened(file: Path) -> tuple[dict[str, str], dict[str, Any]]:
@@ -157,7 +129,7 @@ def _checked(file: Path, about: dict[str, str], tensors: dict[str, Any]) -> Fitt
     bad = _not_finite(left, status, known["masked_rule"])
     if bad.size:
         raise _damaged(file, f"row {bad[0]} holds numbers that are not finite")
-    if about.get("digest", (found := _digest(tensors))) != found:
+    if about.get("digest", (found := digest_of(tensors))) != found:
         raise _damaged(file, "its numbers are not those that were written")
     return Fitted(
         axes=len(known["shape"]),

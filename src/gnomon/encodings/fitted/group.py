@@ -1,43 +1,123 @@
-"""A relative encoding from what a corpus does with the lag: its periods and half-lives.
+"""Relative encodings from what a corpus does with the lag: its periods, half-lives and tail.
 
-Every mode is a block exp(t (a +- ib)) of two coordinates: "jordan" of order 1 has these, stable by
-construction and learnable [zhang2026]. A mode without a half-life gets one that is long beside the
-lags it was seen at; one without a period does not turn. Where a head has more room than modes, they
-repeat, the strongest first.
+*Group*. Every mode is a block exp(t (a +- ib)) of two coordinates: "jordan" of order 1 has these,
+stable by construction and learnable [zhang2026]. A mode without a half-life gets one that is long
+beside the lags it was seen at; one without a period does not turn.
+
+Heads share out the modes by half-life, the shortest first: each has a band of about as many modes,
+or, where there are fewer modes than heads, one that neighbouring heads share. In a head every mode
+has a pair, the strongest first; where there is room for more, pairs go to modes by their amplitudes
+(highest quotients amplitude / (2 n + 1) of modes with n pairs [sainte-lague1910]), so that the
+trace of the group is about the kernel of the corpus.
+
+*Slopes*. A bias -m (i - j) is a decay by e^(-m) a token, so slopes are decays of covariances: those
+of the modes, of an exponential law of information (covariances take twice its half-life), and for a
+power law I ~ tau^-p, where covariances fall as tau^(-p/2), the rates p / 2 tau of its first lag and
+of its last. Heads have a geometric ladder from the steepest of them to the slowest [press2021],
+over a factor of 4 at least.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding
+from gnomon.encodings.biases.alibi import Alibi
 from gnomon.encodings.generators.jordan import Jordan
 from gnomon.errors import EncodingError
-from gnomon.groups.dependence import Dependence
+from gnomon.groups.dependence import Dependence, Mode
+from gnomon.groups.tails import Law
 from gnomon.numeric.bounded import softplus_inverse
 
 LONG = 16.0
 """Half-life of what does not decay, in units of the lags that were looked at."""
+WIDE = 4.0
+"""The steepest slope over the slowest, at least: heads that are alike would learn the same."""
 
 
-def encoding_of(found: Dependence, *, dimension: int) -> Encoding:
-    """Return the encoding of heads of a dimension whose pairs have the modes of a corpus."""
+def encoding_of(found: Dependence, *, dimension: int, heads: int | None = None) -> Encoding:
+    """Return the encoding of heads of a dimension whose pairs have the modes of a corpus.
+
+    With a number of heads, each has modes of its own.
+    """
     checks.whole("dimension", dimension, least=2, multiple_of=2, why="a mode takes two")
+    if heads is not None:
+        checks.whole("heads", heads, least=1)
     if not found.modes:
         raise EncodingError(
             "Nothing depends on the lag in these documents, so there is no encoding to fit; use "
             "one of the catalogue, or none."
         )
-    pairs = dimension // 2
-    modes = [found.modes[place % len(found.modes)] for place in range(pairs)]
-    longest = LONG * found.lags
-    lives = np.array([min(mode.half_life, longest) for mode in modes])
-    decays = np.maximum(np.log(2.0) / lives, 2.0 * Jordan.least)
-    frequencies = np.array([2.0 * np.pi / mode.period for mode in modes])
+    bands = shared_out(found.modes, 1 if heads is None else heads)
+    modes = [apportioned(band, dimension // 2) for band in bands]
+    lives = np.array([[min(mode.half_life, LONG * found.lags) for mode in head] for head in modes])
+    decays = np.maximum(np.log(2.0) / lives, 2.0 * Jordan.least) - Jordan.least
+    turns = np.array([[2.0 * np.pi / mode.period for mode in head] for head in modes])[..., None]
+    raw = np.vectorize(softplus_inverse)(decays)
     return Jordan(
         dimension=dimension,
         order=1,
-        frequencies=frequencies[:, None],
-        decays=np.array([softplus_inverse(float(decay - Jordan.least)) for decay in decays]),
+        heads=heads,
+        frequencies=turns[0] if heads is None else turns,
+        decays=raw[0] if heads is None else raw,
     )
+
+
+def shared_out(modes: Sequence[Mode], heads: int) -> list[list[Mode]]:
+    """Return the modes of each head: bands of half-lives, the shortest first."""
+    order = sorted(modes, key=lambda mode: (mode.half_life, mode.period))
+    if len(order) < heads:
+        return [[order[head * len(order) // heads]] for head in range(heads)]
+    edges = np.rint(np.linspace(0, len(order), heads + 1)).astype(int)
+    return [order[first:last] for first, last in pairwise(edges)]
+
+
+def apportioned(modes: Sequence[Mode], pairs: int) -> list[Mode]:
+    """Return the mode of each pair: one for each, more for the strong ones, in order of strength.
+
+    >>> from gnomon.groups.dependence import Mode
+    >>> made = {"period_interval": None, "half_life_interval": None, "half_life": 9.0}
+    >>> strong = Mode(period=4.0, amplitude=3.0, **made)
+    >>> weak = Mode(period=5.0, amplitude=1.0, **made)
+    >>> [mode.period for mode in apportioned([weak, strong], 4)]
+    [4.0, 4.0, 4.0, 5.0]
+    """
+    order = sorted(modes, key=lambda mode: -mode.amplitude)[:pairs]
+    numbers = np.ones(len(order), dtype=int)
+    amplitudes = np.array([mode.amplitude for mode in order])
+    while numbers.sum() < pairs:
+        numbers[np.argmax(amplitudes / (2 * numbers + 1))] += 1
+    return [mode for mode, number in zip(order, numbers, strict=True) for _ in range(number)]
+
+
+def slopes_of(found: Dependence, law: Law, *, reach: int, heads: int) -> tuple[float, ...]:
+    """Return slopes for so many heads, the steepest first; none where nothing falls."""
+    checks.whole("heads", heads, least=1)
+    rates = [np.log(2.0) / mode.half_life for mode in found.modes if np.isfinite(mode.half_life)]
+    if law.law == "exponential" and law.half_life is not None:
+        rates.append(np.log(2.0) / (2.0 * law.half_life))
+    if law.law == "power law" and law.exponent is not None:
+        rates += [0.5 * law.exponent / (law.begins or 1.0), 0.5 * law.exponent / reach]
+    if not rates:
+        return ()
+    least = np.log(2.0) / (LONG * found.lags)
+    steepest, slowest = max(*rates, least), max(min(rates), least)
+    missing = np.sqrt(max(WIDE * slowest / steepest, 1.0))
+    first, last = np.log(steepest * missing), np.log(slowest / missing)
+    steps = np.linspace(first, last, heads) if heads > 1 else np.array([0.5 * (first + last)])
+    return tuple(np.exp(steps).tolist())
+
+
+def biases_of(found: Dependence, law: Law, *, reach: int, heads: int) -> Encoding:
+    """Return the biases of so many heads whose slopes are decays of the corpus."""
+    slopes = slopes_of(found, law, reach=reach, heads=heads)
+    if not slopes:
+        raise EncodingError(
+            "Dependence does not fall with the lag in these documents, so there are no slopes to "
+            "fit; use family='group', or an entry of the catalogue."
+        )
+    return Alibi(slopes=slopes)

@@ -33,6 +33,7 @@ from gnomon.report.figures.distances import (
     heatmap_layout,
     largest,
 )  # fmt: skip
+from gnomon.report.figures.lags import kernel_figure
 from gnomon.report.figures.places import as_text
 from gnomon.report.figures.scaling import scaling_figure
 
@@ -229,7 +230,9 @@ DRAWN: dict[str, Callable[[Any], Figure]] = {
     "gnomon.geometry.measure.Geometry": _geometry,
     "gnomon.geometry.nulls.NullGeometry": _null,
     "gnomon.geometry.spectrum.Spectrum": _spectrum,
+    "gnomon.groups.lags.LagKernel": lambda kernel: kernel_figure(kernel.to_dict()),
     "gnomon.reproduce.claims.Reproduction": _reproduction,
+    "gnomon.survey.lag_structure.LagStructure": lambda found: kernel_figure(found.kernel.to_dict()),
     "gnomon.survey.pictures.Pictures": _pictures,
     "gnomon.survey.trust.Trust": lambda found: _debiased(found.debiased),
 }

@@ -1,0 +1,174 @@
+"""`gnomon fit --family group`: what a corpus does with the lag, as a relative encoding.
+
+Periods and half-lives become the turns and decays of `jordan` blocks, or their half-lives the
+slopes of `alibi`. A corpus in which nothing depends on the lag is a result, too: it is said, and no
+file is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import gnomon
+from gnomon.cli import options as o
+from gnomon.cli.output import emit
+from gnomon.cli.progress import TerminalProgress
+from gnomon.errors import InputError, nearest
+from gnomon.files import check_place, write_with
+
+FAMILIES = ("mds", "group", "alibi")
+HEAD = 64
+"""Dimension of a head, where none is asked for."""
+ONLY_GROUP = ("lags", "heads", "page")
+"""Parameters of `fit` that a table has no use for."""
+NOT_GROUP = (
+    *("rank", "method", "estimator", "metric", "scale", "match", "masked", "beyond", "reach"),
+    *("rotation", "no_rotation", "window", "stride", "minimum_count", "top_k", "bins"),
+    *("shuffles", "memory", "threads"),
+)
+"""Parameters that lags have no use for: no position is measured, and no vector placed."""
+
+Family = Annotated[
+    str,
+    typer.Option(
+        "--family",
+        help="mds (vectors with the distances of the corpus), group (turns and decays with its "
+        "periods and half-lives), or alibi (slopes with its half-lives).",
+    ),
+]
+Lags = Annotated[int, typer.Option("--lags", help="group, alibi: lags to look at, from 1 on.")]
+Heads = Annotated[
+    int | None,
+    typer.Option("--heads", help="group, alibi: heads, each with its own share of what is found."),
+]
+Page = Annotated[
+    Path | None,
+    typer.Option("--report", help="group, alibi: the page (.html) that says what was found."),
+]
+
+
+def check_family(context: typer.Context, family: str) -> None:
+    """Refuse a family that there is not, and options that it has no use for."""
+    if family not in FAMILIES:
+        raise InputError(f"--family {family!r} is unknown: {nearest(family, FAMILIES)}.")
+    unused = set(ONLY_GROUP if family == "mds" else NOT_GROUP)
+    unused |= {"dimension"} if family == "alibi" else set()
+    for parameter in context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        if parameter.name in unused and source is not None and source.name == "COMMANDLINE":
+            raise InputError(
+                f"{parameter.opts[0]} does nothing with --family {family}; leave it out."
+            )
+
+
+def fit_lags(
+    source: str, counting: Any, given: dict[str, Any], place: Path, progress: TerminalProgress
+) -> None:
+    """Measure the lags of a corpus; write the encoding, and the page where one is asked for."""
+    from gnomon.survey.lag_structure import dependence
+
+    o.check_seed(counting.seed)
+    _check_source(source)
+    _check_sizes(given)
+    _check_page(given["page"])
+    options = {field.name: getattr(counting, field.name) for field in fields(counting)}
+    progress.stage("lags")
+    try:
+        found = dependence(source, lags=given["lags"], **options)
+    finally:
+        progress.close()
+    made, reason = _encoding(found, given)
+    value = _value(found, made, reason, place)
+    lines = [found.text(), ""]
+    if made is None:
+        lines.append(f"no file is written: {reason}")
+    else:
+        _write(made, place, value)
+        lines.append(f"written to {place}")
+    lines += _page(value, found.text(), given["page"])
+    emit(value, "\n".join(lines), json_file=given["json_file"], quiet=given["quiet"])
+
+
+def _encoding(found: Any, given: dict[str, Any]) -> tuple[Any, str | None]:
+    """Return the encoding that has what was found, or None and the reason."""
+    family, size = given["family"], _dimension(given)
+    if found.slopes if family == "alibi" else found.found.modes:
+        return found.encoding(size, heads=given["heads"], family=family), None
+    if not found.found.modes and not found.slopes:
+        seen = "no period and no half-life stands above the noise here"
+        none = seen if found.information.reach else "nothing depends on the lag here"
+        return None, f"{none}, so there is nothing to encode"
+    if family == "alibi":
+        return (
+            None,
+            "nothing falls with the lag here, so there are no slopes; --family group may do",
+        )
+    return None, "no period and no half-life stands above the noise; --family alibi has slopes"
+
+
+def _dimension(given: dict[str, Any]) -> int | None:
+    """Return the dimension of a head; slopes have none."""
+    if given["family"] == "alibi":
+        return None
+    return HEAD if given["dimension"] is None else int(given["dimension"])
+
+
+def _check_sizes(given: dict[str, Any]) -> None:
+    """Refuse sizes that no encoding has before the corpus is read."""
+    from gnomon.encodings import checks
+
+    checks.whole("lags", given["lags"], least=1)
+    if given["heads"] is not None:
+        checks.whole("heads", given["heads"], least=1)
+    size = _dimension(given)
+    if size is not None:
+        checks.whole("dimension", size, least=2, multiple_of=2, why="a mode takes two")
+
+
+def _value(found: Any, made: Any, reason: str | None, place: Path) -> dict[str, Any]:
+    value: dict[str, Any] = found.to_dict()
+    value["encoding"] = None if made is None else {"name": made.name, **made.parameters}
+    value["file"] = None if made is None else str(place)
+    return value if reason is None else value | {"reason": reason}
+
+
+def _write(made: Any, place: Path, value: dict[str, Any]) -> None:
+    """Write the encoding; its origin is what was found, without the curves."""
+    from gnomon.encodings.files.stored import write_encoding
+
+    kept = ("source", "documents", "tokens", "found", "law", "slopes")
+    origin = {key: value[key] for key in kept}
+    write_encoding(made, place, origin=origin | {"gnomon": gnomon.__version__})
+
+
+def _page(value: dict[str, Any], text: str, page: Path | None) -> list[str]:
+    if page is None:
+        return []
+    from gnomon.report.page.lags import lags_page
+
+    stored = lags_page(value, text, version=gnomon.__version__)
+    write_with(page, lambda handle: handle.write(stored))
+    return [f"page: {page}"]
+
+
+def _check_source(source: str) -> None:
+    """Refuse what a table is fitted to and lags are not: counts have forgotten the order."""
+    place = Path(source)
+    counted = place.suffix == ".npz" or (place / "survey.json").is_file()
+    if counted:
+        raise InputError(
+            f"{source} holds counts, which have forgotten what follows what; pass the corpus that "
+            "they were made of."
+        )
+
+
+def _check_page(page: Path | None) -> None:
+    if page is None:
+        return
+    if page.is_dir() or page.suffix.lower() not in {".html", ".htm"}:
+        raise InputError(f"--report {page} is no HTML file; give it a name that ends in .html.")
+    check_place(page)

@@ -1,0 +1,1 @@
+"""Encodings on disk: any of the catalogue as a `.safetensors` file."""

@@ -1,0 +1,180 @@
+"""Any encoding as a `.safetensors` file: what it is made of, its card, and where it came from.
+
+Header: `format`, `definition` (JSON of `gnomon.encodings.files.definitions`), `card`, `origin`
+(JSON of whatever the maker says of it), and `digest`, BLAKE2 of those texts and of all tensors.
+Tensors, as wide as they are: what the definition names, and under `constants.` the other numbers of
+its formula, such as frequencies, so that a reader in any language needs no formula of ours for
+them. They are made anew here, and a file whose constants are others is refused: it was written by a
+version with another formula. Nothing of a file is believed unchecked, and nothing of it is run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gnomon.encodings.base import Encoding
+from gnomon.encodings.files.container import (
+    ANY,
+    check_known,
+    digest_of,
+    format_of,
+    ordered,
+    unreadable,
+)
+from gnomon.encodings.files.definitions import (
+    REFUSALS,
+    DefinitionError,
+    Tensors,
+    made,
+    written,
+)
+from gnomon.errors import EncodingError
+from gnomon.files import write_with
+from gnomon.results import plain
+
+CONSTANTS = "constants."
+TEXTS = ("definition", "card", "origin")
+SAME = 1e-9
+"""Share by which constants may differ between machines, whose powers round for themselves."""
+
+
+def encoding_bytes(encoding: Encoding, origin: Mapping[str, Any] | None = None) -> bytes:
+    """Return the contents of the file of an encoding."""
+    from safetensors.numpy import save
+
+    definition, tensors = written(encoding)
+    for name, values in _constants(encoding).items():
+        tensors[f"{CONSTANTS}{name}"] = np.array(values, order="C")
+    contents = {"definition": definition, "card": encoding.card.to_dict(), "origin": origin or {}}
+    texts = {name: json.dumps(plain(part), allow_nan=False) for name, part in contents.items()}
+    digest = digest_of(tensors, *(texts[name] for name in TEXTS))
+    return ordered(save(tensors, metadata={"format": ANY, **texts, "digest": digest}))
+
+
+def write_encoding(
+    encoding: Encoding, path: str | os.PathLike[str], *, origin: Mapping[str, Any] | None = None
+) -> None:
+    """Write an encoding, whole or not at all; `origin` says where it came from."""
+    file = Path(path)
+    if file.suffix != ".safetensors":
+        raise EncodingError(f"{file} does not end in .safetensors; name such a file.")
+    stored = encoding_bytes(encoding, origin)
+    write_with(file, lambda handle: handle.write(stored))
+
+
+def read_encoding(path: str | os.PathLike[str]) -> Encoding:
+    """Return the encoding in a file of any of our formats, or say why there is none."""
+    file = Path(path)
+    if not os.path.isfile(file):  # noqa: PTH113 - a name that is too long is no file, not an error
+        raise EncodingError(f"There is no file {file}; check the path of the encoding.")
+    about, tensors = _opened(file)
+    kind = about.get("format", "")
+    if kind != ANY:
+        from gnomon.encodings.fitted.files import read_fitted
+
+        return read_fitted(file)  # a fitted table, or the sentence for what is none of ours
+    return _checked(file, about, tensors)
+
+
+def open_encoding(file: Path) -> Encoding | None:
+    """Return the encoding in a file, or None where it holds something else."""
+    kind = format_of(file)
+    if kind is None:
+        return None
+    check_known(file, kind)
+    return read_encoding(file)
+
+
+def origin_of(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what the maker of a file said of it; nothing of it was checked but that it is whole.
+
+    A fitted table has it in its card, as the field `origin`.
+    """
+    file = Path(path)
+    read_encoding(file)
+    about, _ = _opened(file)
+    found = json.loads(about["origin"] if about["format"] == ANY else about["card"])
+    return dict(found if about["format"] == ANY else found["origin"])
+
+
+def _constants(encoding: Encoding) -> dict[str, Any]:
+    numbers, learned = encoding.numbers, encoding.learnable
+    return {name: np.asarray(values) for name, values in numbers.items() if name not in learned}
+
+
+def _opened(file: Path) -> tuple[dict[str, str], Tensors]:
+    """Return the header, and the tensors where it says that they are of this format."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(os.fspath(file), framework="np") as opened:
+            about, names = opened.metadata() or {}, sorted(opened.keys())
+            ours = about.get("format") == ANY
+            return about, {name: opened.get_tensor(name) for name in names if ours}
+    except (OSError, SafetensorError, TypeError, ValueError) as error:
+        raise unreadable(file, error) from error
+
+
+def _checked(file: Path, about: dict[str, str], tensors: Tensors) -> Encoding:
+    try:
+        texts = _texts(about)
+        _check_whole(about, tensors)
+        own = {n: v for n, v in tensors.items() if not n.startswith(CONSTANTS)}
+        encoding = made(texts["definition"], own)
+        _check_constants(encoding, tensors)
+    except (DefinitionError, RecursionError) as error:
+        raise EncodingError(
+            f"{file} is no whole encoding ({error}); save it again, or copy it again."
+        ) from error
+    return encoding
+
+
+def _check_whole(about: dict[str, str], tensors: Tensors) -> None:
+    """Refuse what is not as it was written, or is no number."""
+    if about.get("digest") != digest_of(tensors, *(about[name] for name in TEXTS)):
+        raise DefinitionError("it is not what was written")
+    for name, values in tensors.items():
+        if values.dtype.kind not in "iuf" or not np.isfinite(values).all():
+            raise DefinitionError(f"its tensor {name!r} holds what is no finite number")
+
+
+def _texts(about: dict[str, str]) -> dict[str, Any]:
+    """Return the JSON of a header, each part of which must be an object."""
+    found = {}
+    for name in TEXTS:
+        try:
+            found[name] = json.loads(about[name])
+        except KeyError as error:
+            raise DefinitionError(f"its header has no {name}") from error
+        except ValueError as error:
+            raise DefinitionError(f"its {name} can not be read") from error
+        if not isinstance(found[name], dict):
+            raise DefinitionError(f"its {name} can not be read")
+    return found
+
+
+def _check_constants(encoding: Encoding, tensors: Tensors) -> None:
+    """Refuse constants that this version would not make of the same parameters."""
+    try:
+        wanted = _constants(encoding)
+    except REFUSALS as error:
+        reason = " ".join(str(error).split()).partition(";")[0][:160]
+        raise DefinitionError(f"its formula can not be made: {reason}") from error
+    stored = {n.removeprefix(CONSTANTS): v for n, v in tensors.items() if n.startswith(CONSTANTS)}
+    for name in sorted(wanted.keys() | stored.keys()):
+        first, second = wanted.get(name), stored.get(name)
+        if first is None or second is None or not _same(first, second):
+            raise DefinitionError(f"its {name} are not those that this version makes of it")
+
+
+def _same(first: Any, second: Any) -> bool:
+    if first.shape != second.shape:
+        return False
+    size = float(np.abs(first).max(initial=0.0))
+    return bool(np.allclose(first, second, rtol=SAME, atol=SAME * 1e-3 * size))

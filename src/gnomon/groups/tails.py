@@ -1,0 +1,191 @@
+r"""How dependence falls with the lag: as a power law, as an exponential, or not to be told.
+
+    I(tau) = c tau^(-p)    against    I(tau) = c e^(-tau / l)
+
+A Markov chain's mutual information falls exponentially, that of texts about as a power [lin2017].
+Both laws are fitted to I(tau) of `gnomon.groups.information`, averaged over bins of lags that grow
+by `GROWTH` and hold whole periods where one lasts, by least squares: a bin's variance is that of a
+jackknife over folds of documents [efron1982] plus (`SLACK` I)^2, since no corpus is exactly either.
+The fit begins at the first bin from which one of the laws fits: a law is of the tail. With chi^2
+the sums of squares,
+
+    evidence = (chi^2 of the exponential - chi^2 of the power law) / 2,
+
+a log likelihood ratio in nats, above 0 for a power law. A law is named where its evidence is above
+`CLEAR`, and its interval over folds keeps to its side; otherwise they are not to be told apart, nor
+where neither fits. Where I does not fall over the lags, there is no tail and no law.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import least_squares
+from scipy.stats import t as student
+
+from gnomon.groups.information import LagInformation
+from gnomon.groups.lags import jackknife_errors
+from gnomon.groups.line import Floats
+from gnomon.results import Result
+
+GROWTH = 1.3
+"""Ratio of neighbouring bins of lags."""
+SLACK = 0.1
+"""How far a corpus may be from a law, as a part of its value."""
+CLEAR = 3.0
+"""Nats: one law is 20 times as likely as the other."""
+FITS, POOR = 1.5, 4.0
+"""chi^2 over degrees of freedom of a law that fits, and of one that does not."""
+FEWEST = 5
+"""Bins with dependence, at least, to fit two numbers and compare."""
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Law(Result):
+    """Which law the tail follows, with both fits."""
+
+    law: str
+    """"power law", "exponential", "neither can be told apart" or "none"."""
+    reason: str
+    exponent: float | None = None
+    """p of the power law of mutual information; covariances fall with about half of it."""
+    exponent_interval: Interval | None = None
+    half_life: float | None = None
+    """Lags in which the exponential halves mutual information; covariances take about twice."""
+    half_life_interval: Interval | None = None
+    evidence: float | None = None
+    """Nats for the power law, less than 0 for the exponential."""
+    evidence_interval: Interval | None = None
+    begins: float | None = None
+    """The lag from which the laws are compared."""
+    misfit: float | None = None
+    """chi^2 of the better law over its degrees of freedom."""
+
+
+@dataclass(frozen=True)
+class _Bins:
+    """Averages over bins of lags: the lags, and the matrix that takes averages."""
+
+    lags: Floats
+    means: Floats
+
+
+def law_of(information: LagInformation, *, period: float = 1.0) -> Law:
+    """Return the law by which mutual information falls, averaged over whole periods."""
+    if information.reach == 0:
+        return Law(law="none", reason="no dependence is detected at any lag")
+    bins = _bins(information.lags.astype(np.float64), max(round(period), 1))
+    values, replicates = bins.means @ information.values, information.replicates @ bins.means.T
+    errors = jackknife_errors(replicates)
+    seen = int((bins.means @ information.detected > 0.0).sum())
+    if seen < FEWEST:
+        reason = f"laws need {FEWEST} bins of lags with dependence, and it is detected in {seen}"
+        return Law(law="neither can be told apart", reason=reason)
+    spread = np.sqrt(errors**2 + (SLACK * values) ** 2) + 1e-12
+    last = int(np.flatnonzero(bins.means @ information.detected > 0.0)[-1])
+    start = _start(bins, values, spread, last)
+    tail = _Bins(bins.lags, bins.means[start:])
+    whole = _compared(tail, values[start:], spread[start:])
+    others = np.stack([_compared(tail, one[start:], spread[start:]) for one in replicates])
+    reach = student.ppf(0.975, len(others) - 1) * jackknife_errors(others)
+    begins = float(bins.lags[np.argmax(tail.means[0] > 0.0)])
+    return _named(whole, reach, begins, len(values) - start - 2)
+
+
+def _start(bins: _Bins, values: Floats, spread: Floats, last: int) -> int:
+    """Return the first bin from which one of the laws fits, and enough bins are left."""
+    tried = []
+    for start in range(max(last - FEWEST + 2, 1)):
+        tail = _Bins(bins.lags, bins.means[start:])
+        *_, power, exponential = _compared(tail, values[start:], spread[start:])
+        tried.append(2.0 * min(power, exponential) / (len(values) - start - 2))
+        if tried[-1] <= FITS:
+            return start
+    return int(np.argmin(tried))
+
+
+def _bins(lags: Floats, period: int) -> _Bins:
+    """Return lags in bins of growing width, each of whole periods; what is left over is left out.
+
+    >>> _bins(np.arange(1.0, 8.0), 3).means @ np.arange(1.0, 8.0)
+    array([2., 5.])
+    """
+    blocks = (lags - 1.0) // period + 1.0
+    last = np.floor(lags[-1] / period)
+    edges = np.unique(np.rint(GROWTH ** np.arange(0.0, np.log(last + 1.0) / np.log(GROWTH) + 1.0)))
+    which = np.where(blocks <= last, np.searchsorted(edges, blocks, side="right"), 0)
+    rows = (which[None, :] == np.unique(which[which > 0])[:, None]).astype(np.float64)
+    return _Bins(lags, rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0))
+
+
+def _compared(bins: _Bins, values: Floats, spread: Floats) -> Floats:
+    """Return the exponent, the rate 1 / l, the evidence, and half of both sums of squares."""
+    scale = float(bins.lags[-1])
+    power = _fitted(bins, values, spread, np.log(bins.lags), (0.3, 1.0, 3.0))
+    rate = _fitted(bins, values, spread, bins.lags, (0.1 / scale, 3.0 / scale, 30.0 / scale))
+    return np.array([power[0], rate[0], rate[1] - power[1], power[1], rate[1]])
+
+
+def _fitted(
+    bins: _Bins, values: Floats, spread: Floats, clock: Floats, starts: tuple[float, ...]
+) -> tuple[float, float]:
+    """Return the rate r of c e^(-r clock), and half its sum of squares."""
+
+    def away(numbers: Floats) -> Floats:
+        return np.asarray((bins.means @ _curve(numbers, clock) - values) / spread)
+
+    size = np.log(max(float(values[0]), 1e-12))
+    tried = [
+        least_squares(away, [size + start * clock[0], start], x_scale=[1.0, start], max_nfev=200)
+        for start in starts
+    ]
+    best = min(tried, key=lambda one: float(one.cost))
+    return float(best.x[1]), float(best.cost)
+
+
+def _curve(numbers: Floats, clock: Floats) -> Floats:
+    """Return c e^(-r clock), kept finite where a fit strays."""
+    return np.asarray(np.exp(np.clip(numbers[0] - numbers[1] * clock, -700.0, 50.0)))
+
+
+def _named(whole: Floats, reach: Floats, begins: float, freedom: int) -> Law:
+    """Return the law from the exponent, rate and evidence, and how far they may be off."""
+    exponent, rate, evidence = (float(one) for one in whole[:3])
+    misfit = 2.0 * float(whole[3:].min()) / freedom
+    low, high = whole - reach, whole + reach
+    law, reason = _decided(low, high, misfit)
+    return Law(
+        law=law,
+        reason=reason,
+        exponent=exponent,
+        exponent_interval=(float(low[0]), float(high[0])),
+        half_life=float(np.log(2.0)) / rate if rate > 0.0 else None,
+        half_life_interval=_lives(float(low[1]), float(high[1])),
+        evidence=evidence,
+        evidence_interval=(float(low[2]), float(high[2])),
+        begins=begins,
+        misfit=misfit,
+    )
+
+
+def _decided(low: Floats, high: Floats, misfit: float) -> tuple[str, str]:
+    """Return the law and the reason, from intervals of exponent, rate and evidence."""
+    evidence = 0.5 * float(low[2] + high[2])
+    if low[0] <= 0.0 or low[1] <= 0.0:
+        return "none", "dependence does not fall over these lags by more than its error"
+    if misfit > POOR:
+        return "neither can be told apart", "neither law fits"
+    if evidence > CLEAR and low[2] > 0.0:
+        return "power law", "it fits better than an exponential"
+    if evidence < -CLEAR and high[2] < 0.0:
+        return "exponential", "it fits better than a power law"
+    return "neither can be told apart", "both laws fit about as well"
+
+
+def _lives(slowest: float, fastest: float) -> Interval | None:
+    """Return the half-lives of two rates, None where one is not above 0."""
+    if slowest <= 0.0 or fastest <= 0.0:
+        return None
+    return float(np.log(2.0) / fastest), float(np.log(2.0) / slowest)
