@@ -126,6 +126,46 @@ class Generator:
             return all(b.decay == 0.0 and b.order == 1 for b in self.blocks)
         return all(b.decay < 0.0 or (b.decay == 0.0 and b.order == 1) for b in self.blocks)
 
+    def causal(self) -> Generator:
+        """Return the generator itself where exp(tX) is bounded for t >= 0; else say what grows."""
+        growing = self.growing("causal")
+        if growing is None:
+            return self
+        raise GroupError(
+            f"The generator has {growing}, so exp(tX) grows without bound with the lag, and a "
+            "causal encoding needs one that does not; call .projected() for the same generator "
+            "with what grows moved onto the imaginary axis."
+        )
+
+    def growing(self, direction: str = "causal") -> str | None:
+        """Name the eigenvalue by which exp(tX) is most unbounded, or None where it is bounded.
+
+        >>> Generator([Block(decay=-1.0), Block(decay=0.25)]).growing()
+        'the eigenvalue 0.25'
+        """
+        if self.bounded(direction):
+            return None
+        size = {"causal": 1.0, "both": -1.0}[direction]
+        worst = max(self.blocks, key=lambda b: (max(b.decay, size * b.decay), b.order))
+        turn = f" +- {worst.frequency:.6g}i" if worst.frequency > 0.0 else ""
+        order = f" in a block of order {worst.order}" if worst.order > 1 else ""
+        return f"the eigenvalue {worst.decay:.6g}{turn}{order}"
+
+    def projected(self) -> Generator:
+        """Return the generator in the same basis with what grows for t >= 0 taken out.
+
+        Real parts above 0 become 0, and blocks on the imaginary axis that are left with powers of t
+        are cut into blocks of order 1: every other block stays as it is.
+
+        >>> Generator([Block(decay=-1.0), Block(decay=0.25, frequency=2.0)]).projected().blocks[1]
+        Block(decay=0.0, frequency=2.0, order=1, gain=1.0)
+        """
+        made: list[Block] = []
+        for block in self.blocks:
+            steady = Block(frequency=block.frequency)
+            made += [block] if block.decay < 0.0 else [steady] * block.order
+        return Generator(made, self.basis)
+
     def growth(self, until: float) -> Growth:
         """Look for the largest norm of exp(tX) for 0 <= t <= until.
 
