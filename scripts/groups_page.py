@@ -39,6 +39,8 @@ def why(found: Any) -> str:
     level = found.level.partition(" ")[0]
     if level == "L0":
         return f"linear, and a group: {blocks(found.structure)}"
+    if level == "L3" and found.laws["context"].holds:
+        return "in the time of its clock, a group or finite rank"
     words = {
         "L1": "linear but for a bias, whose lags have finite rank",
         "L2": "not linear; fixed features of query and key are multiplied",

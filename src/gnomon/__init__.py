@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gnomon.encodings.registry import catalogue as catalogue
     from gnomon.encodings.registry import encoding as encoding
     from gnomon.encodings.rotary.config.build import from_config as from_config
+    from gnomon.encodings.units import time_unit as time_unit
     from gnomon.errors import GnomonError as GnomonError
     from gnomon.geometry.measure import measure as geometry
     from gnomon.groups.classify import classify as classify
@@ -49,6 +50,7 @@ _HOME = {
     "realise": "gnomon.groups.realise",
     "verify": "gnomon.conformance.verify",
     "stress": "gnomon.diagnostics.stress",
+    "time_unit": "gnomon.encodings.units",
 }
 # Rooms that are functions, too: the package of that name can be called (docs/decisions).
 _ROOMS = ("geometry", "survey")
@@ -72,6 +74,7 @@ __all__ = [
     "realise",
     "stress",
     "survey",
+    "time_unit",
     "verify",
 ]
 

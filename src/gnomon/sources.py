@@ -206,6 +206,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "W. Li and P. J. Liu, Exploring the limits of transfer learning with a unified "
         "text-to-text transformer, Journal of Machine Learning Research 21, 1-67, 2020. "
         "arXiv:1910.10683.",
+        "ramsay1988": "J. O. Ramsay, Monotone regression splines in action, Statistical Science "
+        "3 (4), 425-441, 1988.",
         "ransom2002": "S. M. Ransom, S. S. Eikenberry and J. Middleditch, Fourier techniques for "
         "very long astrophysical time-series analysis, Astronomical Journal 124, 1788-1809, 2002.",
         "roy1989": "R. Roy and T. Kailath, ESPRIT: estimation of signal parameters via rotational "
@@ -218,6 +220,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "moindres carres, Annales scientifiques de l'Ecole Normale Superieure 27, 529-542, 1910.",
         "schenck2025": "C. Schenck et al., Learning the RoPEs: better 2D and 3D position encodings "
         "with STRING, ICML, 2025. arXiv:2502.02562.",
+        "shannon1949": "C. E. Shannon, Communication in the presence of noise, Proceedings of the "
+        "IRE 37 (1), 10-21, 1949.",
         "shaw2018": "P. Shaw, J. Uszkoreit and A. Vaswani, Self-attention with relative position "
         "representations, NAACL, 2018. arXiv:1803.02155.",
         "shepard1962": "R. N. Shepard, The analysis of proximities: multidimensional scaling with "

@@ -83,6 +83,7 @@ def test_a_step_without_a_generator_is_called_that(call, tmp_path: Path) -> None
         (np.diag([1.0, np.nan]), "holds nan at row 1, column 1; pass finite numbers."),
         (np.full((2, 2), "x"), "holds <U1 values; pass a matrix of real numbers."),
         (np.eye(2) * 1j, "holds complex values; pass a matrix of real numbers."),
+        (np.eye(257), "has 257 rows, and at most 256 are classified; pass the generator of one"),
     ],
 )
 def test_arrays_that_are_no_generator_are_refused(call, tmp_path: Path, array, sentence) -> None:
@@ -92,7 +93,8 @@ def test_arrays_that_are_no_generator_are_refused(call, tmp_path: Path, array, s
 
 def test_files_that_hold_no_matrix_are_refused(call, tmp_path: Path) -> None:
     assert "there is no file" in refusal(call, tmp_path / "none.npy")
-    assert "can not be read as a .npy file" in refusal(call, tmp_path)
+    folder = refusal(call, tmp_path)
+    assert folder == f"{tmp_path} is a folder; pass a square matrix saved by numpy.save."
     pickled = np.array([[{"a": 1}]], dtype=object)
     np.save(tmp_path / "objects.npy", pickled, allow_pickle=True)
     assert "it holds no plain numbers" in refusal(call, tmp_path / "objects.npy")
@@ -112,3 +114,44 @@ def test_a_truncated_file_is_refused(call, rope: Path) -> None:
 def test_a_tolerance_below_rounding_is_refused(call, rope: Path) -> None:
     sentence = refusal(call, rope, "--tolerance", "1e-17")
     assert sentence.startswith("tolerance 1e-17 is below rounding, which is 1.8e-15 for 8 rows")
+
+
+@pytest.mark.parametrize("tolerance", ["nan", "inf"])
+def test_a_tolerance_that_is_no_number_is_refused(call, rope: Path, tolerance: str) -> None:
+    sentence = refusal(call, rope, "--tolerance", tolerance)
+    assert sentence == f"tolerance is {tolerance}; pass a number such as 1e-10."
+
+
+def test_a_step_of_the_wrong_shape_is_called_a_step(call, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.ones((2, 3)))
+    sentence = refusal(call, tmp_path / "x.npy", "--step")
+    assert sentence == "the step matrix has shape (2, 3); pass a square matrix."
+
+
+def test_a_matrix_in_float32_is_read_at_its_own_tolerance(call, rope: Path) -> None:
+    np.save(rope, np.load(rope).astype(np.float32))
+    out = call("classify", rope).out
+    assert out.startswith("rotary encoding (RoPE), 4 frequencies, base 10000\n")
+    assert "at tolerance 4.8e-07 of |X|" in out
+    assert "warning: X came in a type that rounds to 1.2e-07" in out
+    assert "below rounding" in refusal(call, rope, "--tolerance", "1e-10")
+
+
+def test_a_step_passed_as_a_generator_is_asked_about_and_named_as_a_step(call, tmp_path: Path):
+    angles = 10000.0 ** (-np.arange(4) / 4)
+    turns = [[[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]] for a in angles]
+    np.save(tmp_path / "step.npy", block_diag(*turns))
+    assert "if X is a step and no generator" in call("classify", tmp_path / "step.npy").out
+    out = call("classify", tmp_path / "step.npy", "--step").out
+    assert out.startswith("rotary encoding (RoPE), 4 frequencies, base 10000\n")
+    assert "if X is a step" not in out
+
+
+def test_yarn_is_named_in_one_line_with_its_parameters(call, tmp_path: Path) -> None:
+    """Heads of 64, base 10000, factor 4 over 4096: the ramp runs from pair 10 to 23."""
+    k = np.arange(32)
+    ramp = np.clip((k - 10) / 13, 0.0, 1.0)
+    rates = 10000.0 ** (-k / 32) * (1.0 - 0.75 * ramp)
+    np.save(tmp_path / "x.npy", block_diag(*[[[0.0, -b], [b, 0.0]] for b in rates]))
+    first = call("classify", tmp_path / "x.npy").out.splitlines()[0]
+    assert "base 10000, YaRN with factor 4, ramp from pair 10 to 23 (original length 4096" in first

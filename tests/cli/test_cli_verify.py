@@ -63,11 +63,56 @@ def test_functions_are_certified_in_the_time_of_a_clock_and_by_their_logits(
     assert call("verify", f"{mine}:slope", "--dimension", 8, *causal).code == 0
 
 
-def test_the_json_has_the_promised_keys(call) -> None:
-    value = json.loads(call("verify", "alibi", "--json", "-").out)
+LAWS = {"linearity", "shift", "group", "continuity", "boundedness", "rank", "cache", "dtype"}
+
+
+@pytest.mark.parametrize("name", ["rope", "alibi", "t5", "pope", "fox", "learned", "liere"])
+def test_the_json_has_every_law_with_its_residual_or_the_reason(call, name: str) -> None:
+    """Eight laws by the names that other tools read; no NaN, which JSON does not have."""
+
+    def refuse(word: str) -> None:
+        raise AssertionError(word)
+
+    value = json.loads(call("verify", name, "--json", "-").out, parse_constant=refuse)
     assert set(value) >= {"level", "laws", "warnings"}
-    assert value["level"] == "L1 augmented group"
-    assert set(value["laws"]["shift"]) >= {"residual", "tolerance", "holds", "promised"}
+    assert set(value["laws"]) >= LAWS | {"identity"}
+    for law in value["laws"].values():
+        assert set(law) >= {"residual", "tolerance", "holds", "promised"}
+        assert isinstance(law["holds"], bool)
+        assert law["residual"] is not None or law["reason"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of a model without weights."""
+    said = {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "hidden_size": 64,
+        "num_attention_heads": 4,
+        "num_hidden_layers": 2,
+        "intermediate_size": 32,
+        "vocab_size": 100,
+        "max_position_embeddings": 256,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0},
+    }
+    (tmp_path / "config.json").write_text(json.dumps(said), encoding="utf-8")
+    return tmp_path
+
+
+def test_the_folder_of_a_model_is_certified_and_a_broken_cache_leaves_with_1(
+    call, folder: Path
+) -> None:
+    pytest.importorskip("transformers", minversion="5.0")
+    called = call("verify", folder)
+    assert (called.code, called.err) == (0, "")
+    assert called.out.startswith("the rotary function of LlamaModel: L0 strict group\n")
+    said = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    said["rope_parameters"] |= {"rope_type": "dynamic", "factor": 8.0}
+    (folder / "config.json").write_text(json.dumps(said), encoding="utf-8")
+    called = call("verify", folder)
+    assert (called.code, called.err) == (1, "")
+    assert "broken: shift, cache" in called.out
 
 
 @pytest.mark.parametrize(
@@ -81,13 +126,19 @@ def test_the_json_has_the_promised_keys(call) -> None:
         (["{mine}:rotate", "--dimension", 8, "-p", "base=3"], "A function has no --parameter"),
         (["rope", "--keys", "{mine}:rotate"], "--keys is for functions, and 'rope' is none; leave"),
         (["rope", "--causal"], "--causal is for functions, and 'rope' is none; leave it out"),
+        (["{folder}"], "has no config.json; pass one that a model was saved in by save_pretrained"),
+        (["{folder}", "-p", "base=3"], "A model has no --parameter, and"),
+        (["{folder}", "--causal"], "--causal is for functions, and"),
+        (["./no/such/folder"], "There is no folder './no/such/folder' with a model; pass one"),
         (["rope", "--promised", "shft"], "There is no law 'shft': did you mean 'shift'?"),
     ],
 )
 def test_what_can_not_be_verified_gets_one_sentence(
     call, mine: str, arguments: list[object], sentence: str
 ) -> None:
-    called = call("verify", *(str(one).replace("{mine}", mine) for one in arguments))
+    here = str(Path.cwd())
+    asked = [str(one).replace("{mine}", mine).replace("{folder}", here) for one in arguments]
+    called = call("verify", *asked)
     assert (called.code, called.out) == (2, "")
     assert sentence in called.err
     assert called.err.count("\n") == 1

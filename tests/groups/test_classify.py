@@ -14,6 +14,8 @@ import pytest
 from scipy.linalg import block_diag, expm
 
 from gnomon.errors import GroupError
+from gnomon.groups.basis import generator_of
+from gnomon.groups.blocks import Block
 from gnomon.groups.classify import Structure, classify
 
 Plan = list[tuple[float, float, int]]
@@ -268,3 +270,25 @@ def test_what_is_no_generator_is_refused_in_one_sentence(x, sentence):
 def test_a_tolerance_that_can_not_be_kept_is_refused(tolerance, sentence):
     with pytest.raises(GroupError, match=sentence):
         classify(np.eye(2), tolerance=tolerance)
+
+
+@pytest.mark.parametrize("small", [1e-3, 1e-6])
+def test_a_small_nilpotent_part_is_a_gain_and_no_bad_basis(small):
+    """exp(tX) of kron(I, turn) + small kron(N, I): the same blocks with `small` above them."""
+    x = np.kron(np.eye(2), [[-0.1, -0.7], [0.7, -0.1]]) + small * np.kron(np.eye(2, k=1), np.eye(2))
+    made = classify(x).generator()
+    assert made.condition == pytest.approx(1.0, abs=1e-6)
+    assert [b.gain for b in made.blocks] == [pytest.approx(small, rel=1e-6)]
+    np.testing.assert_allclose(made.exp(3.0), expm(3.0 * x), atol=1e-12)
+
+
+def test_blocks_that_do_not_make_the_matrix_again_are_said_to_be_so():
+    """A graded matrix: its pair, of condition 2e7, counts as undamped within the tolerance."""
+    sentence = "the blocks stand in a basis that is singular to rounding or to the tolerance"
+    x = np.zeros((4, 4))
+    x[0, 1], x[1, 2], x[2, 3], x[3, 0] = 0.2888, -2.543e10, -4.140e9, 3.199e9
+    x[2, 2] = -7.259e6
+    with pytest.raises(GroupError, match=sentence):
+        classify(x).generator()
+    with pytest.raises(GroupError, match=sentence):
+        generator_of([Block(), Block(decay=-1.0)], np.array([[1.0, 1.0], [1.0, 1.0]]))

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from scipy.linalg import block_diag
+from scipy.linalg import block_diag, logm
 
+import gnomon
 from gnomon.groups.classify import classify
 
 
@@ -117,6 +118,93 @@ def test_boosts_are_pairs_that_grow_and_decay_alike():
     found = named(0.02, -0.02, 0.05, -0.05)
     assert found == "2 Lorentz boosts of rapidity 0.05, 0.02 per position (grows)"
     assert named(0.3, -0.1).endswith("growth up to 0.3 per position")
+
+
+def boost(a: float, b: float) -> np.ndarray:
+    return np.array([[a, b], [b, a]])
+
+
+def test_damped_boosts_are_hyperbolic_rope_with_base_and_damping():
+    """e^(-at) B(b_k t), b_k = 10000^(-k/n), one damping for all pairs [dai2025]."""
+    found = named(*[boost(-1.2, b) for b in ladder(8, 10000.0)], condition=10.0)
+    assert found == ("8 damped Lorentz boosts (hyperbolic RoPE, HoPE), base 10000, damping 1.2")
+
+
+def test_damped_boosts_with_a_damping_of_their_own_leave_one_slow_rate():
+    rates = 0.3 * ladder(6, 10000.0)
+    found = named(*[boost(-b - 0.01, b) for b in rates], condition=10.0)
+    assert found.startswith("6 damped Lorentz boosts (hyperbolic RoPE, HoPE), base 10000")
+    assert "rapidities from 0.3 on" in found
+    assert found.endswith(f"which leaves gamma = {math.exp(-0.01):.6g}")
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "words"),
+    [
+        ("rope", {"dimension": 16}, "8 frequencies, base 10000"),
+        ("rope-ntk", {"dimension": 16, "factor": 4.0}, "NTK-aware scaling of 10000 by 4"),
+        ("rope-linear", {"dimension": 16, "factor": 4.0}, "positions divided by 4"),
+        (
+            "rope-yarn",
+            {"dimension": 64, "factor": 4.0, "original_length": 4096},
+            "base 10000, YaRN with factor 4, ramp from pair 10 to 23",
+        ),
+        (
+            "rope-llama3",
+            {
+                "dimension": 64,
+                "base": 5e5,
+                "factor": 8.0,
+                "original_length": 8192,
+                "low_freq_factor": 1.0,
+                "high_freq_factor": 4.0,
+            },
+            "Llama-3 scaling with factor 8, wavelengths from 2048 to 8192",
+        ),
+        ("xpos", {"dimension": 16}, "xPos, 8 frequencies, base 10000, scale base 512"),
+        ("rope-hyperbolic", {"dimension": 8}, "4 damped Lorentz boosts (hyperbolic RoPE, HoPE)"),
+        ("rope-hyperbolic", {"dimension": 8, "damping": "own"}, "a damping for each pair"),
+    ],
+)
+def test_entries_of_the_catalogue_are_named_from_logits_of_unit_vectors(name, parameters, words):
+    """A(1) = B(1) B(0)^-1 of the queries and keys e_i, e_j, and its logarithm by SciPy."""
+    entry = gnomon.encoding(name, **parameters)
+    eye = np.eye(parameters["dimension"])
+    zeros = np.zeros(len(eye))
+    pairs = [entry.transform(eye, eye, zeros + t, zeros) for t in (1.0, 0.0)]
+    at_one, at_zero = (queries @ keys.T for queries, keys in pairs)
+    assert words in classify(logm(at_one @ np.linalg.inv(at_zero))).named
+
+
+def test_decays_in_two_pairs_are_no_boosts():
+    assert named(-0.1, -0.2, -0.4, -0.9) == "4 decays from -0.9 to -0.1"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        ((4, 1e4), (4, 1e4), "4 frequencies of base 10000 and 4 frequencies of base 10000"),
+        ((4, 1e4), (2, 100.0), "2 frequencies of base 100 and 4 frequencies of base 10000"),
+        ((3, 1000.0), (1, 100.0), "3 frequencies of base 1000 and the frequency 1"),
+    ],
+)
+def test_a_kronecker_sum_of_two_rotary_generators_is_named_with_both_bases(first, second, words):
+    a, b = (block_diag(*[turn(0, f) for f in ladder(*one)]) for one in (first, second))
+    x = np.kron(a, np.eye(len(b))) + np.kron(np.eye(len(a)), b)
+    assert named(x, condition=10.0) == (
+        f"Kronecker sum of two rotary ladders, a product of kernels: {words}"
+    )
+
+
+def test_both_axes_of_axial_rope_turn_every_frequency_twice():
+    """Direct sums: halves of a head for rows and columns, moved along the diagonal."""
+    half = [turn(0, f) for f in ladder(4, 100.0)]
+    assert named(*half, *half).endswith("4 frequencies, each 2 times, base 100")
+    assert named(*half, np.zeros((8, 8))).endswith("+ 8 dimensions without position")
+
+
+def test_two_frequencies_side_by_side_are_no_ladder():
+    assert named(turn(0, 1.0), turn(0, 1.0 - 1e-4)).endswith("2 frequencies on no single ladder")
 
 
 def test_no_position_is_called_nope():

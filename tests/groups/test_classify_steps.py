@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.linalg import block_diag, expm
+from scipy.linalg import block_diag, expm, logm
 
 from gnomon.errors import GroupError
 from gnomon.groups.steps import classify_step
@@ -98,6 +98,59 @@ def test_one_negative_jordan_block_of_order_2_has_no_real_logarithm_and_two_have
     ]
 
 
+J3 = -0.1 * np.eye(3) + np.eye(3, k=1)
+TURNING = np.kron(np.eye(3), turn(-0.1, 0.7)) + np.kron(np.eye(3, k=1), np.eye(2))
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        block_diag(turn(0, 1.0), turn(-0.2, 2.5), -0.4, J3, np.eye(2, k=1), 0.3),
+        block_diag(turn(0, 0.5), turn(0, 0.5), J3, J3 + 0.0),
+        TURNING,
+        block_diag(*[turn(0, 10000.0 ** (-k / 8)) for k in range(8)]),
+    ],
+)
+def test_the_generator_of_a_step_is_its_real_logarithm_in_blocks(form):
+    """Against SciPy both ways: exp of what is returned, and the planted logarithm."""
+    p = basis(len(form))
+    x = p @ form @ np.linalg.inv(p)
+    found = classify_step(expm(x)).generator()
+    assert np.isrealobj(found.matrix)
+    np.testing.assert_allclose(expm(found.matrix), expm(x), atol=1e-9)
+    np.testing.assert_allclose(found.matrix, x, atol=1e-8 * np.linalg.norm(x, 2))
+    np.testing.assert_allclose(found.exp(0.5), expm(0.5 * x), atol=1e-8)
+
+
+@pytest.mark.parametrize("orders", [(1, 1), (3, 3), (2, 2, 1, 1), (2, 2, 2, 2)])
+def test_pairs_of_negative_blocks_turn_by_pi_in_the_generator(orders):
+    blocks = [-0.5 * np.eye(m) + np.eye(m, k=1) for m in orders]
+    form = block_diag(*blocks, 1.0)
+    p = basis(len(form))
+    a = p @ form @ np.linalg.inv(p)
+    made = classify_step(a).generator()
+    np.testing.assert_allclose(expm(made.matrix), a, atol=1e-9)
+    assert sorted(b.order for b in made.blocks if b.frequency) == sorted(orders)[::2]
+    assert {b.frequency for b in made.blocks} == {0.0, np.pi}
+
+
+@pytest.mark.parametrize("scale", [1e-120, 1e-20, 1e20])
+def test_the_generator_of_a_tiny_or_huge_step_is_its_logarithm(scale):
+    """log(c A) = log A + ln c."""
+    a = block_diag(turn(0.3, 0.2), 0.5 * np.eye(3) + np.eye(3, k=1))
+    made = classify_step(scale * a).generator().matrix
+    np.testing.assert_allclose(made - np.log(scale) * np.eye(5), logm(a), atol=1e-10)
+
+
+def test_a_step_without_a_generator_says_why_when_one_is_asked_for():
+    with pytest.raises(GroupError, match="the step has no real generator: the eigenvalue -1 has 1"):
+        classify_step(np.roll(np.eye(4), 1, axis=0)).generator()
+    with pytest.raises(GroupError, match="use its powers on whole positions"):
+        classify_step(np.eye(3, k=1)).generator()
+
+
 def test_what_is_no_step_is_refused():
     with pytest.raises(GroupError, match=r"the step matrix has shape \(2, 3\); pass a square"):
         classify_step(np.ones((2, 3)))
+    with pytest.raises(GroupError, match="the step matrix has 257 rows, and at most 256 are"):
+        classify_step(np.eye(257))

@@ -107,3 +107,11 @@ def test_generators_of_different_size_are_refused():
         equivalent(np.eye(2), np.eye(3))
     with pytest.raises(GroupError, match=r"the second generator has shape \(2, 3\)"):
         equivalent(np.eye(2), np.ones((2, 3)))
+    with pytest.raises(GroupError, match="the first generator holds complex values"):
+        equivalent(1j * np.eye(2), np.eye(2))
+
+
+def test_generators_in_float32_are_compared_as_well_as_they_are_known():
+    a, b = placed(FORMS["J3 and J1"], 1), placed(FORMS["J3 and J1"], 2).astype(np.float32)
+    assert equivalent(a, b).equivalent
+    assert not equivalent(a, b.astype(np.float64)).equivalent

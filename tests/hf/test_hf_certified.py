@@ -34,9 +34,83 @@ def test_the_table_of_another_layout_in_a_model_is_found(room, monkeypatch):
     assert found.level == "L6 not shift invariant"
 
 
-def test_a_model_that_does_not_turn_is_refused(room):
-    with pytest.raises(EncodingError, match=r"has no rotary module .* nothing to certify; pass a"):
-        gnomon.verify(room.build("bert"))
+def test_a_model_that_does_not_turn_is_certified_by_the_encoding_it_has(room):
+    """BERT adds rows of a table, T5 a bias of the lag that has no finite rank."""
+    table = gnomon.verify(room.build("bert"))
+    assert (table.name, table.level) == ("learned", "L6 not shift invariant")
+    bias = gnomon.verify(room.build("t5"))
+    assert (bias.name, bias.level) == ("t5", "L5 relative, not separable")
+
+
+def test_what_float32_loses_at_the_last_position_of_a_model_is_measured(room):
+    """Half a unit in the last place of 131,071 is 2^-8: phases of frequency 1 err by that much."""
+    model = room.build("llama")
+    near = gnomon.verify(model, promised=["dtype"])
+    assert near.holds
+    model.config.max_position_embeddings = 131072
+    far = gnomon.verify(type(model)(model.config), promised=["dtype"])
+    assert far.broken == ("dtype",)
+    assert 1e-5 < far.laws["dtype"].residual < 2.0**-6
+
+
+FOLLOWING = {
+    "dynamic": {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 4.0},
+    "longrope": {
+        "rope_type": "longrope",
+        "rope_theta": 1e4,
+        "factor": 2.0,
+        "short_factor": [1.0] * 4,
+        "long_factor": [3.0] * 4,
+        "original_max_position_embeddings": 32,
+    },
+}
+
+
+@pytest.mark.parametrize("kind", FOLLOWING)
+def test_frequencies_that_follow_the_length_break_the_cache_of_a_model(room, kind):
+    """By the modules of transformers: keys turned before are wrong when the text grows."""
+    model = room.build("llama")
+    model.config.rope_parameters = FOLLOWING[kind]
+    found = gnomon.verify(type(model)(model.config))
+    assert {"cache", "shift"} <= set(found.broken)
+    assert found.laws["cache"].residual > 0.1
+
+
+def test_a_folder_without_weights_is_certified_by_its_config(room, tmp_path):
+    """A model that would take 140 GB: nothing of it is made but the rotary module."""
+    model = room.build("llama")
+    large = {"hidden_size": 8192, "num_attention_heads": 64, "num_hidden_layers": 80}
+    large |= {"intermediate_size": 28672, "max_position_embeddings": 8192, "vocab_size": 128256}
+    model.config.update(large)
+    model.config.head_dim = 128
+    model.config.save_pretrained(tmp_path)
+    for given in (tmp_path, str(tmp_path)):
+        found = gnomon.verify(given)
+        assert (found.level, found.holds) == ("L0 strict group", True)
+    assert found.name == "the rotary function of LlamaModel"
+
+
+def test_a_folder_with_weights_is_read_where_there_is_no_rotary_function(room, tmp_path):
+    model = room.build("bert")
+    model.save_pretrained(tmp_path)
+    rows = model.bert.embeddings.position_embeddings.weight.detach().numpy()
+    found = gnomon.verify(tmp_path)
+    assert (found.name, found.level) == ("learned", "L6 not shift invariant")
+    # The rows differ from one another, and so do the lags between equal positions.
+    assert found.laws["shift"].residual > 0.01 * rows.std()
+
+
+def test_folders_without_a_model_are_refused(tmp_path):
+    with pytest.raises(EncodingError, match=r"has no config.json; pass one that a model was saved"):
+        gnomon.verify(tmp_path)
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(EncodingError, match=r"transformers reads no config of a model at .*; pass"):
+        gnomon.verify(tmp_path)
+    (tmp_path / "config.json").write_text("{", encoding="utf-8")
+    with pytest.raises(EncodingError, match=r"transformers reads no config of a model at .*; pass"):
+        gnomon.verify(tmp_path)
+    with pytest.raises(EncodingError, match=r"There is no folder .*nowhere' with a model; pa"):
+        gnomon.verify(tmp_path / "no" / "nowhere")
 
 
 class Turning(torch.nn.Module):
@@ -66,6 +140,12 @@ def test_positions_in_half_precision_break_what_the_same_module_keeps_in_float32
     found = gnomon.verify(Turning().bfloat16(), dimension=8, promised=["shift"])
     exact = gnomon.verify(Turning(), dimension=8, promised=["shift"])
     assert found.laws["shift"].residual > 1e3 * exact.laws["shift"].residual
+
+
+def test_a_module_in_float32_is_seen_to_lose_phases_far_from_the_origin():
+    single = gnomon.verify(Turning(), dimension=8, promised=["dtype"])
+    assert single.broken == ("dtype",)
+    assert gnomon.verify(Turning().double(), dimension=8, promised=["dtype"]).holds
 
 
 def test_a_layer_is_certified_with_the_numbers_it_learned():

@@ -171,6 +171,9 @@ TOGETHER: dict[tuple[str, str], tuple[dict[str, Any], dict[str, Any]]] = {
     ("mlp-bias", "biases_out"): tuple({**NETWORK, "biases_out": [b]} for b in (0.5, 2.0)),
     ("ctlpe", "slope"): tuple({"dimension": 2, "slope": [a, 1.0]} for a in (0.5, 2.0)),
     ("ctlpe", "offset"): tuple({"dimension": 2, "offset": [b, 1.0]} for b in (0.5, 2.0)),
+    ("clock", "paces"): tuple(
+        {"inner": {"name": "alibi", "heads": 1}, "knots": (0, 4), "paces": [p]} for p in (0.0, 1.0)
+    ),
     ("decay-time", "half_lives"): tuple({"half_lives": (5.0, life)} for life in (7.0, 9.0)),
     **{
         (name, number): tuple({"dimension": 4, number: value * np.ones(shape)} for value in pair)

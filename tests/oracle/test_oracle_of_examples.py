@@ -59,7 +59,8 @@ def places_of(made, kind="scores"):
 
 def largest_phase(made, at):
     """How far the fastest pair has turned, or the largest exponent has grown; tables have none."""
-    moving = [made.numbers[name] for name in ("frequencies", "rates") if name in made.numbers]
+    names = ("frequencies", "rates", *(("slopes",) if hasattr(made, "clock") else ()))
+    moving = [made.numbers[name] for name in names if name in made.numbers]
     if made.name in ("random", "learned", "t5"):
         return 2 * np.pi  # the angle of Box and Muller
     fastest = max((np.abs(values).max() for values in moving), default=0.0)
@@ -135,7 +136,12 @@ def test_biases_are_those_of_the_oracle(example):
 
 
 def bias_size(made, found, wanted):
-    """What a bias is measured by: itself, or the largest where sums cancel (tables, networks)."""
+    """What a bias is measured by: itself, or the largest where sums cancel (tables, networks).
+
+    Times of a clock are rounded before they are subtracted, so there the phase says it all.
+    """
+    if hasattr(made, "clock"):
+        return 1.0
     if "frequencies" in made.numbers or "weights_out" in made.numbers:
         return np.abs(found).max()
     return np.abs(made.numbers.get("table", float(wanted))).max()
@@ -147,7 +153,7 @@ def bias_phase(made, *places):
     A table errs as its angles do; a network rounds once for every term of its sums; a power, and a
     logarithm, in their own last bits.
     """
-    if "table" in made.numbers or "frequencies" in made.numbers:
+    if {"table", "frequencies", "paces"} & set(made.numbers):
         return sum(largest_phase(made, at) for at in places)
     if "weights_out" in made.numbers:
         return sum(values.shape[0] for values in made.numbers.values() if values.ndim)

@@ -17,7 +17,7 @@ Tolerance = Annotated[
     float | None,
     typer.Option(
         "--tolerance",
-        help="How well the matrix is known, relative to its norm. Default: 1e-10.",
+        help="How well the matrix is known, relative to its norm. Default: 1e-10, more in float32.",
     ),
 ]
 AsStep = Annotated[
@@ -51,6 +51,8 @@ def _read(path: Path) -> Any:
     """Read an array that holds plain numbers; everything else is refused in one sentence."""
     if not path.exists():
         raise GroupError(f"there is no file {path}; pass a square matrix saved by numpy.save.")
+    if path.is_dir():
+        raise GroupError(f"{path} is a folder; pass a square matrix saved by numpy.save.")
     try:
         array = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError, SyntaxError, TypeError) as error:

@@ -1,4 +1,4 @@
-"""`gnomon verify NAME | module:function`: which laws of positions hold, and the level they give."""
+"""`gnomon verify NAME | module:function | FOLDER`: which laws of positions hold, and the level."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ BROKEN = 1
 Subject = Annotated[
     str,
     typer.Argument(
-        help="Name of an encoding, or module:function of vectors and positions (it is run)."
+        help=(
+            "Name of an encoding, module:function of vectors and positions (it is run), or the "
+            "folder of a Hugging Face model (config.json; weights are not needed for rotary ones)."
+        )
     ),
 ]
 Keys = Annotated[
@@ -66,10 +69,8 @@ def verify(
     json_file: o.Json = None,
     quiet: o.Quiet = False,
 ) -> None:
-    """Certify an encoding, or a function of your own: every law with its residual, and a level."""
-    from gnomon.conformance.verify import named
+    """Certify an encoding, a function or a model: every law with its residual, and a level."""
     from gnomon.conformance.verify import verify as verified
-    from gnomon.encodings.registry import encoding
 
     check_json(json_file)
     given = given_parameters(parameter)
@@ -96,11 +97,21 @@ def verify(
         wrong = next((name for name, value in told.items() if value), None)
         if wrong is not None:
             raise InputError(f"--{wrong} is for functions, and {subject!r} is none; leave it out.")
-        chosen = encoding(subject, **given) if given else named(subject)
-        made = verified(chosen, promised=promised, seed=seed)
+        made = verified(_chosen(subject, given), promised=promised, seed=seed)
     emit(made.to_dict(), made.text(), json_file=json_file, quiet=quiet)
     if not made.holds:
         raise typer.Exit(BROKEN)
+
+
+def _chosen(subject: str, given: dict[str, Any]) -> Any:
+    """Return a name as it is, or the encoding of a name with parameters."""
+    if not given:
+        return subject
+    from gnomon.encodings.registry import encoding
+
+    if Path(subject).is_dir() or "/" in subject:
+        raise InputError(f"A model has no --parameter, and {subject!r} is one; leave it out.")
+    return encoding(subject, **given)
 
 
 def loaded(name: str) -> Any:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from gnomon.encodings.base import Encoding
@@ -36,46 +38,79 @@ def verify(
     """Return the certificate of an encoding, a module, a model, or functions of your own.
 
     `subject` is an encoding or the name of one, a layer of Gnomon, a Hugging Face model (its rotary
-    function), or a map (vectors (n, d), positions (n,)) -> vectors: a function or a module, one for
-    queries and keys, or that of queries beside a second one for `keys`. With `logits=True` it is a
-    function (q, k, positions_q, positions_k) -> logits (n, m). Maps need their `dimension`, and may
-    say `causal=True`, `whole=True` (positions are whole numbers), and `reach=` (the largest
-    position). With a `clock` they are certified in its time. `promised` is a level, or the laws
-    that must hold: for an encoding those of its card, else those of L0.
+    function, or the encoding it has instead) or the folder of one, or a map (vectors (n, d),
+    positions (n,)) -> vectors: a function or a module, one for queries and keys, or that of queries
+    beside a second one for `keys`. With `logits=True` it is a function (q, k, positions_q,
+    positions_k) -> logits (n, m). Maps need their `dimension`, and may say `causal=True`,
+    `whole=True` (positions are whole numbers), and `reach=` (the largest position). With a `clock`
+    they are certified in its time. `promised` is a level, or the laws that must hold: for an
+    encoding those of its card, else those of L0.
 
     >>> verify("alibi", seed=1).level
     'L1 augmented group'
     """
-    known = named(subject) if isinstance(subject, str) else subject
-    known = getattr(known, "encoding", known) if _is_module(known) else known
-    if isinstance(known, Encoding):
+    known = _known(subject, dimension)
+    if isinstance(known, Encoding | Subject):
         _refuse(keys=keys, dimension=dimension, logits=logits or None, clock=clock, **about)
+    if isinstance(known, Encoding):
         return certificate(known, seed=seed, promised=promised)
-    asked, tolerance = _asked(subject, keys, dimension, about, logits=logits)
+    asked, tolerance = _asked(known, keys, dimension, about, logits=logits)
     asked = asked if clock is None else modulo(asked, clock)
     wanted = "L0" if promised is None else promised
     return certify(asked, promised=wanted, words=in_words, seed=seed, tolerance=tolerance)
+
+
+def _known(subject: Any, dimension: int | None) -> Any:
+    """Return the encoding of a name or a layer, the subject of a model or its folder, or itself."""
+    if isinstance(subject, str | PathLike):
+        return _of_name(subject)
+    if not _is_module(subject):
+        return subject
+    if isinstance(getattr(subject, "encoding", None), Encoding):
+        return subject.encoding
+    if hasattr(subject, "config") and dimension is None:
+        from gnomon.hf.certified import subject_of_model
+
+        return subject_of_model(subject)
+    return subject
+
+
+def _of_name(name: str | PathLike[str]) -> Any:
+    """Return the encoding of a name, or what the folder of a model, or one of the hub, does."""
+    if isinstance(name, str) and name in ENTRIES:
+        return named(name)
+    place = Path(name)
+    if place.is_dir() or str(name).count("/") == 1:
+        from gnomon.hf.certified import subject_of_folder
+
+        return subject_of_folder(name)
+    if len(place.parts) > 1 or place.exists():
+        raise EncodingError(
+            f"There is no folder {str(name)!r} with a model; pass one that has a config.json, or "
+            "the name of an encoding."
+        )
+    return named(str(name))
 
 
 def _refuse(**given: Any) -> None:
     """Refuse what only a function has to be told."""
     for name, value in given.items():
         if value is not None:
-            raise EncodingError(f"{name} is for functions, and an encoding knows it; leave it out.")
+            raise EncodingError(
+                f"{name} is for functions, and an encoding or a model knows it; leave it out."
+            )
 
 
 def _asked(
     subject: Any, keys: Any, dimension: int | None, about: dict[str, Any], *, logits: bool
 ) -> tuple[Subject, float]:
     """Return what is given as a subject, and the residual that its rounding may leave."""
-    if _is_module(subject) and hasattr(subject, "config") and dimension is None:
+    if isinstance(subject, Subject):
         import torch
 
-        from gnomon.hf.certified import subject_of_model
         from gnomon.torch.certified import rounding_of
 
-        model = subject_of_model(subject)
-        return model, rounding_of(model, torch.float32)
+        return subject, rounding_of(subject, torch.float32)
     if not callable(subject) or not (keys is None or callable(keys)):
         raise EncodingError(
             f"A {type(subject).__name__} can not be verified; pass an encoding, its name, a model, "

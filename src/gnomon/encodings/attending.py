@@ -9,6 +9,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings.base import Encoding
+from gnomon.encodings.wrappers.clock import Clock
 from gnomon.encodings.wrappers.layers import Interleaved
 from gnomon.encodings.wrappers.randomised import Randomised
 from gnomon.errors import EncodingError
@@ -167,6 +168,9 @@ def unwrapped(
             encoding = encoding.inside
         elif isinstance(encoding, Randomised):
             at_q, at_k = (encoding.placed(at, numbers["places"], xp=xp) for at in (at_q, at_k))
+            encoding, moved = encoding.inner, True
+        elif isinstance(encoding, Clock):
+            at_q, at_k = (encoding.shown(at, numbers["paces"], xp=xp) for at in (at_q, at_k))
             encoding, moved = encoding.inner, True
         else:
             return encoding, at_q, at_k, moved

@@ -2,7 +2,8 @@
 
 All heads that an encoding tells apart are asked with the same vectors. What its card claims is what
 it promises: the laws of its level (`gnomon.groups.levels`, [puranik2026]), that of caches only if
-it is cacheable; and logits in float32 as far as position 131,072.
+it is cacheable; and logits in float32 as far as position 131,072. An encoding with a clock promises
+what the one inside of it does, in the time of the clock.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from gnomon.encodings.base import Encoding
 from gnomon.encodings.card import in_words
 from gnomon.errors import EncodingError
 from gnomon.groups.certificate import Certificate
+from gnomon.groups.clocks import modulo
 from gnomon.groups.levels import PROMISED
 from gnomon.groups.subject import Subject
 from gnomon.groups.verify import certify
@@ -30,11 +32,18 @@ def certificate(
     encoding: Encoding, *, promised: str | Iterable[str] | None = None, seed: int = 0
 ) -> Certificate:
     """Return the certificate of an encoding, which promises what its card claims."""
-    if promised is None:
-        level = encoding.card.level.partition(" ")[0]
-        promised = [law for law in PROMISED[level] if law != "cache" or encoding.card.cacheable]
-        promised += ["dtype", *(["axes"] if level == "L0" and encoding.axes > 1 else [])]
-    return certify(subject_of(encoding), promised=promised, words=in_words, seed=seed)
+    subject, clock = subject_of(encoding), getattr(encoding, "clock", None)
+    subject = subject if clock is None else modulo(subject, clock)
+    promised = _promised(encoding) if promised is None else promised
+    return certify(subject, promised=promised, words=in_words, seed=seed)
+
+
+def _promised(encoding: Any) -> list[str]:
+    """Return the laws that the card of an encoding claims."""
+    card = encoding.card if getattr(encoding, "clock", None) is None else encoding.inner.card
+    level = card.level.partition(" ")[0]
+    promised = [law for law in PROMISED[level] if law != "cache" or card.cacheable]
+    return [*promised, "dtype", *(["commutators"] if level == "L0" and encoding.axes > 1 else [])]
 
 
 def subject_of(encoding: Encoding) -> Subject:

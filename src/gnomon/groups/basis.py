@@ -13,12 +13,15 @@ p, q: X p = a p + b q + p', X q = -b p + a q + q'.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gnomon.errors import GroupError
 from gnomon.groups.blocks import Block
 from gnomon.groups.clusters import Floats
+from gnomon.groups.generator import Generator
 from gnomon.groups.search import Cluster, search
 from gnomon.groups.staircase import Matrix, jordan_chains, staircase
 
@@ -31,18 +34,56 @@ ROUNDS = 3
 
 def blocks_and_basis(structure: Structure) -> tuple[tuple[Block, ...], Floats]:
     """Return the blocks, and the real basis in which they stand."""
-    clusters, values = exact_clusters(structure)
-    blocks = [
-        Block(
-            decay=value.real,
-            frequency=value.imag,
-            order=size,
-            gain=structure.scale if size > 1 else 1.0,
-        )
-        for cluster, value in zip(clusters, values, strict=True)
-        for size in cluster.sizes
-    ]
-    return tuple(blocks), np.concatenate([columns_of(one) for one in clusters], axis=1)
+    blocks: list[Block] = []
+    columns: list[Floats] = []
+    for cluster, value in zip(*exact_clusters(structure), strict=True):
+        for chain in split_chains(chains_of(cluster), cluster.sizes):
+            moved, gain = balanced(chain)
+            columns.append(np.asarray(moved.real) if cluster.real else paired(moved))
+            blocks.append(block_of(value, moved.shape[1], gain * structure.scale))
+    return tuple(blocks), np.concatenate(columns, axis=1)
+
+
+def block_of(value: complex, order: int, gain: float) -> Block:
+    """Return a block; one of order 1 has no nilpotent part to scale."""
+    return Block(
+        decay=value.real, frequency=value.imag, order=order, gain=gain if order > 1 else 1.0
+    )
+
+
+def split_chains(vectors: Matrix, sizes: tuple[int, ...]) -> list[Matrix]:
+    """Return chains that stand side by side one by one."""
+    return np.split(vectors, np.cumsum(sizes)[:-1], axis=1)
+
+
+def balanced(chain: Matrix) -> tuple[Matrix, float]:
+    """Return a chain whose ends are of one length, and what stands above the diagonal for it.
+
+    A nilpotent part that is small against the rest would make a chain with ones ill-conditioned.
+    """
+    order = chain.shape[1]
+    if order == 1:
+        return chain, 1.0
+    first, last = np.linalg.norm(chain[:, 0]), np.linalg.norm(chain[:, -1])
+    step = float((first / last) ** (1.0 / (order - 1)))
+    made = chain * step ** np.arange(order)
+    return made * np.sqrt(order) / np.linalg.norm(made), step
+
+
+def generator_of(blocks: Sequence[Block], basis: Floats) -> Generator:
+    """Return the generator, or say that its basis can not be held."""
+    try:
+        return Generator(blocks, basis)
+    except GroupError as error:
+        raise singular() from error
+
+
+def singular() -> GroupError:
+    """Return the refusal of blocks that do not make the matrix again."""
+    return GroupError(
+        "the blocks stand in a basis that is singular to rounding or to the tolerance, and do not "
+        "make the matrix again; classify it at another tolerance, or use the matrix itself."
+    )
 
 
 def exact_clusters(structure: Structure) -> tuple[list[Cluster], list[complex]]:
@@ -92,10 +133,21 @@ def _change(clusters: list[Cluster], values: list[complex], scale: float) -> Flo
 def columns_of(cluster: Cluster, *, time: float = 1.0) -> Floats:
     """Return the real columns of P for a cluster, or for it at another speed: X / time."""
     powers = time ** np.concatenate([np.arange(size) for size in cluster.sizes])
+    vectors = chains_of(cluster) * powers
     if cluster.real:
-        return np.asarray(_real_vectors(cluster) * powers)
-    vectors = cluster.part.right @ jordan_chains(cluster.stairs) * powers
-    vectors = vectors.conj() if time < 0.0 else vectors
+        return np.asarray(vectors.real)
+    return paired(vectors.conj() if time < 0.0 else vectors)
+
+
+def chains_of(cluster: Cluster) -> Matrix:
+    """Return the chains of a cluster side by side, longest first; real ones on the real axis."""
+    if cluster.real:
+        return _real_vectors(cluster).astype(np.complex128)
+    return np.asarray(cluster.part.right @ jordan_chains(cluster.stairs))
+
+
+def paired(vectors: Matrix) -> Floats:
+    """Return p and q of every v = p - i q, as columns."""
     pairs = np.stack([vectors.real, -vectors.imag], axis=-1)
     return np.asarray(pairs.reshape(len(vectors), -1))
 

@@ -1,8 +1,9 @@
 """A certificate: which laws were tested, how far each is from holding, and the level that follows.
 
 The level is the verdict [puranik2026 for what makes L0]; a law that was promised and does not hold
-makes the certificate fail. What is certified is what was asked: vectors and positions are samples,
-drawn from the seed that stands in the certificate.
+makes the certificate fail, and so does one that was promised and could not be tested: the reason is
+given in its place. What is certified is what was asked: vectors and positions are samples, drawn
+from the seed that stands in the certificate.
 """
 
 from __future__ import annotations
@@ -16,17 +17,31 @@ from gnomon.results import Result, to_dataframe
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Law(Result):
-    """One law: its residual, 0 where it holds, beside the tolerance."""
+    """One law: its residual, 0 where it holds, or None where it was not tested; the tolerance."""
 
-    residual: float
+    residual: float | None
     tolerance: float
     promised: bool = False
     note: str = ""
 
     @property
+    def tested(self) -> bool:
+        """Whether there was something to test; `note` says why not."""
+        return self.residual is not None
+
+    @property
     def holds(self) -> bool:
-        """Whether the residual is within the tolerance."""
-        return self.residual <= self.tolerance
+        """Whether the law was tested and its residual is within the tolerance."""
+        return self.residual is not None and self.residual <= self.tolerance
+
+    def line(self) -> str:
+        """Return the law as a line of text, without its name."""
+        if self.residual is None:
+            word = "NOT TESTED" if self.promised else "not tested"
+            return f"{word:14} {'':9}  {self.note}"
+        word = "holds" if self.holds else "BROKEN" if self.promised else "does not hold"
+        line = f"{word:14} {self.residual:9.2g}  (tolerance {self.tolerance:.0e})"
+        return f"{line}  {self.note}".rstrip()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, and whether it holds."""
@@ -73,10 +88,7 @@ class Certificate(Result):
     def text(self) -> str:
         """Return the certificate as lines of text."""
         lines = [f"{self.name}: {self.level}"]
-        for name, law in self.laws.items():
-            word = "holds" if law.holds else "BROKEN" if law.promised else "does not hold"
-            line = f"  {name:12} {word:14} {law.residual:9.2g}  (tolerance {law.tolerance:.0e})"
-            lines.append(f"{line}  {law.note}".rstrip())
+        lines += [f"  {name:12} {law.line()}" for name, law in self.laws.items()]
         if self.rank is not None:
             lines.append(f"  rank of its lags: {self.rank}")
         if self.structure is not None:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gnomon.groups.blocks import Block
-from gnomon.groups.checking import check_size, checked, checked_tolerance
+from gnomon.groups.checking import EPSILON, check_size, checked, checked_tolerance, rounding_of
 from gnomon.groups.clusters import Floats, schur_of
 from gnomon.groups.generator import Generator
 from gnomon.groups.naming import named
@@ -29,8 +29,10 @@ from gnomon.groups.search import Cluster, Searched, search
 from gnomon.groups.words import warnings_of
 from gnomon.results import Result, plain
 
-INTERNAL = ("matrix", "clusters", "values", "scale")
+INTERNAL = ("matrix", "clusters", "values", "scale", "norm")
 """Fields of a structure that `generator()` is made of."""
+AGAIN = 1e-6
+"""Share of |X| by which blocks in their basis may miss X, or a thousand tolerances."""
 ORDER = ("zero", "rotation", "damped", "decay", "growth", "jordan")
 
 
@@ -67,7 +69,8 @@ class Structure(Result):
     """The structure of X at a tolerance, beside the one that its eigenvalues alone give.
 
     `distance`, relative to |X|, is that of the nearest more special structure that was found and
-    not taken: of one that was tried, or the smallest singular value that had to be kept.
+    not taken: of one that was tried, the smallest singular value that had to be kept, or an
+    estimate where eigenvalues are so far apart that nothing was tried.
     `departure` is Henrici's, from normality. Both are there to judge the tolerance by.
     """
 
@@ -83,6 +86,7 @@ class Structure(Result):
     clusters: tuple[Cluster, ...] = field(repr=False)
     values: tuple[complex, ...] = field(repr=False)
     scale: float = field(repr=False)
+    norm: float = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the vectors behind `generator()`."""
@@ -100,11 +104,16 @@ class Structure(Result):
     def generator(self) -> Generator:
         """Return blocks and a real basis P with X = P J P^-1 up to the backward errors.
 
-        In a defective block P is as ill-conditioned as the structure is near to others.
+        In a defective block P is as ill-conditioned as the structure is near to others; where it
+        does not make X again, that is said.
         """
-        from gnomon.groups.basis import blocks_and_basis
+        from gnomon.groups.basis import blocks_and_basis, generator_of, singular
 
-        return Generator(*blocks_and_basis(self))
+        made = generator_of(*blocks_and_basis(self))
+        off = float(np.linalg.norm(made.matrix / self.scale - self.matrix, 2))
+        if off * self.scale > max(AGAIN, 1e3 * self.tolerance) * self.norm:
+            raise singular()
+        return made
 
 
 def classify(x: ArrayLike, *, tolerance: float | None = None) -> Structure:
@@ -115,14 +124,22 @@ def classify(x: ArrayLike, *, tolerance: float | None = None) -> Structure:
     >>> [(f.kind, f.order, f.decay) for f in classify([[1.0, 1.0], [-1.0, -1.0]]).structure]
     [('jordan', 2, 0.0)]
     """
-    matrix = checked(x)
-    check_size(matrix)
-    used = checked_tolerance(tolerance, len(matrix))
+    return structure_of(x, tolerance=tolerance)
+
+
+def structure_of(
+    x: ArrayLike, *, tolerance: float | None = None, what: str = "the generator"
+) -> Structure:
+    """Return the structure of a matrix that errors call by a name."""
+    matrix = checked(x, what)
+    check_size(matrix, what)
+    rounding = rounding_of(x)
+    used = checked_tolerance(tolerance, len(matrix), rounding)
     scale = _scale(matrix)
     matrix = matrix / scale
     norm = float(np.linalg.norm(matrix, 2))
     searched = search(matrix, used * norm)
-    units = Units(scale, norm, used)
+    units = Units(scale, norm, used, rounding)
     structure = _founds(searched.clusters, units)
     generic = _generic(matrix, searched.clusters, structure, units)
     return Structure(
@@ -138,6 +155,7 @@ def classify(x: ArrayLike, *, tolerance: float | None = None) -> Structure:
         clusters=tuple(searched.clusters),
         values=tuple(values_of(searched.clusters, units)),
         scale=scale,
+        norm=norm * scale,
     )
 
 
@@ -148,6 +166,7 @@ class Units:
     scale: float
     norm: float
     tolerance: float
+    rounding: float = EPSILON
 
     @property
     def delta(self) -> float:
@@ -158,7 +177,7 @@ class Units:
 def _scale(matrix: Floats) -> float:
     """Return a power of two that brings extreme entries near 1; ordinary ones are left alone."""
     largest = float(np.abs(matrix).max())
-    if largest == 0.0 or 1e-100 < largest < 1e100:
+    if largest == 0.0 or 1e-8 < largest < 1e8:
         return 1.0
     return float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1))
 

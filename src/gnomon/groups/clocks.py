@@ -41,6 +41,7 @@ def modulo(subject: Subject, clock: Clock) -> Subject:
         name=f"{subject.name}, modulo its clock",
         logits=logits,
         reach=float(shown[1] - shown[0]),
+        timed=True,
     )
 
 

@@ -11,15 +11,19 @@ that length at once keeps the proposal symmetric, as the eigenvalues of a real m
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, lapack, rsf2csf, schur
+from scipy.linalg import lapack, rsf2csf, schur
 
+from gnomon.groups.eigenvectors import Eigenvectors
 from gnomon.groups.staircase import Matrix
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+ROOT = float(np.sqrt(np.finfo(np.float64).eps))
+"""An eigenvalue of condition 1 / ROOT is not told from others by its vectors."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,11 @@ class Schur:
     form: Matrix
     vectors: Matrix
     eigenvalues: Matrix
+
+    @cached_property
+    def eigen(self) -> Eigenvectors:
+        """Return the eigenvectors of T, in the coordinates of Q."""
+        return Eigenvectors(self.form)
 
 
 @dataclass(frozen=True)
@@ -92,8 +101,21 @@ def part_of(whole: Schur, members: Indices) -> Part:
     solved, scale, _ = lapack.ztrsyl(lead, rest, form[:size, size:], isgn=-1)
     z = solved / scale
     left = right + vectors[:, size:] @ z.conj().T
-    factor = cholesky(np.eye(size) + z @ z.conj().T, lower=True)
+    # L L* = I + Z Z* by QR of [I Z]*: Z is huge where others are near, and its square loses them.
+    factor = np.asarray(np.linalg.qr(np.concatenate([np.eye(size), z.conj().T]), mode="r"))
+    factor = factor.conj().T
     return Part(np.triu(lead), right, left, factor)
+
+
+def single_part(whole: Schur, index: int) -> Part:
+    """Return one eigenvalue as a part, by its eigenvectors: no reordering is needed."""
+    known = whole.eigen
+    if known.condition(index) > 1.0 / ROOT:
+        return part_of(whole, np.array([index]))
+    right = whole.vectors @ known.right[:, [index]]
+    left = whole.vectors @ known.left[:, [index]]
+    factor = np.array([[known.condition(index)]], dtype=np.complex128)
+    return Part(whole.form[[index]][:, [index]], right, left, factor)
 
 
 def nearest_members(whole: Schur, mean: complex, count: int) -> Indices:
@@ -103,26 +125,26 @@ def nearest_members(whole: Schur, mean: complex, count: int) -> Indices:
 
 def split(points: Matrix) -> list[Indices]:
     """Return the parts that points fall into when the longest edges of their tree are cut."""
-    count = len(points)
-    apart = np.abs(points[:, None] - points[None, :])
-    edges = _spanning_edges(apart)
-    longest = max(edges)
-    label = np.arange(count)
-    joined = apart < longest * (1.0 - 1e-9)
-    for k in range(count):  # every label becomes the smallest one that can be reached
-        near = np.unique(label[joined[k] | (np.arange(count) == k)])
-        label[np.isin(label, near)] = near[0]
+    order, parents, edges = _spanning_tree(np.abs(points[:, None] - points[None, :]))
+    shortest_cut = max(edges) * (1.0 - 1e-9)
+    label = np.zeros(len(points), dtype=np.int64)
+    for count, (k, parent, edge) in enumerate(zip(order, parents, edges, strict=True), start=1):
+        label[k] = label[parent] if edge < shortest_cut else count
     return [np.flatnonzero(label == name) for name in np.unique(label)]
 
 
-def _spanning_edges(apart: Floats) -> list[float]:
-    """Return the lengths of the edges of a least spanning tree (Prim)."""
+def _spanning_tree(apart: Floats) -> tuple[list[int], list[int], list[float]]:
+    """Return a least spanning tree (Prim): points as they are reached, from which, how far."""
     reach, outside = apart[0].copy(), np.ones(len(apart), dtype=bool)
     outside[0] = False
-    edges = []
+    origin = np.zeros(len(apart), dtype=np.int64)
+    order, parents, edges = [], [], []
     while outside.any():
         k = int(np.argmin(np.where(outside, reach, np.inf)))
+        order.append(k)
+        parents.append(int(origin[k]))
         edges.append(float(reach[k]))
         outside[k] = False
-        reach = np.minimum(reach, apart[k])
-    return edges
+        nearer = apart[k] < reach
+        origin[nearer], reach[nearer] = k, apart[k][nearer]
+    return order, parents, edges

@@ -53,7 +53,7 @@ def equivalent(a: ArrayLike, b: ArrayLike, *, tolerance: float | None = None) ->
             f"the generators have {len(matrices[0])} and {len(matrices[1])} rows; pass two of the "
             "same size."
         )
-    first, second = (classify(matrix, tolerance=tolerance) for matrix in matrices)
+    first, second = (classify(one, tolerance=tolerance) for one in (a, b))
     sizes = [float(np.linalg.norm(matrix, 2)) for matrix in matrices]
     for time in _speeds(first, second):
         pairs = _matched(first, second, time, sizes)
@@ -112,12 +112,15 @@ def _related(
     order: list[int],
 ) -> Equivalence:
     """Return the relation with its basis P = P_A P_B^-1."""
-    from gnomon.groups.basis import columns_of
+    from gnomon.groups.basis import columns_of, singular
 
     first, second = structures
     own = [columns_of(cluster) for cluster in first.clusters]
     other = [columns_of(second.clusters[k], time=time * first.scale / second.scale) for k in order]
-    solved = np.linalg.solve(np.concatenate(other, axis=1).T, np.concatenate(own, axis=1).T).T
+    try:
+        solved = np.linalg.solve(np.concatenate(other, axis=1).T, np.concatenate(own, axis=1).T).T
+    except np.linalg.LinAlgError as error:
+        raise singular() from error
     basis: Floats = (solved / np.linalg.norm(solved, 2)).astype(np.float64)
     a, b = matrices
     size = max(float(np.linalg.norm(a, 2)), float(np.finfo(np.float64).tiny))

@@ -6,14 +6,17 @@ With f(q, k, t, s) the logit of a query at t and a key at s, for all positions a
               vectors with one more coordinate;
 * shift       f(q, k, t + c, s + c) = f(q, k, t, s); *gauge*: up to a number for each query, which
               softmax does not see;
+* identity    B(t, t) is one matrix C at every t, and invertible: C goes into the map of keys, and
+              then a token at its own place is seen as it is, A(0) = I;
 * group       A(a + b) = A(a) A(b), A(t) = B(t) B(0)^-1, B(t - s) the matrix of f: apart from
               shift, since one map for queries and keys that is no isometry keeps this and breaks
               shift;
 * continuity  A(t + h) - A(t) vanishes with h, at random t: jumps are seen only where they are;
-* axes        A of a step on one axis commutes with A of a step on another;
+* commutators A of a step on one axis commutes with A of a step on another;
 * cache       the logits of a query do not change when later tokens are added;
 * dtype       queries and keys in float32 give the logits of float64, far from the origin: what is
-              lost there was lost in positions or phases.
+              lost there was lost in positions or phases. What computes in a narrow type of its own
+              must give the logits there that it gives near the origin.
 
 Residuals are relative to the largest logit at hand. They are evidence on samples, not a proof
 [puranik2026].
@@ -130,7 +133,19 @@ def at_lag(subject: Subject, lag: float) -> Floats:
     return subject(eye, eye, there, here) if lag >= 0 else subject(eye, eye, here, there)
 
 
-def axes(subject: Subject, rng: np.random.Generator) -> float:
+def identity(subject: Subject, rng: np.random.Generator) -> float:
+    """Return how far B(t, t) C^-1 is from I at random t, C = B(0, 0)."""
+    inverse = np.linalg.inv(at_lag(subject, 0.0))
+    eye = np.eye(subject.dimension)
+    worst = 0.0
+    for share in rng.random(4):
+        here = np.repeat(subject.places(np.array([share])), subject.dimension, axis=0)
+        there = subject(eye, eye, here, here) @ inverse
+        worst = max(worst, residual(there, np.broadcast_to(eye, there.shape)))
+    return worst
+
+
+def commutators(subject: Subject, rng: np.random.Generator) -> float:
     """Return how far steps on different axes are from commuting."""
     eye = np.eye(subject.dimension)
     origin = np.zeros((subject.dimension, subject.axes))
@@ -163,7 +178,7 @@ def continuity(subject: Subject, rng: np.random.Generator) -> float:
     """
     step = 2.0**-20
     worst = 0.0
-    for place in 1.0 + 100.0 * rng.random(8):
+    for place in 1.0 + min(100.0, subject.reach - 2.0) * rng.random(8):
         for at in (place, np.floor(place), np.floor(place) + 0.5):
             before, after = (at_lag(subject, at + side * step) for side in (-1.0, 1.0))
             worst = max(worst, residual(after, before))
@@ -185,9 +200,17 @@ def cache(subject: Subject, rng: np.random.Generator, *, tokens: int = 7) -> flo
 
 
 def dtype(subject: Subject, rng: np.random.Generator) -> float:
-    """Return how far logits of float32 are from those of float64, near the farthest position."""
+    """Return how far logits of float32 are from those of float64, near the farthest position.
+
+    A subject in a narrow type of its own has no float64: its logits near 0 stand for them.
+    """
     asked = sample(subject, rng, reach=min(NEAR, subject.reach))
-    far = subject.reach - min(NEAR, subject.reach) if subject.whole else FAR
+    far = subject.reach - min(NEAR, subject.reach) if subject.ends else FAR
+    if subject.narrow:
+        last = subject.reach if subject.farthest is None else subject.farthest
+        far = last - min(NEAR, subject.reach) if subject.ends else FAR
+        moved = Asked(asked.q, asked.k, asked.t + far, asked.s + far, asked.tokens)
+        return residual(moved.of(subject), asked.of(subject))
     narrow = [np.asarray(x, dtype=np.float32) for x in (asked.q, asked.k)]
     wide = [x.astype(np.float64) for x in narrow]
     rest = (asked.t + far, asked.s + far, *(() if asked.tokens is None else (asked.tokens,)))

@@ -1,46 +1,43 @@
 r"""What a structure amounts to, in the names of published encodings.
 
 Frequencies of a rotary encoding are a ladder base^(-2k/d), k = 0, 1, ...: straight in logarithms.
-The first step says how positions are scaled (interpolation by s divides all frequencies by s), the
-slope which base it is, where d is twice the number of frequencies [su2021]. The same ladder with
+`ladders` reads bases and sections, `scalings` what YaRN, Llama-3 and LongRoPE do to them [su2021].
+The same ladder with
 - decays ln((2k/d + 0.4) / 1.4) / 512 is xPos [sun2022],
 - one decay ln(1 - 2^(-5-h)) is head h of RetNet [sun2023],
 - blocks of order 2 is Jordan-RoPE [zhang2026].
 J_2(0) holds 1 and t, which is ALiBi as a coordinate of queries and keys [press2021]; J_m(0) holds
-polynomials up to t^(m-1), and is what a nilpotent shift generates; pairs +-a are Lorentz boosts.
+polynomials up to t^(m-1), and is what a nilpotent shift generates; pairs +-a are Lorentz boosts,
+and pairs -a +- b_k damped ones: hyperbolic rotary encoding [dai2025].
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.groups.ladders import (
+    CLOSE,
+    allowances,
+    based,
+    fitted_ladder,
+    interpolated,
+    ladder_of,
+    ladder_words,
+    meets,
+    number,
+)
+from gnomon.groups.products import product_words
+from gnomon.groups.scalings import scaling_words
+
 if TYPE_CHECKING:
     from gnomon.groups.classify import Found
 
-CLOSE = 1e-6
-"""Relative error within which a published number counts as met, beside the tolerance."""
 XPOS_SCALE = 512.0
-COMMON = (1e4, 5e5, 1e6)
-"""Bases that most models have."""
-
-
-@dataclass(frozen=True)
-class Ladder:
-    """Frequencies first * ratio^-k, k < count."""
-
-    first: float
-    ratio: float
-    count: int
-
-    def base(self, pairs: int | None = None) -> float:
-        """Return the base, if the ladder of so many pairs goes on to d / 2."""
-        return float(self.ratio ** (pairs or self.count))
 
 
 def named(structure: Sequence[Found], delta: float) -> str:
@@ -49,9 +46,9 @@ def named(structure: Sequence[Found], delta: float) -> str:
     zeros = sum(one.dimension for one in structure if one.kind == "zero")
     if zeros == size:
         return "no positional encoding (NoPE): the identity at every lag"
-    rolled = _cyclic(structure, size, delta)
-    if rolled:
-        return rolled
+    whole = _cyclic(structure, size, delta) or product_words(structure, size, delta)
+    if whole:
+        return whole
     parts = [
         _rotations(_of(structure, "rotation"), zeros, delta),
         _damped(_of(structure, "damped"), delta),
@@ -67,61 +64,26 @@ def _of(structure: Sequence[Found], kind: str) -> list[Found]:
     return [one for one in structure if one.kind == kind]
 
 
-def ladder_of(founds: Sequence[Found], delta: float) -> Ladder | None:
-    """Return the ladder that frequencies, from the highest on, stand on, if they do.
-
-    Two frequencies are on some ladder always; that is one only if it starts at 1.
-    """
-    count = len(founds)
-    frequencies = np.array([one.frequency for one in founds])
-    if count < 2 or (frequencies <= 0.0).any() or len({one.count for one in founds}) > 1:
-        return None
-    logs, steps = np.log(frequencies), np.arange(count)
-    allowed = np.array([CLOSE + delta * one.condition / one.frequency for one in founds])
-    # The highest frequencies are known best: relative to them errors are smallest.
-    slope, start = np.polyfit(steps, logs, 1, w=1.0 / allowed)
-    off = np.abs(logs - (start + slope * steps))
-    first = math.exp(start)
-    if (off > 3.0 * allowed).any() or (count == 2 and not _is(first, 1.0)):
-        return None
-    return Ladder(1.0 if _is(first, 1.0) else first, math.exp(-slope), count)
-
-
 def _rotations(founds: list[Found], zeros: int, delta: float) -> str:
     """Name pure rotations: RoPE, its rescalings, and its parts."""
     if not founds:
         return ""
     total = sum(one.count for one in founds)
+    if len(founds) == 1:
+        turn = f"{founds[0].frequency:.6g} radians per position"
+        return f"a rotation by {turn}" if total == 1 else f"{total} rotations by {turn}"
+    counts = {one.count for one in founds}
+    many = f"{total} frequencies"
+    if len(counts) == 1 and total > len(founds):
+        many = f"{len(founds)} frequencies, each {total // len(founds)} times"
     ladder = ladder_of(founds, delta)
-    many = f"{total} frequencies" if total > 1 else "1 frequency"
-    if ladder is None:
-        if len(founds) == 1:
-            turn = f"{founds[0].frequency:.6g} radians per position"
-            return f"a rotation by {turn}" if total == 1 else f"{total} rotations by {turn}"
-        return f"rotary encoding (RoPE) with {many} on no single ladder"
-    if total > ladder.count:
-        many = f"{ladder.count} frequencies, each {total // ladder.count} times"
-    scaled = "" if ladder.first == 1.0 else _interpolated(ladder.first)
-    return f"rotary encoding (RoPE), {many}, {_base(ladder, zeros)}{scaled}"
-
-
-def _base(ladder: Ladder, zeros: int) -> str:
-    """Return the base; beside dimensions that do not turn, of two readings the round one."""
-    own = ladder.base()
-    if not zeros or zeros % 2:
-        return f"base {_number(own)}"
-    through = ladder.base(ladder.count + zeros // 2)
-    if any(_is(own, known) for known in COMMON) or not _round(through):
-        return f"base {_number(own)} (partial)"
-    if not _round(own):
-        return f"base {_number(through)} (p-RoPE: the ladder of all dimensions, cut off)"
-    return f"base {_number(own)} (partial), or base {_number(through)} of all dimensions (p-RoPE)"
-
-
-def _interpolated(first: float) -> str:
-    if first < 1.0:
-        return f", positions divided by {_number(1.0 / first)} (interpolation)"
-    return f", positions times {_number(first)}"
+    if ladder is not None:
+        return f"rotary encoding (RoPE), {many}, {ladder_words(ladder, zeros)}"
+    rates = np.array([one.frequency for one in founds])
+    scaled = scaling_words(rates, allowances(founds, delta)) if len(counts) == 1 else ""
+    if scaled:
+        return f"rotary encoding (RoPE), {many}, {scaled}{' (partial)' if zeros else ''}"
+    return f"rotary encoding (RoPE) with {many}{',' * ('each' in many)} on no single ladder"
 
 
 def _cyclic(structure: Sequence[Found], size: int, delta: float) -> str:
@@ -147,12 +109,10 @@ def _damped(founds: list[Found], delta: float) -> str:
     decays = np.array([one.decay for one in by_frequency])
     known = np.array([delta * one.condition for one in by_frequency])
     if ladder is not None:
-        turns = f"{ladder.count} frequencies, base {_number(ladder.base())}"
-        if ladder.first != 1.0:
-            turns += _interpolated(ladder.first)
+        turns = f"{ladder.count} frequencies, {based(ladder)}{interpolated(ladder.first)}"
         xpos = _xpos_scale(decays, known)
         if xpos is not None:
-            return f"xPos, {turns}, scale base {_number(xpos)}"
+            return f"xPos, {turns}, scale base {number(xpos)}"
     else:
         turns = f"{total} frequencies" if total > 1 else f"frequency {founds[0].frequency:.6g}"
     if np.ptp(decays) <= 2.0 * known.max() + CLOSE * abs(decays).max():
@@ -170,7 +130,7 @@ def _xpos_scale(decays: NDArray[np.float64], known: NDArray[np.float64]) -> floa
     met = np.abs(decays - np.log(zeta) / scale) <= CLOSE * np.abs(decays) + 3.0 * known
     if scale <= 0.0 or not met.all():
         return None
-    return XPOS_SCALE if _is(scale, XPOS_SCALE) else scale
+    return XPOS_SCALE if meets(scale, XPOS_SCALE) else scale
 
 
 def _gamma(decay: float) -> str:
@@ -198,7 +158,10 @@ def _decays(falls: list[Found], grows: list[Found], delta: float) -> list[str]:
         listed = ", ".join(f"{rate:.4g}" for rate in sorted(rates, reverse=True)[:4])
         word = "Lorentz boost" if len(rates) == 1 else f"{len(rates)} Lorentz boosts"
         said.append(f"{word} of rapidity {listed} per position (grows)")
-    if len(falls) == 1:
+    hyperbolic = _damped_boosts(falls, delta)
+    if hyperbolic:
+        said.append(hyperbolic)
+    elif len(falls) == 1:
         said.append(f"decay in {_dimensions(falls[0].count)}, {_gamma(falls[0].decay)}")
     elif falls:
         rates = [one.decay for one in falls]
@@ -206,6 +169,31 @@ def _decays(falls: list[Found], grows: list[Found], delta: float) -> list[str]:
     if grows:
         said.append(f"growth up to {max(one.decay for one in grows):.4g} per position")
     return said
+
+
+def _damped_boosts(falls: list[Found], delta: float) -> str:
+    """Recognise rates -a +- b_k, with one damping a, or with one for each pair that exceeds b_k."""
+    rates = np.sort(np.array([one.decay for one in falls for _ in range(one.count)]))
+    pairs = len(rates) // 2
+    if len(rates) % 2 or pairs < 2:
+        return ""
+    error = CLOSE * float(-rates[0]) + delta * max(one.condition for one in falls)
+    fast, slow = rates[:pairs], rates[pairs:]
+    if np.ptp(slow) <= 2.0 * error:  # -a_k + b_k is the same for all
+        rapidities, damping = 0.5 * (slow - fast), "a damping for each pair, which leaves "
+        damping += f"gamma = {math.exp(float(slow.mean())):.6g}"
+    else:
+        middles = 0.5 * (fast + slow[::-1])
+        if np.ptp(middles) > 2.0 * error:
+            return ""
+        rapidities, damping = 0.5 * (slow[::-1] - fast), f"damping {-float(middles.mean()):.6g}"
+    ladder = fitted_ladder(rapidities.tolist(), CLOSE + error / np.maximum(rapidities, error))
+    if ladder is None and pairs < 3:
+        return ""
+    turns = "" if ladder is None else f", {based(ladder)}"
+    if ladder is not None and ladder.first != 1.0:
+        turns += f", rapidities from {number(ladder.first)} on"
+    return f"{pairs} damped Lorentz boosts (hyperbolic RoPE, HoPE){turns}, {damping}"
 
 
 def _chains(founds: list[Found], size: int, delta: float) -> list[str]:
@@ -219,7 +207,7 @@ def _chains(founds: list[Found], size: int, delta: float) -> list[str]:
     ladder = ladder_of(turning, delta)
     count = sum(one.count for one in turning)
     turns = f"{count} frequencies" if count > 1 else f"frequency {turning[0].frequency:.6g}"
-    turns += "" if ladder is None else f", base {_number(ladder.base())}"
+    turns += "" if ladder is None else f", base {number(ladder.base())}"
     rates = sorted(one.decay for one in turning)
     if rates[-1] - rates[0] <= 1e-6 * abs(rates[0]):
         turns += f", decay {rates[0]:.4g}" if rates[0] else ""
@@ -242,18 +230,3 @@ def _one_chain(one: Found, size: int) -> str:
 
 def _dimensions(count: int) -> str:
     return "1 dimension" if count == 1 else f"{count} dimensions"
-
-
-def _number(value: float) -> str:
-    """Return a number with six digits, without an exponent where it is a plain one."""
-    rounded = float(f"{value:.6g}")
-    return f"{rounded:.0f}" if rounded == int(rounded) and rounded < 1e15 else f"{rounded:g}"
-
-
-def _round(value: float) -> bool:
-    """Say whether a base is one that people choose: two digits and zeros."""
-    return _is(value, float(f"{value:.2g}"))
-
-
-def _is(value: float, wanted: float) -> bool:
-    return abs(value - wanted) <= 1e-5 * abs(wanted)

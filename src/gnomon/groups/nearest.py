@@ -8,8 +8,10 @@ commutes with S* [demmel1987], [edelman1997]; in these
     <Y B Q_1*, D> = <B, D> = <L* B, L^-1 D>,    |Y B Q_1*| = |L* B|,    L L* = I + Z Z*.
 
 D itself may be 1 + |Z| times larger than this part, which is why D says little in a basis that is
-far from orthogonal. The change is taken away from X and the staircase is made again, until nothing
-is left to drop: the distance that is reported was reached, it is no estimate.
+far from orthogonal. Where a structure has so many normals that an orthonormal basis of them costs
+too much, all traceless B are taken: the change then takes D away whole, in the cheapest way, and
+is an upper bound of the distance. The change is taken away from X and the staircase is made again,
+until nothing is left to drop: the distance that is reported was reached, it is no estimate.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from gnomon.groups.clusters import Floats, Part, nearest_members, part_of, schur
 from gnomon.groups.staircase import (
     Matrix,
     Staircase,
+    codimension,
     commuting_basis,
     jordan_chains,
     staircase,
@@ -31,6 +34,8 @@ from gnomon.groups.staircase import (
 STEPS = 8
 """Corrections at most; each squares what is left, so that a good start needs two or three."""
 
+MOST_WORK = 3e8
+"""Products at most for an orthonormal basis of the normals: of 32 coordinates in 16 chains of 2."""
 TURNS = 300
 """Steps of conjugate gradients at most."""
 SETTLED = 1e-3
@@ -48,19 +53,19 @@ class Fit:
     change: Floats
 
 
-def fit(x: Floats, start: Part, stairs: Staircase, *, real: bool, reach: float) -> Fit:
-    """Return the structure of `stairs` near X; not reached, where it is farther than `reach`."""
+def fit(x: Floats, start: Part, stairs: Staircase, *, real: bool, reach: float, norm: float) -> Fit:
+    """Return the structure of `stairs` near X of a norm; not reached, if farther than `reach`."""
     part, change = start, np.zeros_like(x)
-    rounding = 8.0 * len(x) * np.finfo(np.float64).eps * float(np.linalg.norm(x, 2))
+    rounding = 8.0 * len(x) * np.finfo(np.float64).eps * norm
     last, distance = np.inf, 0.0
     for _ in range(STEPS):
         dropped = part.centred - stairs.exact
         more = _normal_part(part, stairs, dropped, real=real)
-        moved = float(np.linalg.norm(more, 2))
+        moved = _norm(more, part)
         if moved > last:
             break
+        distance = moved if last == np.inf else float(np.linalg.norm(change + more, 2))
         change, last = change + more, moved
-        distance = float(np.linalg.norm(change, 2))
         if distance > reach:
             break
         if moved <= max(rounding, SETTLED * distance):
@@ -71,6 +76,14 @@ def fit(x: Floats, start: Part, stairs: Staircase, *, real: bool, reach: float) 
             break
         stairs = redone
     return Fit(stairs, part, distance, reached=False, change=change)
+
+
+def _norm(change: Floats, part: Part) -> float:
+    """Return the 2-norm of a real change with columns among those of the left vectors."""
+    if 4 * len(part.form) < len(change):
+        span = np.linalg.qr(np.concatenate([part.left.real, part.left.imag], axis=1))[0]
+        change = np.asarray(span.T @ change)
+    return float(np.linalg.norm(change, 2))
 
 
 def _again(x: Floats, part: Part, *, real: bool) -> Part:
@@ -85,14 +98,16 @@ class _Normals:
     def __init__(self, part: Part, stairs: Staircase) -> None:
         self.part = part
         self.inverse = solve_triangular(part.factor, np.eye(len(part.form)), lower=True)
-        self.span = None if len(stairs.weyr) == 1 else _span(part, stairs)
+        work = codimension(stairs.weyr) ** 2 * part.form.size
+        whole = len(stairs.weyr) == 1 or work > MOST_WORK
+        self.span = None if whole else _span(part, stairs)
         self.left = part.left.conj().T @ part.left.conj()
         self.right = part.right.T @ part.right
 
     def project(self, dropped: Matrix) -> Matrix:
         """Return the normal part of what was dropped."""
         aim = self.inverse @ dropped
-        if self.span is None:  # semisimple: every traceless B commutes with S
+        if self.span is None:  # every traceless B: right where S is semisimple, and cheap
             weight = np.vdot(self.inverse, aim) / np.vdot(self.inverse, self.inverse)
             return np.asarray(aim - weight * self.inverse)
         return np.asarray((self.span @ (self.span.conj().T @ aim.reshape(-1))).reshape(aim.shape))
@@ -108,10 +123,16 @@ class _Normals:
         return np.asarray(self.part.left @ core @ self.part.right.conj().T)
 
 
-def _span(part: Part, stairs: Staircase) -> Matrix:
-    """Return an orthonormal basis of L* B, with B = W^-* C* W* and C commuting with J."""
+def _span(part: Part, stairs: Staircase) -> Matrix | None:
+    """Return an orthonormal basis of L* B, with B = W^-* C* W* and C commuting with J.
+
+    None, where chains are dependent to rounding: entries of X differ by too many orders.
+    """
     chains = jordan_chains(stairs)
-    dual = np.linalg.inv(chains).conj().T
+    try:
+        dual = np.linalg.inv(chains).conj().T
+    except np.linalg.LinAlgError:
+        return None
     commuting = commuting_basis(stairs.sizes).transpose(0, 2, 1)
     normals = part.factor.conj().T @ (dual @ commuting @ chains.conj().T)
     flat = normals.reshape(len(normals), -1)

@@ -12,7 +12,8 @@ only if
 
 Several steps are tried, from fine to coarse, since a mode shows itself at the scale it lives on. Of
 a kernel that is not causal, lags of both signs must come from one generator: |t| does not. Ranks
-above a quarter of the lags, and fast decays beside very slow turns, are not recognised.
+above a quarter of the lags, and fast decays beside very slow turns, are not recognised. Logits that
+were rounded to float32 have a rank to that rounding.
 """
 
 from __future__ import annotations
@@ -43,27 +44,40 @@ class Rank:
     stride: float
 
 
-def finite_rank(subject: Subject, rng: np.random.Generator) -> Rank:
-    """Return the rank of the lags between two random vectors, the largest over heads."""
+def finite_rank(
+    subject: Subject, rng: np.random.Generator, *, rounding: float | None = None
+) -> Rank:
+    """Return the rank of the lags between two random vectors, the largest over heads.
+
+    `rounding` is the share of logits that was rounded away, where that is more than in float64.
+    """
     q, k = rng.normal(size=(2, 1, subject.dimension))
     count = min(LAGS, int(subject.reach) // 2) if subject.whole else LAGS
-    strides = [1.0] if subject.whole else list(STRIDES)
+    strides = [1.0] if subject.whole else _strides(subject, 2 * count)
     known = {stride: _kernel(subject, q, k, stride, count) for stride in strides}
     heads = next(iter(known.values())).shape[1]
     found = [
-        _of_head({stride: values[:, head] for stride, values in known.items()})
+        _of_head({stride: values[:, head] for stride, values in known.items()}, rounding)
         for head in range(heads)
     ]
     none = [one for one in found if one.rank is None]
     return none[0] if none else max(found, key=lambda one: one.rank or 0)
 
 
-def _of_head(kernels: dict[float, Floats]) -> Rank:
+def _strides(subject: Subject, lags: int) -> list[float]:
+    """Return steps of the lag, from fine to coarse, that stay within the reach where it ends."""
+    if not subject.ends:
+        return list(STRIDES)
+    finest = min(1.0, subject.reach / lags)
+    return [finest * step for step in STRIDES if finest * step * lags <= subject.reach]
+
+
+def _of_head(kernels: dict[float, Floats], rounding: float | None) -> Rank:
     """Return the rank at the first step that is clear, predicts, and shows no fewer modes."""
     seen, best = 0, Rank(None, float("inf"), 1.0)
     for stride, values in kernels.items():
         rank, clear, error = _predicted(values)
-        if clear and rank >= seen and error <= PREDICTED:
+        if clear and rank >= seen and error <= predicted(rounding):
             return Rank(rank, error, stride)
         best = min(best, Rank(None, error, stride), key=lambda one: one.residual)
         seen = max(seen, rank)
@@ -88,6 +102,11 @@ def _away(subject: Subject, steps: Floats) -> Floats:
     if subject.axes == 1:
         return steps
     return np.concatenate([steps[:, None], np.zeros((len(steps), subject.axes - 1))], axis=1)
+
+
+def predicted(rounding: float | None) -> float:
+    """Return the largest error of predicted lags."""
+    return PREDICTED if rounding is None else max(PREDICTED, 10.0 * rounding)
 
 
 def _predicted(values: Floats) -> tuple[int, bool, float]:

@@ -17,14 +17,25 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gnomon.groups.clusters import Floats, Indices, Part, Schur, part_of, schur_of, split
+from gnomon.groups.clusters import (
+    Floats,
+    Indices,
+    Part,
+    Schur,
+    part_of,
+    schur_of,
+    single_part,
+    split,
+)
 from gnomon.groups.nearest import Fit, fit
-from gnomon.groups.staircase import Matrix, Staircase, codimension, staircase
+from gnomon.groups.staircase import Matrix, Staircase, codimension, staircases
 
 NEAR = 300.0
 """A structure up to this many times the tolerance away is worth a warning."""
 FARTHEST = 1e-6
 """But no farther than this share of |X|, unless the tolerance itself is larger."""
+FAR = 8.0
+"""A cluster estimated to be so many times farther than that is not examined."""
 AMPLIFIED = 1e6
 """What is dropped in a cluster may be this many times larger than the distance in X."""
 COARSEST = 1e-4
@@ -111,19 +122,21 @@ def _closed(values: Matrix) -> bool:
 def _examined(space: _Space, members: Indices, *, real: bool, found: Searched) -> Cluster | None:
     """Return the cluster if it is one eigenvalue within delta; note what is near."""
     if len(members) == 1:
-        part = part_of(space.whole, members)
+        part = single_part(space.whole, int(members[0]))
         value = complex(space.whole.eigenvalues[members[0]])
         return Cluster((int(members[0]),), value, 0.0, real, part, SINGLE)
+    far = space.whole.eigen.distance(space.whole.eigenvalues[members], members)
+    if far > FAR * space.reach:
+        found.others.append(far)
+        return None
     small = _small_values(space, space.whole.eigenvalues[members], found)
     if small is None:
         return None
     part = part_of(space.whole, members)
     blocks = int((small <= 2.0 * space.reach * (1.0 + part.condition)).sum())
     best, taken = None, None
-    for stairs in _candidates(part, space):
-        if stairs.weyr[0] > blocks:
-            continue
-        made = fit(space.x, part, stairs, real=real, reach=space.reach)
+    for stairs in _candidates(part, space, blocks):
+        made = fit(space.x, part, stairs, real=real, reach=space.reach, norm=space.norm)
         cluster = _cluster(members, made, real=real)
         if made.reached and made.distance <= space.delta:
             found.others.append(made.stairs.kept / made.part.condition)
@@ -153,18 +166,15 @@ def _small_values(space: _Space, values: Matrix, found: Searched) -> Floats | No
     return small
 
 
-def _candidates(part: Part, space: _Space) -> list[Staircase]:
-    """Return the staircases at growing thresholds, each structure once, the most special first."""
-    made: dict[tuple[int, ...], Staircase] = {}
-    threshold = space.delta
-    while threshold <= space.coarse * 1.001:
-        stairs = staircase(part.centred, threshold=threshold)
-        if stairs is not None:
-            made.setdefault(stairs.weyr, stairs)
-            if len(stairs.weyr) == 1:
-                break
-        threshold *= np.sqrt(10.0)
-    return sorted(made.values(), key=lambda stairs: -codimension(stairs.weyr))
+def _candidates(part: Part, space: _Space, blocks: int) -> list[Staircase]:
+    """Return the staircases of at most so many blocks, the most special first."""
+    if blocks == 0:
+        return []
+    wider = 1.001 * space.coarse / space.delta if space.delta else 1.0
+    count = 1 + int(2.0 * np.log10(wider))
+    thresholds = space.delta * np.sqrt(10.0) ** np.arange(count)
+    made = staircases(part.centred, thresholds.tolist(), blocks)
+    return sorted(made, key=lambda stairs: -codimension(stairs.weyr))
 
 
 def _cluster(members: Indices, made: Fit, *, real: bool) -> Cluster:

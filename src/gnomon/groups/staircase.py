@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,26 +67,85 @@ def staircase(
 
     None, if at some step nothing is small enough, or the numbers grow: no structure at all.
     """
-    size = len(nilpotent)
-    form, basis = nilpotent.copy(), np.eye(size, dtype=nilpotent.dtype)
-    found: list[int] = []
-    first, kept = 0, np.inf
-    while first < size:
+    stage: _Stage | None = _Stage.of(nilpotent)
+    while stage is not None and not stage.done:
+        nullity = stage.nullity(threshold) if weyr is None else weyr[len(stage.weyr)]
+        stage = stage.deflated(nullity)
+    return None if stage is None else stage.stairs
+
+
+def staircases(nilpotent: Matrix, thresholds: Sequence[float], most: int) -> list[Staircase]:
+    """Return the staircases at growing thresholds with at most so many blocks, each one once.
+
+    Thresholds that drop the same share the decomposition that decides what comes next. Beyond a
+    threshold at which everything is dropped there is nothing more to find.
+    """
+    made: dict[tuple[int, ...], Staircase] = {}
+    waiting = [(_Stage.of(nilpotent), list(thresholds))]
+    while waiting:
+        stage, own = waiting.pop()
+        groups: dict[int, list[float]] = {}
+        for threshold in own:
+            groups.setdefault(stage.nullity(threshold), []).append(threshold)
+        for nullity, alike in groups.items():
+            further = stage.deflated(nullity) if nullity <= most else None
+            if further is not None and further.done:
+                made[further.weyr] = further.stairs
+            elif further is not None:
+                waiting.append((further, alike))
+    return list(made.values())
+
+
+class _Stage:
+    """A staircase on its way: what is deflated already, and the decomposition of what is left."""
+
+    def __init__(self, form: Matrix, basis: Matrix, weyr: tuple[int, ...], kept: float) -> None:
+        self.form, self.basis, self.weyr, self.kept = form, basis, weyr, kept
+        self.first = sum(weyr)
+
+    @classmethod
+    def of(cls, nilpotent: Matrix) -> _Stage:
+        return cls(nilpotent, np.eye(len(nilpotent), dtype=nilpotent.dtype), (), np.inf)
+
+    @property
+    def done(self) -> bool:
+        return self.first == len(self.form)
+
+    @property
+    def stairs(self) -> Staircase:
+        return Staircase(self.basis, self.form, self.weyr, self.kept)
+
+    @cached_property
+    def _values(self) -> NDArray[np.float64]:
+        return np.asarray(np.linalg.svd(self.form[self.first :, self.first :], compute_uv=False))
+
+    def nullity(self, threshold: float) -> int:
+        """Return how many singular values of what is left count as zero."""
+        return int((self._values <= threshold).sum())
+
+    @cached_property
+    def _turned(self) -> tuple[Matrix, Matrix, NDArray[np.float64]]:
+        """Return the form and the basis with right singular vectors, the smallest first."""
+        first, form, basis = self.first, self.form.copy(), self.basis.copy()
         _, values, right = np.linalg.svd(form[first:, first:])
-        nullity = int((values <= threshold).sum()) if weyr is None else weyr[len(found)]
-        if nullity == 0 or (found and nullity > found[-1]):
-            return None
-        if nullity < len(values):
-            kept = min(kept, float(values[len(values) - nullity - 1]))
-        turn = right[::-1].conj().T  # the null vectors come first
+        turn = right[::-1].conj().T
         form[:, first:] = form[:, first:] @ turn
         form[first:, :] = turn.conj().T @ form[first:, :]
         basis[:, first:] = basis[:, first:] @ turn
-        form[first:, first : first + nullity] = 0.0
         form[first:, :first] = 0.0
-        found.append(nullity)
-        first += nullity
-    return Staircase(basis, form, tuple(found), kept)
+        return form, basis, values
+
+    def deflated(self, nullity: int) -> _Stage | None:
+        """Return the next stage, with so many null vectors, or None where there are none such."""
+        if nullity == 0 or (self.weyr and nullity > self.weyr[-1]):
+            return None
+        form, basis, values = self._turned
+        kept = self.kept
+        if nullity < len(values):
+            kept = min(kept, float(values[len(values) - nullity - 1]))
+        form = form.copy()
+        form[self.first :, self.first : self.first + nullity] = 0.0
+        return _Stage(form, basis, (*self.weyr, nullity), kept)
 
 
 def jordan_chains(stairs: Staircase) -> Matrix:

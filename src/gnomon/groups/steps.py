@@ -17,10 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gnomon.errors import GroupError
 from gnomon.groups.blocks import Block
-from gnomon.groups.checking import checked
-from gnomon.groups.classify import Found, Structure, classify, ordered
+from gnomon.groups.classify import Found, Structure, ordered, structure_of
+from gnomon.groups.generator import Generator
+from gnomon.groups.logarithm import logarithm, logarithm_of
 from gnomon.groups.naming import named
+from gnomon.groups.words import STEP
 from gnomon.results import Result
 
 
@@ -36,6 +39,19 @@ class Step(Result):
     step: Structure
     warnings: tuple[str, ...]
 
+    def generator(self) -> Generator:
+        """Return X in blocks and a basis, exp(X) = A up to the tolerance; refuse if there is none.
+
+        >>> classify_step([[0.0, -1.0], [1.0, 0.0]]).generator().matrix.round(6)
+        array([[ 0.      , -1.570796],
+               [ 1.570796,  0.      ]])
+        """
+        if not self.has_generator:
+            raise GroupError(
+                f"the step has no real generator: {self.reason}; use its powers on whole positions."
+            )
+        return logarithm(self.step, self.step.tolerance * self.step.norm)
+
 
 def classify_step(a: ArrayLike, *, tolerance: float | None = None) -> Step:
     """Return the structure of the real X with exp(X) = A, or say why there is none.
@@ -45,10 +61,8 @@ def classify_step(a: ArrayLike, *, tolerance: float | None = None) -> Step:
     >>> classify_step([[0.0, -1.0], [1.0, 0.0]]).named
     'a rotation by 1.5708 radians per position'
     """
-    matrix = checked(a, "the step matrix")
-    step = classify(matrix, tolerance=tolerance)
-    norm = float(np.linalg.norm(matrix, 2))
-    delta = step.tolerance * norm
+    step = structure_of(a, tolerance=tolerance, what="the step matrix")
+    delta = step.tolerance * step.norm
     reason = _obstacle(step)
     founds = () if reason else ordered([_logarithm(one, delta) for one in step.structure])
     return Step(
@@ -58,7 +72,7 @@ def classify_step(a: ArrayLike, *, tolerance: float | None = None) -> Step:
         named=_without(step) if reason else named(founds, delta),
         bounded=_bounded(step, delta),
         step=step,
-        warnings=step.warnings,
+        warnings=tuple(said for said in step.warnings if said != STEP),
     )
 
 
@@ -81,9 +95,8 @@ def _obstacle(step: Structure) -> str:
 def _logarithm(one: Found, delta: float) -> Found:
     """Return the blocks of the logarithm; a modulus of 1 is one that can not be told from it."""
     value = complex(one.decay, one.frequency)
-    modulus = abs(value)
-    decay = 0.0 if abs(modulus - 1.0) <= delta * one.condition else math.log(modulus)
-    turn = math.atan2(value.imag, value.real)
+    found = logarithm_of(value, delta * one.condition)
+    decay, turn = found.real, found.imag
     negative = turn == math.pi
     return Found(
         kind=Block(decay=decay, frequency=turn, order=one.order).kind,
@@ -93,7 +106,7 @@ def _logarithm(one: Found, delta: float) -> Found:
         count=one.count // 2 if negative else one.count,
         backward_error=one.backward_error,
         gap=one.gap,
-        condition=one.condition / modulus,
+        condition=one.condition / abs(value),
     )
 
 

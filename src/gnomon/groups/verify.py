@@ -3,13 +3,13 @@ r"""Certificates for functions: every law that can be asked of them, and the lev
 The order matters: a law is tested where the ones before it give it a meaning. The matrix B(t) is
 asked for only if logits are linear, the group law only if B(0) is invertible, the generator
 log(A(h)) / h only if the group law holds and positions are real; it is then classified, and
-exp(tX) = A(t) is tested far from h [higham2008 sec. 11].
+exp(tX) = A(t) is tested far from h [higham2008 sec. 11]. A law that has no meaning for the subject
+stands in the certificate with the reason, and a promise of it is broken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 from scipy.linalg import expm, logm
@@ -18,10 +18,13 @@ from gnomon.errors import GroupError, nearest
 from gnomon.groups import context as between
 from gnomon.groups import laws as of_positions
 from gnomon.groups.blocks import Floats
-from gnomon.groups.certificate import Certificate, Law
+from gnomon.groups.certificate import Certificate
 from gnomon.groups.classify import Structure, classify
+from gnomon.groups.generator import Generator
+from gnomon.groups.growth import GROWN, boundedness
 from gnomon.groups.levels import PROMISED, level_of
-from gnomon.groups.ranks import PREDICTED, finite_rank
+from gnomon.groups.ranks import finite_rank, predicted
+from gnomon.groups.sheet import Sheet
 from gnomon.groups.subject import Subject
 
 TOLERANCE = 1e-9
@@ -33,7 +36,11 @@ SINGLE = 64.0 * float(np.finfo(np.float32).eps)
 """Largest share of logits that float32 may lose."""
 CONDITION = 1e8
 """Largest condition number of B(0) at which A(t) = B(t) B(0)^-1 is formed."""
-_MORE = ("gauge", "context", "generator", "boundedness", "axes", "dtype")
+ALWAYS = (
+    "linearity", "shift", "identity", "group", "continuity", "boundedness", "rank", "cache", "dtype"
+)  # fmt: skip
+"""Laws that stand in every certificate, tested or with the reason why not."""
+_MORE = ("gauge", "context", "generator", "commutators", *ALWAYS)
 NAMES = tuple(dict.fromkeys([*(name for names in PROMISED.values() for name in names), *_MORE]))
 """Every law that may be promised."""
 
@@ -47,114 +54,102 @@ def certify(
     tolerance: float = TOLERANCE,
 ) -> Certificate:
     """Return the certificate of a subject; `promised` is a level, or the laws that must hold."""
-    wanted = _promised(promised, whole=subject.whole)
+    wanted = _promised(promised, subject)
     subject.check(np.random.default_rng(seed))
-    found: dict[str, Law] = {}
-    warnings: list[str] = []
-
-    def test(name: str, law: Callable[..., float], limit: float = tolerance, **how: Any) -> bool:
-        value = float(law(subject, np.random.default_rng(seed), **how))
-        found[name] = Law(residual=value, tolerance=limit, promised=name in wanted)
-        return found[name].holds
-
-    linear = test("linearity", of_positions.linearity)
-    affine = test("affine", of_positions.linearity, affine=True)
-    test("shift", of_positions.shift)
-    test("gauge", of_positions.shift, gauge=True)
-    test("cache", of_positions.cache)
-    test("dtype", of_positions.dtype, SINGLE)
-    alone = test("context", between.context)
+    sheet = Sheet(subject=subject, wanted=wanted, seed=seed, tolerance=tolerance)
+    linear = sheet.test("linearity", of_positions.linearity)
+    affine = sheet.test("affine", of_positions.linearity, affine=True)
+    sheet.test("shift", of_positions.shift)
+    sheet.test("gauge", of_positions.shift, gauge=True)
+    sheet.test("cache", of_positions.cache)
+    sheet.test("dtype", of_positions.dtype, SINGLE)
+    alone = sheet.test("context", between.context)
     structure, rank = None, None
-    if not alone and affine:
-        test("path", between.path)
-        test("order", between.order)
+    if alone and not subject.whole:
+        sheet.test("continuity", of_positions.continuity, SMOOTH)
     if alone and affine:
-        rank = _rank(subject, found, wanted, seed)
-    if alone and not affine:
-        _content(subject, found, wanted, seed)
-    if alone and linear:
-        structure = _group(subject, test, found, wanted, warnings)
-    level = level_of(found)
+        rank = _rank(sheet)
+        sheet.test("boundedness", boundedness, GROWN, note=f"up to lag {subject.reach:g}")
+        structure = _group(sheet) if linear else None
+    elif affine:
+        sheet.test("path", between.path)
+        sheet.test("order", between.order)
+    elif alone:
+        _content(sheet)
+    sheet.fill(dict.fromkeys((*ALWAYS, *wanted)), {"alone": alone, "affine": affine})
     return Certificate(
         name=subject.name,
-        level=words(level),
-        laws=found,
+        level=words(level_of(sheet.found, timed=subject.timed)),
+        laws=sheet.found,
         structure=structure,
         rank=rank,
-        warnings=tuple(warnings),
+        warnings=tuple(sheet.warnings),
         seed=seed,
         reach=subject.reach,
     )
 
 
-def _promised(promised: str | Iterable[str], *, whole: bool) -> tuple[str, ...]:
+def _promised(promised: str | Iterable[str], subject: Subject) -> tuple[str, ...]:
     names = PROMISED.get(promised, None) if isinstance(promised, str) else tuple(promised)
     if names is None:
         names = tuple(str(promised).split(","))
     for name in names:
         if name not in NAMES:
             raise GroupError(f"There is no law {name!r}: {nearest(name, NAMES)}.")
-    return tuple(name for name in names if not (whole and name == "continuity"))
+    return tuple(name for name in names if not (subject.whole and name == "continuity"))
 
 
-def _rank(
-    subject: Subject, found: dict[str, Law], wanted: tuple[str, ...], seed: int
-) -> int | None:
-    made = finite_rank(subject, np.random.default_rng(seed))
+def _rank(sheet: Sheet) -> int | None:
+    rounding = sheet.tolerance if sheet.tolerance > TOLERANCE else None
+    made = finite_rank(sheet.subject, sheet.rng(), rounding=rounding)
     note = f"rank {made.rank} at steps of {made.stride:g}" if made.rank is not None else ""
     error = made.residual if made.rank is not None else max(made.residual, 1.0)
-    found["rank"] = Law(
-        residual=error, tolerance=PREDICTED, promised="rank" in wanted, note=note or "none found"
-    )
+    note = note or f"none found{'' if rounding is None else ' beside the rounding'}"
+    sheet.put("rank", error, predicted(rounding), note=note)
     return made.rank
 
 
-def _content(subject: Subject, found: dict[str, Law], wanted: tuple[str, ...], seed: int) -> None:
+def _content(sheet: Sheet) -> None:
     """Test whether fixed features of query and key are multiplied: their rank is finite."""
-    rank, of = between.content_rank(subject, np.random.default_rng(seed))
-    most = 2 * (subject.dimension + 1)
-    found["content"] = Law(
-        residual=float(rank),
-        tolerance=float(most),
-        promised="content" in wanted,
-        note=f"rank over {of} queries and keys",
-    )
+    rank, of = between.content_rank(sheet.subject, sheet.rng())
+    most = 2 * (sheet.subject.dimension + 1)
+    sheet.put("content", float(rank), float(most), note=f"rank over {of} queries and keys")
 
 
-def _group(
-    subject: Subject,
-    test: Callable[..., bool],
-    found: dict[str, Law],
-    wanted: tuple[str, ...],
-    warnings: list[str],
-) -> Structure | None:
+def _group(sheet: Sheet) -> Structure | None:
     """Test the group law and, where it holds on real positions, read the generator."""
+    subject = sheet.subject
     condition = float(np.max(np.linalg.cond(of_positions.at_lag(subject, 0.0))))
-    if condition > CONDITION:
-        warnings.append(f"logits at lag 0 have condition {condition:.2g}, so A(t) is not formed")
+    if not condition <= CONDITION:
+        reason = f"logits at lag 0 have condition {condition:.2g}, so A(t) is not formed"
+        sheet.warnings.append(reason)
+        for name in ("identity", "group"):
+            sheet.skip(name, reason)
         return None
-    is_group = test("group", of_positions.group, reach=min(50.0, 0.25 * subject.reach))
+    sheet.test("identity", of_positions.identity, note=f"B(0) has condition {condition:.3g}")
+    is_group = sheet.test("group", of_positions.group, reach=min(50.0, 0.25 * subject.reach))
     if subject.axes > 1:
-        test("axes", of_positions.axes)
-    smooth = subject.whole or test("continuity", of_positions.continuity, SMOOTH)
-    if subject.whole or not (is_group and smooth):
+        sheet.test("commutators", of_positions.commutators)
+    if subject.whole or not (is_group and sheet.found["continuity"].holds):
         return None
     x, error = generator_of(subject)
-    limit = max(GENERATED, 10.0 * found["group"].tolerance)
-    found["generator"] = Law(
-        residual=error, tolerance=limit, promised="generator" in wanted, note="exp(tX) = A(t)"
-    )
-    if not found["generator"].holds:
+    limit = max(GENERATED, 10.0 * sheet.found["group"].tolerance)
+    if not sheet.put("generator", error, limit, note="exp(tX) = A(t)"):
         return None
+    return _classified(sheet, x)
+
+
+def _classified(sheet: Sheet, x: Floats) -> Structure:
+    """Return the classes of a generator, whose spectrum decides what is bounded."""
     structure = classify(x)
-    direction = "causal" if subject.causal else "both"
-    found["boundedness"] = Law(
-        residual=0.0 if structure.bounded[direction] else 1.0,
-        tolerance=0.5,
-        promised="boundedness" in wanted,
-        note="for lags from 0 on" if subject.causal else "for lags of both signs",
-    )
-    warnings.extend(structure.warnings)
+    sheet.warnings.extend(structure.warnings)
+    direction = "causal" if sheet.subject.causal else "both"
+    seen = sheet.found["boundedness"].residual
+    growing = Generator(one.block for one in structure.structure).growing(direction)
+    note = "for lags from 0 on" if sheet.subject.causal else "for lags of both signs"
+    if growing is not None:
+        note = f"{note}: X has {growing}"
+    sheet.put("boundedness", 0.0 if growing is None else max(1.0, seen or 0.0), GROWN, note=note)
     return structure
 
 

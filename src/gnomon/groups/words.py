@@ -6,10 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gnomon.groups.checking import EPSILON
 from gnomon.groups.search import NEAR, Cluster
 
 if TYPE_CHECKING:
     from gnomon.groups.classify import Found, Units
+
+STEP = (
+    "all eigenvalues have modulus 1, as those of a step A(1) of rotations have; if X is a step and "
+    "no generator, pass it to classify_step (--step)."
+)
 
 
 def warnings_of(
@@ -21,6 +27,8 @@ def warnings_of(
         _near(misses, units.norm),
         _nearly_undamped(structure, units),
         _undecided(structure, units),
+        _narrow(units),
+        _is_step(structure, units),
     ]
     return tuple(sentence for sentence in said if sentence)
 
@@ -91,10 +99,33 @@ def _undecided(structure: Sequence[Found], units: Units) -> str:
     )
 
 
+def _narrow(units: Units) -> str:
+    """Say what a narrow type leaves to know."""
+    if units.rounding <= EPSILON:
+        return ""
+    return (
+        f"X came in a type that rounds to {units.rounding:.1e}, so that the tolerance is "
+        f"{units.tolerance:.1e}; pass the matrix in float64 to know more."
+    )
+
+
+def _is_step(structure: Sequence[Found], units: Units) -> str:
+    """Ask whether X is a step: eigenvalues on the unit circle, and not only +-i, or only -1."""
+    delta = units.delta * units.scale
+    for one in structure:
+        modulus = abs(complex(one.decay, one.frequency))
+        if abs(modulus - 1.0) > 1e-6 + min(delta * one.condition, 1e-3):
+            return ""
+    size = sum(one.dimension for one in structure)
+    turning = any(one.decay and one.frequency for one in structure)
+    growing = any(one.decay > 0.0 for one in structure)
+    return STEP if size > 1 and (turning or growing) else ""
+
+
 def _in_tolerances(structure: Sequence[Found], units: Units) -> list[float]:
     """Return the real parts that are not zero in units of what the tolerance can move them by."""
-    delta = units.delta * units.scale
-    return [abs(one.decay) / (delta * one.condition) for one in structure if one.decay]
+    moved = [(abs(one.decay) / units.scale, units.delta * one.condition) for one in structure]
+    return [decay / most for decay, most in moved if decay]
 
 
 def _listed(founds: Sequence[Found]) -> str:

@@ -1,14 +1,23 @@
-"""The rotary function of a Hugging Face model as a subject of certificates.
+"""The rotary function of a Hugging Face model, or of the folder of one, as a subject.
 
 A model turns queries and keys by two pieces of code that must fit each other: a module that makes
 cosines and sines, and `apply_rotary_pos_emb` of the same file [wolf2020]. Both are asked as the
 model's attention asks them, in float32 and at whole positions, so a table of one layout with the
 turn of another is found. Dimensions that are not turned are left out.
+
+Queries and keys are turned in one call of the module, as in a forward pass: frequencies that follow
+the length of what is passed at once (dynamic NTK, LongRoPE) then do so here, too, and a cache of
+keys that were turned before is found to be wrong.
+
+A folder needs no weights: its config says which classes to make, and the rotary module has no
+weights of its own. So a model of any size is certified, and no weights are read.
 """
 
 from __future__ import annotations
 
 import sys
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +25,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from gnomon.encodings.base import Encoding
 from gnomon.errors import EncodingError
 from gnomon.groups.subject import Subject
 from gnomon.hf.finding import rotary_modules
@@ -23,32 +33,93 @@ from gnomon.hf.finding import rotary_modules
 Floats = NDArray[np.float64]
 APPLIED = ("apply_rotary_pos_emb_interleave", "apply_rotary_pos_emb")
 """Names of the function that turns; of two in one file the config decides."""
+FOLLOWING = ("dynamic", "longrope")
+"""Kinds of frequencies that follow the length."""
+_WEIGHTS = ("*.safetensors", "*.bin")
 
 
-def subject_of_model(model: nn.Module) -> Subject:
-    """Return the rotary function of a model as a subject; refuse a model without one."""
+def subject_of_model(model: nn.Module) -> Subject | Encoding:
+    """Return the rotary function of a model as a subject, or the encoding that it has instead."""
     found = rotary_modules(model)
     apply = _applied(model)
     if not found or apply is None:
-        raise EncodingError(
-            f"{type(model).__name__} has no rotary module with a function that applies it, so "
-            "there is nothing to certify; pass a model that turns queries and keys."
-        )
-    rotary = found[0]
-    dimension = 2 * int(rotary.inv_freq.shape[-1])
-    longest = int(getattr(model.config, "max_position_embeddings", 4096))
+        from gnomon.hf.reading import read
+
+        return read(model)
+    kind, config = type(found[0]), found[0].config
+    dimension = 2 * int(found[0].inv_freq.shape[-1])
 
     def logits(q: Floats, k: Floats, t: Floats, s: Floats) -> Any:
-        left, right = (_turned(rotary, apply, x, at) for x, at in ((q, t), (k, s)))
-        return (left @ right.mT).double().numpy()
+        # A module made anew: one that follows the length keeps what it saw before.
+        rotary = kind(config=config)
+        x, at = np.concatenate([q, k]), np.concatenate([t, s])
+        turned = _turned(rotary, apply, x, at)
+        return (turned[: len(q)] @ turned[len(q) :].mT).numpy()
 
     return Subject(
         name=f"the rotary function of {type(model).__name__}",
         dimension=dimension,
         logits=logits,
         whole=True,
-        reach=float(min(4096, longest) - 1),
+        reach=float(_reach(config)),
+        narrow=True,
+        farthest=float(int(getattr(config, "max_position_embeddings", None) or 4096) - 1),
     )
+
+
+def subject_of_folder(folder: str | PathLike[str]) -> Subject | Encoding:
+    """Return what a folder with a config.json, or a model of the hub, does with positions.
+
+    A rotary function is made of the config alone; other encodings are read with their weights
+    where the folder has them.
+    """
+    import transformers
+
+    from gnomon.hf.loading import load
+    from gnomon.hf.reading import read
+
+    place = Path(folder)
+    if place.is_dir() and not (place / "config.json").is_file():
+        raise EncodingError(
+            f"The folder {str(folder)!r} has no config.json; pass one that a model was saved in by "
+            "save_pretrained."
+        )
+    try:
+        config = transformers.AutoConfig.from_pretrained(folder)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        reason = " ".join(str(error).split("\n", maxsplit=1)[0].split()).rstrip(".")
+        raise EncodingError(
+            f"transformers reads no config of a model at {str(folder)!r} ({reason}); pass a folder "
+            "that a model was saved in."
+        ) from error
+    model = _empty(config)
+    if model is not None and rotary_modules(model) and _applied(model) is not None:
+        return subject_of_model(model)
+    weighed = place.is_dir() and any(list(place.glob(name)) for name in _WEIGHTS)
+    return read(load(folder) if weighed else config)
+
+
+def _empty(config: Any) -> Any:
+    """Return the model of a config without storage, or None where transformers makes none."""
+    import transformers
+
+    try:
+        with torch.device("meta"):
+            maker: Any = transformers.AutoModel  # its classes say no types
+            return maker.from_config(config)
+    except (AttributeError, RuntimeError, TypeError, ValueError):
+        return None
+
+
+def _reach(config: Any) -> int:
+    """Return the last position: within what the model is made for, or past where it changes."""
+    longest = int(getattr(config, "max_position_embeddings", None) or 4096)
+    said = getattr(config, "rope_parameters", None) or {}
+    if said.get("rope_type") not in FOLLOWING:
+        return min(4096, longest) - 1
+    original = said.get("original_max_position_embeddings")
+    original = original or getattr(config, "original_max_position_embeddings", None) or longest
+    return 2 * int(original) - 1
 
 
 def _applied(model: nn.Module) -> Any:

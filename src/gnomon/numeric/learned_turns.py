@@ -38,17 +38,17 @@ _PRODUCTS = np.array(
 def learned_phases(coordinates: Limbs, frequencies: Array, *, xp: Namespace) -> Array:
     """Return <w_k, x> modulo 2 pi for frequencies (..., pairs, axes) in float32, with slopes."""
     radians = xp.astype(frequencies, xp.float32)
-    digits = _digits(radians, xp=xp)
+    digits = digits_of(radians, xp=xp)
     turns = Turns(radians=radians, digits=_turns(digits, xp=xp))
     phases = limb_phases(coordinates, turns, xp=xp)
-    nothing = radians - _value(digits, xp=xp)
+    nothing = radians - value_of(digits, xp=xp)
     points = xp.astype(coordinates.whole, xp.float32) + coordinates.fraction
     for axis in range(coordinates.shape[-1]):
         phases = phases + points[..., axis, None] * nothing[..., None, :, axis]
     return phases
 
 
-def _digits(radians: Array, *, xp: Namespace) -> Array:
+def digits_of(radians: Array, *, xp: Namespace) -> Array:
     """Return the digits of w as int32 on a last axis, each with the sign of w.
 
     floor(|w| 4096^c) and 4096 times the one before are parts of one mantissa, so every difference
@@ -56,16 +56,16 @@ def _digits(radians: Array, *, xp: Namespace) -> Array:
     """
     size = xp.abs(radians)
     floors = xp.floor(xp.stack([size * float(DIGIT) ** c for c in range(DIGITS)], axis=-1))
-    digits = floors - float(DIGIT) * _down(floors, xp=xp)
+    digits = floors - float(DIGIT) * moved_down(floors, xp=xp)
     return xp.astype(digits, xp.int32) * xp.astype(xp.sign(radians), xp.int32)[..., None]
 
 
-def _down(digits: Array, *, xp: Namespace) -> Array:
+def moved_down(digits: Array, *, xp: Namespace) -> Array:
     """Return digits one place further down, with 0 in the first."""
     return xp.concat([xp.zeros_like(digits[..., :1]), digits[..., :-1]], axis=-1)
 
 
-def _value(digits: Array, *, xp: Namespace) -> Array:
+def value_of(digits: Array, *, xp: Namespace) -> Array:
     """Return the number that digits stand for; every partial sum is a shorter w, so exact."""
     total = xp.astype(digits[..., 0], xp.float32)
     for place in range(1, DIGITS):
@@ -77,8 +77,14 @@ def _turns(digits: Array, *, xp: Namespace) -> tuple[Array, ...]:
     """Return w / 2 pi as whole turns and digits, most significant first, as float32."""
     products = xp.asarray(_PRODUCTS, device=array_api_compat.device(digits))
     orders = xp.sum(products * digits[..., None, :], axis=-1, dtype=xp.int32)
-    for _ in range(3):
+    orders = carried(orders, xp=xp)
+    return tuple(xp.astype(orders[..., place], xp.float32) for place in range(DIGITS + 1))
+
+
+def carried(orders: Array, *, rounds: int = 3, xp: Namespace) -> Array:
+    """Return digits, most significant first, with what is too large for one moved up a place."""
+    for _ in range(rounds):
         carries = orders // DIGIT
         left = xp.concat([orders[..., :1], (orders - carries * DIGIT)[..., 1:]], axis=-1)
         orders = left + xp.concat([carries[..., 1:], xp.zeros_like(carries[..., :1])], axis=-1)
-    return tuple(xp.astype(orders[..., place], xp.float32) for place in range(DIGITS + 1))
+    return orders

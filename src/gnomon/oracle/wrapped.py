@@ -1,8 +1,10 @@
-"""Encodings around another one: layers that leave it out, and positions drawn at random.
+"""Encodings around another one: layers that leave it out, positions drawn at random, clocks.
 
 layers       layer l has the inner encoding where (l + 1) mod every is not 0; elsewhere queries
              are multiplied by 1 + s ln(1 + floor((i + 1) / L)), from position 0 on  [yang2025]
 randomised   position i stands at the i-th of a sorted sample of larger ones       [ruoss2023]
+clock        a position stands where a broken line through its knots shows it; between two
+             knots it has slope c + (1 - c)(1 + p/2)^2, c = 2^-12; its ends go on  [ramsay1988]
 """
 
 from __future__ import annotations
@@ -49,6 +51,24 @@ def randomised(encoding: Any, inner: Definition) -> Definition:
     return on_inner(encoding, inner, place)
 
 
+def clock(encoding: Any, inner: Definition) -> Definition:
+    """Return the inner definition in the time of the clock."""
+    mp = context()
+    knots = [number(knot) for knot in encoding.knots]
+    least = number(2) ** -12
+    slopes = [least + (1 - least) * (1 + number(pace) / 2) ** 2 for pace in encoding.paces]
+    heights = [mp.zero]  # what the clock shows at the knots
+    for n, slope in enumerate(slopes):
+        heights.append(heights[-1] + slope * (knots[n + 1] - knots[n]))
+
+    def place(at: Point) -> Point:
+        inside = [n for n, knot in enumerate(knots[:-1]) if knot <= at[0]]
+        piece = inside[-1] if inside else 0
+        return [heights[piece] + slopes[piece] * (at[0] - knots[piece])]
+
+    return on_inner(encoding, inner, place)
+
+
 @lru_cache(maxsize=16)
 def _places(largest: int, length: int, seed: int) -> tuple[int, ...]:
     """Return the sample; kept for a while, since every question asks for all of it."""
@@ -75,4 +95,4 @@ def on_inner(encoding: Any, rule: Definition, place: Any) -> Definition:
     )
 
 
-WRAPPERS = {"Interleaved": layers, "Randomised": randomised, "Dape": dape}
+WRAPPERS = {"Interleaved": layers, "Randomised": randomised, "Clock": clock, "Dape": dape}

@@ -36,7 +36,8 @@ def subject_of_module(
 
     name = type(module).__name__
     other = None if keys is None else mapped(keys)
-    return of_maps(mapped(module), other, dimension=dimension, name=name, **about)
+    narrow = type_of(module) != torch.float64
+    return of_maps(mapped(module), other, dimension=dimension, name=name, narrow=narrow, **about)
 
 
 def type_of(module: nn.Module) -> torch.dtype:

@@ -30,4 +30,24 @@ ENTRIES: dict[str, Entry] = {
         ),
         shown={"inner": {"name": "rope", "dimension": 64}},
     ),
+    "clock": Entry(
+        maker="wrappers.clock:Clock",
+        examples=(
+            {
+                "inner": {"name": "rope", "dimension": 8},
+                "knots": (0.0, 10.0, 40.0, 900.0),
+                "paces": (0.5, -0.25, 0.125),
+            },
+            {
+                "inner": {"name": "decay-time", "half_lives": (8.0, 64.0)},
+                "knots": (3.5, 30.0, 700.0),
+                "paces": (0.75, -0.5),
+            },
+        ),
+        shown={
+            "inner": {"name": "rope", "dimension": 64},
+            "knots": (0.0, 8.0, 16.0, 32.0, 64.0),
+            "paces": (0.0, -0.6, -1.0, -1.3),
+        },
+    ),
 }

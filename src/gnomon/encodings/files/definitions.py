@@ -5,8 +5,8 @@
 The entry is that of the catalogue whose maker is the encoding's class, so that nothing can be made
 from a file but what the catalogue has. Every parameter is one of: a plain value, a *tensor* under
 the path of its field, a *block* of a generator, a *scaling*, or another *encoding*, inside of a
-wrapper. Numbers that training may change are tensors even where they are still those that it starts from: the file then
-does not depend on how those are drawn.
+wrapper. Numbers that training may change are tensors even where they are still those that it starts
+from: the file then does not depend on how those are drawn.
 """
 
 from __future__ import annotations

@@ -1,0 +1,226 @@
+"""Which unit of time fits the data: chosen from the gaps between events, with the reasons.
+
+    unit       the calendar's largest that is not above the median gap, where positions are seconds;
+               else the largest of 1, 2 or 5 times a power of 10 that is not above it
+    shortest   twice the gap that 95 % of all exceed: a period below is seen at no two phases
+    longest    twice the longest sequence: a period over which order still shows
+
+The shortest follows from sampling: a turn must be met twice in a period [shannon1949]. Gaps are
+heavy-tailed more often than not, so the median and the range from 5 to 95 % describe them, not the
+mean. Events at the same time have a gap of 0, which says nothing about a unit: these are counted,
+and left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnomon.encodings import checks
+from gnomon.encodings.times import UNITS, unit_of
+from gnomon.errors import EncodingError
+from gnomon.results import Result
+
+Floats = NDArray[np.float64]
+EPOCH = (1e8, 1e10)
+"""Times that are taken for seconds since 1970: March 1973 to the year 2286."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TimeUnit(Result):
+    """A unit of time, and the shortest and longest span worth telling apart, in that unit.
+
+    Gaps and the span are in positions. `origin` is the earliest event, for encodings that want one.
+    """
+
+    unit: str | float
+    shortest: float
+    longest: float
+    median_gap: float
+    usual_gaps: tuple[float, float]
+    """The gaps that 5 and 95 % do not exceed."""
+    span: float
+    """The time from the first event of a sequence to its last, the longest."""
+    origin: float | None
+    gaps: int
+    ties: int
+    """Events at the same time as the one before."""
+    reasons: tuple[str, ...]
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of an encoding of times, such as rope-time or decay-time."""
+        return {"unit": self.unit, "shortest": self.shortest, "longest": self.longest}
+
+    def text(self) -> str:
+        """Return the choice and its reasons as lines of text."""
+        head = f"unit {self.unit}, spans from {self.shortest:g} to {self.longest:g}"
+        return "\n".join([head, *(f"  {reason}" for reason in self.reasons)])
+
+
+def time_unit(times: Any = None, *, gaps: Any = None, seconds: bool | None = None) -> TimeUnit:
+    """Choose a unit from the times of one sequence, of several, or from gaps alone.
+
+    Times are numbers, or dates of NumPy (datetime64), and do not fall within a sequence. `seconds`
+    says whether positions are seconds, so that units of the calendar have names; by default those
+    are that lie in the years 1973 to 2286, counted from 1970.
+
+    >>> visits = 1.7e9 + 86400.0 * np.array([0.0, 1.0, 3.0, 4.5, 10.0])
+    >>> chosen = time_unit(visits)
+    >>> chosen.unit, chosen.longest
+    ('day', 20.0)
+    """
+    if (times is None) == (gaps is None):
+        raise EncodingError("A unit is chosen from times or from gaps; pass one of the two.")
+    if gaps is not None:
+        every = _numbers("gaps", gaps)
+        _check_gaps(every)
+        span, origin, calendar = float(every.sum()), None, bool(seconds)
+    else:
+        sequences, dated = _sequences(times)
+        every = np.concatenate([np.diff(one) for one in sequences])
+        span = max(float(one[-1] - one[0]) for one in sequences)
+        origin = min(float(one[0]) for one in sequences)
+        epoch = dated or all(EPOCH[0] <= one[0] and one[-1] <= EPOCH[1] for one in sequences)
+        calendar = epoch if seconds is None else bool(seconds)
+    return _chosen(every, span, origin, calendar=calendar)
+
+
+def _chosen(every: Floats, span: float, origin: float | None, *, calendar: bool) -> TimeUnit:
+    positive = every[every > 0.0]
+    if positive.size == 0:
+        raise EncodingError(
+            "All events have the same time, so no gap says what a unit would be; pass times that "
+            "differ, or name the unit yourself."
+        )
+    low, median, high = (float(x) for x in np.quantile(positive, (0.05, 0.5, 0.95)))
+    unit = _unit(median, calendar=calendar)
+    size = unit_of(unit)
+    shortest, longest = _rounded(2.0 * low / size, up=False), _rounded(2.0 * span / size, up=True)
+    ties = int(every.size - positive.size)
+    return TimeUnit(
+        unit=unit,
+        shortest=shortest,
+        longest=longest,
+        median_gap=median,
+        usual_gaps=(low, high),
+        span=span,
+        origin=origin,
+        gaps=int(every.size),
+        ties=ties,
+        reasons=_reasons(unit, (low, median, high), span, ties, calendar=calendar),
+    )
+
+
+def _reasons(
+    unit: str | float, gaps: tuple[float, float, float], span: float, ties: int, *, calendar: bool
+) -> tuple[str, ...]:
+    low, median, high = (in_words(gap, calendar=calendar) for gap in gaps)
+    reach = in_words(span, calendar=calendar)
+    name = f"a {unit}" if isinstance(unit, str) else f"{unit:g}"
+    made = [
+        f"the median gap is {median}, so the unit is {name}",
+        f"gaps range from {low} to {high} (5 to 95 %): the shortest span is twice the lower end",
+        f"the longest sequence spans {reach}: the longest span is twice that",
+    ]
+    made += [f"{ties} events have the time of the one before, and were left out"] if ties else []
+    made += [] if calendar else ["positions are not known to be seconds, so units have no names"]
+    return tuple(made)
+
+
+def in_words(span: float, *, calendar: bool) -> str:
+    """Return a span in the largest unit that it fills, or as a number.
+
+    >>> in_words(5400.0, calendar=True), in_words(5400.0, calendar=False)
+    ('1.5 hours', '5400')
+    """
+    if not calendar:
+        return f"{span:.4g}"
+    unit = _unit(span, calendar=True)
+    size = span / unit_of(unit)
+    return f"{size:.3g} {unit}{'' if f'{size:.3g}' == '1' else 's'}"
+
+
+def _unit(span: float, *, calendar: bool) -> Any:
+    """Return the largest unit that is not above a span; below a second, a second."""
+    if calendar:
+        fitting = [name for name, size in UNITS.items() if size <= span]
+        return fitting[-1] if fitting else "second"
+    power = 10.0 ** math.floor(math.log10(span))
+    return float(
+        max(step * power for step in (1.0, 2.0, 5.0) if step * power <= span * (1 + 1e-12))
+    )
+
+
+def _rounded(value: float, *, up: bool) -> float:
+    """Return a number to three digits, outwards."""
+    step = 10.0 ** (math.floor(math.log10(value)) - 2)
+    whole = value / step
+    near = round(whole)
+    if abs(whole - near) > 1e-9 * near:
+        near = math.ceil(whole) if up else math.floor(whole)
+    return float(f"{near * step:.3g}")
+
+
+def _sequences(times: Any) -> tuple[list[Floats], bool]:
+    """Return every sequence of two events or more, and whether times were dates."""
+    ragged = isinstance(times, (list, tuple)) and len(times) > 0 and np.ndim(times[0]) > 0
+    rows: Sequence[Any] = times if ragged else [times]
+    if not ragged and np.ndim(times) == 2:
+        rows = list(checks.array("times", times))
+    read = [_times(row, f"sequence {place}" if len(rows) > 1 else "the sequence")
+            for place, row in enumerate(rows)]  # fmt: skip
+    usable = [values for values, _ in read if values.size > 1]
+    if not usable:
+        raise EncodingError(
+            "No sequence has two events, so there is no gap between any; pass times of two events "
+            "or more."
+        )
+    return usable, any(dated for _, dated in read)
+
+
+def _times(row: Any, where: str) -> tuple[Floats, bool]:
+    """Return the times of one sequence as seconds or numbers, or say what is wrong with them."""
+    given = checks.array("times", row)
+    dated = given.dtype.kind == "M"
+    if dated:
+        if np.isnat(given).any():
+            raise EncodingError(f"The times of {where} hold NaT; pass the dates of events.")
+        given = (given - np.datetime64(0, "s")) / np.timedelta64(1, "s")
+    values = _numbers(f"The times of {where}", given)
+    falls = np.flatnonzero(np.diff(values) < 0.0)
+    if falls.size:
+        at = int(falls[0])
+        raise EncodingError(
+            f"The times of {where} fall from {values[at]:.17g} to {values[at + 1]:.17g} at event "
+            f"{at + 1}; sort the events of each sequence."
+        )
+    return values, dated
+
+
+def _numbers(what: str, given: Any) -> Floats:
+    values = checks.array(what, given)
+    if values.dtype.kind not in "iuf" or values.ndim != 1:
+        raise EncodingError(
+            f"{what} have shape {values.shape} and type {values.dtype}; pass real numbers in one "
+            "row, (n,)."
+        )
+    wide = values.astype(np.float64)
+    if not np.isfinite(wide).all():
+        at = int(np.flatnonzero(~np.isfinite(wide))[0])
+        raise EncodingError(f"{what} hold {wide[at]} at event {at}; pass finite numbers.")
+    return wide
+
+
+def _check_gaps(gaps: Floats) -> None:
+    if gaps.size == 0:
+        raise EncodingError("There are no gaps; pass one or more.")
+    if (gaps < 0.0).any():
+        at = int(np.flatnonzero(gaps < 0.0)[0])
+        raise EncodingError(
+            f"The gap {at} is {gaps[at]:g}; pass gaps from 0 on, later less earlier."
+        )
