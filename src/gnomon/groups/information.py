@@ -15,8 +15,8 @@ as 1/N, whatever depends inside a document: I* = F I - (F - 1) mean_f I_(-f) [ef
   What tokens that are near depend on each other is in these expectations too, spread over all lags,
   and is taken out of them (`own_share`), or far lags would seem to have less than nothing;
 * across: I of pairs at positions i and i + tau of two documents of one fold, neighbours in length,
-  less I of what is expected of them were both shuffled: positions have different laws. A fold
-  of one document has no such pairs.
+  less I of what is expected of them were both shuffled alike: positions have different laws. A
+  fold of one document has no such pairs.
 
 *Rare types*, with fewer than sqrt(N) tokens or beyond the `MOST` most frequent, are one type:
 pairs of them are expected less than once. This can only lower I.
@@ -128,19 +128,16 @@ def _merged(line: Line) -> tuple[Line, float]:
 
 def _counted(line: Line, steps: Whole) -> tuple[Floats, Floats]:
     """Return bits (4 parts, 1 + folds, lags), whole and without each fold, and Gram matrices."""
-    own, after = np.arange(len(line.fold)), neighbours(line)
-    before = np.argsort(after)
-    alone = line.fold[after == own]  # such a document would meet itself
+    own, share = np.arange(len(line.fold)), own_share(line, steps)
     types = np.bincount(line.tokens, minlength=line.types) / len(line.tokens)
     bits = np.zeros((4, 1 + line.folds, len(steps)))
     grams = np.zeros((len(steps), line.folds, line.folds))
-    null = _without_own(line, steps)
-    nulls = [expected_tables(line, partner, steps) for partner in (after, before)]
-    for place, step in enumerate(steps.tolist()):
-        within, shuffled = pair_tables(line, own, step), next(null)
-        across = pair_tables(line, after, step) + pair_tables(line, before, step)
-        dealt = next(nulls[0]) + next(nulls[1])
-        across[alone], dealt[alone] = 0.0, 0.0
+    spread = _spread(line, steps)
+    shuffles = expected_tables(line, own, steps)
+    for place, (step, across, dealt) in enumerate(_across(line, steps)):
+        within, shuffled = pair_tables(line, own, step), next(shuffles)
+        pairs = shuffled.sum(axis=(1, 2), keepdims=True)
+        shuffled = np.maximum(shuffled - share[place] * pairs * spread, 0.0)
         for part, table in enumerate((within, shuffled, across, dealt)):
             bits[part, :, place] = _bits(table)
         excess = within - shuffled - _scale(within, across) * (across - dealt)
@@ -160,24 +157,35 @@ def own_share(line: Line, steps: Whole) -> Floats:
     return np.asarray(shares / np.maximum(pairs.sum(axis=0), 1.0))
 
 
-def _without_own(line: Line, steps: Whole) -> Iterator[Floats]:
-    """Yield the pairs of shuffled documents by lag, without what near tokens depend.
+def _across(line: Line, steps: Whole) -> Iterator[tuple[int, Floats, Floats]]:
+    """Yield each lag with the pairs of neighbouring documents, and those expected of shuffles."""
+    after = neighbours(line)
+    before = np.argsort(after)
+    alone = line.fold[after == np.arange(len(after))]  # such a document would meet itself
+    nulls = [expected_tables(line, partner, steps) for partner in (after, before)]
+    for step in steps.tolist():
+        across = pair_tables(line, after, step) + pair_tables(line, before, step)
+        dealt = next(nulls[0]) + next(nulls[1])
+        across[alone], dealt[alone] = 0.0, 0.0
+        yield step, across, dealt
 
-    With q(t) the excess per pair at lag t, as counted, and q* without this effect, q* = q + b sum
-    q*, so that sum q* = sum q / (1 - sum b), over lags that hold at most half of all shares.
+
+def _spread(line: Line, steps: Whole) -> Floats:
+    """Return what near tokens depend on each other, which shuffles spread over all lags.
+
+    With q(t) the excess per pair at lag t beyond both nulls, as counted, and q* without this
+    effect, q* = q + b sum q*, so that sum q* = sum q / (1 - sum b), over lags that hold at most
+    half of all shares b.
     """
-    own = np.arange(len(line.fold))
-    share = own_share(line, steps)
+    own, share = np.arange(len(line.fold)), own_share(line, steps)
     near = steps[: max(int(np.searchsorted(share.cumsum(), NEAR)), 1)]
     total = np.zeros((line.folds, line.types, line.types))
-    for step, expected in zip(near.tolist(), expected_tables(line, own, near), strict=True):
+    shuffles = expected_tables(line, own, near)
+    for step, across, dealt in _across(line, near):
         counted = pair_tables(line, own, step)
         pairs = np.maximum(counted.sum(axis=(1, 2), keepdims=True), 1.0)
-        total += (counted - expected) / pairs
-    total = 0.5 * (total + total.transpose(0, 2, 1)) / max(1.0 - share[: len(near)].sum(), NEAR)
-    for part, expected in zip(share, expected_tables(line, own, steps), strict=True):
-        pairs = expected.sum(axis=(1, 2), keepdims=True)
-        yield np.maximum(expected - part * pairs * total, 0.0)
+        total += (counted - next(shuffles) - _scale(counted, across) * (across - dealt)) / pairs
+    return 0.5 * (total + total.transpose(0, 2, 1)) / max(1.0 - share[: len(near)].sum(), NEAR)
 
 
 def _scale(within: Floats, across: Floats) -> Floats:
