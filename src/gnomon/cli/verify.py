@@ -19,8 +19,8 @@ Subject = Annotated[
     str,
     typer.Argument(
         help=(
-            "Name of an encoding, module:function of vectors and positions (it is run), or the "
-            "folder of a Hugging Face model (config.json; weights are not needed for rotary ones)."
+            "Name or file of an encoding, module:function of vectors and positions (it is run), or "
+            "the folder of a Hugging Face model (config.json; rotary ones need no weights)."
         )
     ),
 ]

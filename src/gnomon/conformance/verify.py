@@ -13,6 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from gnomon.encodings.additive.table_files import names_table
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.card import in_words
 from gnomon.encodings.certified import certificate
@@ -76,10 +77,12 @@ def _known(subject: Any, dimension: int | None) -> Any:
 
 
 def _of_name(name: str | PathLike[str]) -> Any:
-    """Return the encoding of a name, or what the folder of a model, or one of the hub, does."""
+    """Return the encoding of a name or file, or what a model's folder, or one of the hub, does."""
     if isinstance(name, str) and name in ENTRIES:
         return named(name)
     place = Path(name)
+    if names_table(str(name)) and not place.is_dir():
+        return encoding(name)
     if place.is_dir() or str(name).count("/") == 1:
         from gnomon.hf.certified import subject_of_folder
 

@@ -239,9 +239,11 @@ def _about_modes(modes: list[dict[str, Any]]) -> str:
 
 
 def turns(mode: dict[str, Any]) -> bool:
-    """Say whether a mode has a period: one that may as well be infinite is none."""
-    ends = mode["period_interval"]
-    return mode["period"] is not None and (ends is None or ends[1] is not None)
+    """Say whether a mode has a period: half of it is left after half of one, and it has an end."""
+    period, life, ends = mode["period"], mode["half_life"], mode["period_interval"]
+    if period is None or (ends is not None and ends[1] is None):
+        return False
+    return life is None or 2.0 * float(life) >= float(period)
 
 
 def periods_of(modes: list[dict[str, Any]]) -> list[float]:
