@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -88,6 +89,29 @@ def test_a_folder_without_weights_is_certified_by_its_config(room, tmp_path):
         found = gnomon.verify(given)
         assert (found.level, found.holds) == ("L0 strict group", True)
     assert found.name == "the rotary function of LlamaModel"
+
+
+@pytest.mark.parametrize(
+    ("rope", "said"),
+    [
+        ({"rope_type": "default"}, r"\(RoPE\), 8 frequencies, base 5000$"),
+        (
+            {"rope_type": "linear", "factor": 4.0},
+            r"base 5000, positions divided by 4 \(interpolation\)$",
+        ),
+    ],
+)
+def test_the_generator_of_a_model_is_named_from_its_folder(tmp_path, rope, said):
+    config = transformers.LlamaConfig(
+        hidden_size=64,
+        num_attention_heads=4,
+        num_hidden_layers=1,
+        max_position_embeddings=256,
+        rope_parameters={"rope_theta": 5000.0, **rope},
+    )
+    config.architectures = ["LlamaForCausalLM"]
+    config.save_pretrained(tmp_path)
+    assert re.search(said, gnomon.verify(tmp_path).structure.named)
 
 
 def test_a_folder_with_weights_is_read_where_there_is_no_rotary_function(room, tmp_path):

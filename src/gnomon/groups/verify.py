@@ -3,7 +3,8 @@ r"""Certificates for functions: every law that can be asked of them, and the lev
 The order matters: a law is tested where the ones before it give it a meaning. The matrix B(t) is
 asked for only if logits are linear, the group law only if B(0) is invertible, the generator
 log(A(h)) / h only if the group law holds and positions are real; it is then classified, and
-exp(tX) = A(t) is tested far from h [higham2008 sec. 11]. A law that has no meaning for the subject
+exp(tX) = A(t) is tested far from h [higham2008 sec. 11]. On whole positions one step A(1) is
+classified instead, to its own rounding. A law that has no meaning for the subject
 stands in the certificate with the reason, and a promise of it is broken.
 """
 
@@ -25,6 +26,7 @@ from gnomon.groups.growth import GROWN, boundedness
 from gnomon.groups.levels import PROMISED, level_of
 from gnomon.groups.ranks import finite_rank, predicted
 from gnomon.groups.sheet import Sheet
+from gnomon.groups.steps import Step, classify_step
 from gnomon.groups.subject import Subject
 
 TOLERANCE = 1e-9
@@ -32,6 +34,8 @@ SMOOTH = 1e-3
 """Largest change of logits over 2^-19 of a position: turns by some hundred radians still pass."""
 GENERATED = 1e-6
 """Largest error of exp(tX) beside A(t): a logarithm loses digits where X is not normal."""
+STEPPED = 8.0
+"""How much coarser than A(1)^2 - A(2) one step is read."""
 SINGLE = 64.0 * float(np.finfo(np.float32).eps)
 """Largest share of logits that float32 may lose."""
 CONDITION = 1e8
@@ -116,8 +120,8 @@ def _content(sheet: Sheet) -> None:
     sheet.put("content", float(rank), float(most), note=f"rank over {of} queries and keys")
 
 
-def _group(sheet: Sheet) -> Structure | None:
-    """Test the group law and, where it holds on real positions, read the generator."""
+def _group(sheet: Sheet) -> Structure | Step | None:
+    """Test the group law and, where it holds, read the generator, or that of one step."""
     subject = sheet.subject
     condition = float(np.max(np.linalg.cond(of_positions.at_lag(subject, 0.0))))
     if not condition <= CONDITION:
@@ -130,13 +134,28 @@ def _group(sheet: Sheet) -> Structure | None:
     is_group = sheet.test("group", of_positions.group, reach=min(50.0, 0.25 * subject.reach))
     if subject.axes > 1:
         sheet.test("commutators", of_positions.commutators)
-    if subject.whole or not (is_group and sheet.found["continuity"].holds):
+    if subject.whole:
+        return _stepped(sheet) if is_group else None
+    if not (is_group and sheet.found["continuity"].holds):
         return None
     x, error = generator_of(subject)
     limit = max(GENERATED, 10.0 * sheet.found["group"].tolerance)
     if not sheet.put("generator", error, limit, note="exp(tX) = A(t)"):
         return None
     return _classified(sheet, x)
+
+
+def _stepped(sheet: Sheet) -> Step | None:
+    """Return the classes of one step, A(1), to its rounding: what A(1)^2 is off from A(2)."""
+    at = actions_of(sheet.subject)
+    once = at(1.0)
+    off = of_positions.residual(once @ once, at(2.0))
+    found = classify_step(once, tolerance=max(TOLERANCE, STEPPED * off))
+    sheet.warnings.extend(found.warnings)
+    if not found.has_generator:
+        sheet.warnings.append(f"One step has no real generator: {found.reason}.")
+        return None
+    return found
 
 
 def _classified(sheet: Sheet, x: Floats) -> Structure:
@@ -153,14 +172,20 @@ def _classified(sheet: Sheet, x: Floats) -> Structure:
     return structure
 
 
-def generator_of(subject: Subject) -> tuple[Floats, float]:
-    """Return X of the first head on the first axis, and how far exp(tX) is from A(t)."""
+def actions_of(subject: Subject) -> Callable[[float], Floats]:
+    """Return A(t) of the first head on the first axis."""
     inverse = np.linalg.inv(of_positions.at_lag(subject, 0.0))
 
     def at(t: float) -> Floats:
         made = of_positions.at_lag(subject, t) @ inverse
-        return made.reshape(-1, subject.dimension, subject.dimension)[0]
+        return np.asarray(made.reshape(-1, subject.dimension, subject.dimension)[0])
 
+    return at
+
+
+def generator_of(subject: Subject) -> tuple[Floats, float]:
+    """Return X of the first head on the first axis, and how far exp(tX) is from A(t)."""
+    at = actions_of(subject)
     step = 1.0
     while step > 1e-9 and np.linalg.norm(at(step) - np.eye(subject.dimension), 2) > 0.5:
         step *= 0.5
