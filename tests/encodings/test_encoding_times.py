@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 from gnomon import oracle
 from gnomon.encodings.additive.ctlpe import Ctlpe
@@ -186,3 +187,33 @@ def test_the_symmetric_decay_sees_keys_on_both_sides_and_the_causal_one_does_not
     np.testing.assert_allclose(both.scores(q, k, at)[0], wanted, rtol=1e-13, atol=1e-13)
     causal = encoding("decay-time", half_lives=(2.0,)).scores(q, k, at)[0]
     np.testing.assert_array_equal(np.isneginf(causal), np.triu(np.ones((4, 4)), 1) > 0)
+
+
+@pytest.mark.parametrize("name", ["rope-time", "xpos", "jordan", "rope"])
+def test_scores_at_epoch_seconds_keep_the_precision_of_lags(name, rng):
+    """Times that float64 holds exactly; the same logits from an origin near them, by the oracle."""
+    more = {"unit": "second", "shortest": 0.01, "longest": 1e6} if name == "rope-time" else {}
+    which = encoding(name, dimension=8, **more)
+    times = np.array([0.0, 0.125, 1.5, 360.25, 864.0625])
+    q, k = rng.normal(size=(2, 5, 8))
+    wanted = np.array(oracle.scores(which, q, k, times), dtype=float)
+    for found in (
+        which.scores(q, k, 1.7e9 + times),
+        which.scores(torch.tensor(q), torch.tensor(k), torch.tensor(1.7e9 + times)).numpy(),
+    ):
+        seen = np.isfinite(wanted)
+        np.testing.assert_array_equal(np.isfinite(found), seen)
+        np.testing.assert_allclose(found[seen], wanted[seen], atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("positions", "said"),
+    [
+        (np.array([1.7e9, 1.7e9 + 1], dtype=np.float32), "1.7e\\+09 as float32, .* up to 16777216"),
+        (torch.tensor([300.0, 301.0], dtype=torch.bfloat16), "300 as torch.bfloat16, .* up to 256"),
+    ],
+)
+def test_positions_that_their_type_has_rounded_are_refused(positions, said):
+    q = positions.repeat(4).reshape(2, 4) * 0 + 1
+    with pytest.raises(EncodingError, match=said):
+        encoding("rope", dimension=4).scores(q, q, positions)

@@ -46,6 +46,7 @@ from gnomon.encodings.scoring import (
     with_vectors,
 )
 from gnomon.errors import EncodingError
+from gnomon.numeric.differences import centred
 from gnomon.results import html_fields, plain
 
 if TYPE_CHECKING:
@@ -213,6 +214,7 @@ class Encoding(ABC):
         """Return the logits of checked queries and keys: the formula of `scores` without a rule."""
         at_q = beside_heads(as_coordinates(positions_q, self.axes, like=q), q)
         at_k = beside_heads(as_coordinates(positions_k, self.axes, like=k), k)
+        at_q, at_k = self.centred(at_q, at_k)
         if "vectors" in self.kinds:
             q = with_vectors(self, q, at_q, numbers, name="q", xp=xp)
             k = with_vectors(self, k, at_k, numbers, name="k", xp=xp)
@@ -221,6 +223,11 @@ class Encoding(ABC):
             k = self.turned(k, at_k, numbers, side="k", xp=xp)
         made = scaled(xp.matmul(q, xp.matrix_transpose(k)), scale)
         return masked_scores(self, made, positions_q, positions_k, numbers=numbers, xp=xp)
+
+    def centred(self, at_q: Coordinates, at_k: Coordinates) -> tuple[Coordinates, Coordinates]:
+        """Return coordinates far from 0 counted from their middle, where only lags matter."""
+        moved = centred(at_q, at_k) if self.kinds == ("transform",) and self.axes == 1 else None
+        return moved if moved and self.card.level.startswith("L0") else (at_q, at_k)
 
     def vectors_at(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Array:
         """Return the vectors at coordinates (..., axes): the formula behind `vectors`."""

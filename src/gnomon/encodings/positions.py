@@ -61,7 +61,7 @@ def as_coordinates(positions: Array, axes: int, *, like: Array | None = None) ->
         device = array_api_compat.device(partner) if like is not None and xp is not np else None
         return _own_coordinates(positions, axes, device, xp=xp)
     values = _as_numpy(positions)
-    check_numbers(values)
+    check_visible(values, xp=np)
     if xp is np:
         return with_axes(values.astype(np.float64), axes)
     return foreign_coordinates(with_axes(values, axes), array_api_compat.device(partner), xp=xp)
@@ -181,11 +181,15 @@ def _as_numpy(positions: Array) -> np.ndarray[Any, Any]:
 
 
 def check_visible(values: Array, *, xp: Namespace) -> None:
-    """Refuse NaN and infinite positions where values can be seen: not while code is compiled."""
+    """Refuse positions that are no places, where values can be seen: not while code is compiled."""
     if isinstance(values, np.ndarray):
         check_numbers(values)
+        if values.dtype.kind == "f":
+            check_steps(values, float(np.finfo(values.dtype).eps), str(values.dtype))
     elif xp.isdtype(values.dtype, "real floating") and not hidden(values):
-        check_numbers(np.asarray(xp.astype(values, xp.float32)))
+        seen = np.asarray(xp.astype(values, xp.float32))
+        check_numbers(seen)
+        check_steps(seen, float(xp.finfo(values.dtype).eps), str(values.dtype))
 
 
 def check_numbers(values: np.ndarray[Any, Any]) -> None:
@@ -198,4 +202,14 @@ def check_numbers(values: np.ndarray[Any, Any]) -> None:
         at = np.argwhere(~np.isfinite(values))[0].tolist()
         raise EncodingError(
             f"The position at index {at} is {values[tuple(at)]}; pass finite positions."
+        )
+
+
+def check_steps(values: np.ndarray[Any, Any], epsilon: float, kind: str) -> None:
+    """Refuse positions in a type that does not tell neighbours of them apart: they are rounded."""
+    farthest = float(np.max(np.abs(values), initial=0.0))
+    if farthest > 2.0 / epsilon:
+        raise EncodingError(
+            f"The positions reach {farthest:.6g} as {kind}, which tells whole numbers apart up to "
+            f"{2.0 / epsilon:.0f}; pass them as float64 or as whole numbers, or subtract an origin."
         )

@@ -183,9 +183,14 @@ class Referred(Encoding):
         xp: Namespace,
     ) -> Array:
         """Return the logits, -inf on keys after their query, without overflow at any position."""
-        queries = self._side(q, positions_q, numbers, name="q", xp=xp)
-        keys = self._side(k, positions_k, numbers, name="k", xp=xp)
-        check_lists(queries.coordinates, keys.coordinates)
+        for x, name in ((q, "q"), (k, "k")):
+            self.check_side(x, name, numbers)
+        at_q = beside_heads(as_coordinates(positions_q, 1, like=q), q)
+        at_k = beside_heads(as_coordinates(positions_k, 1, like=k), k)
+        check_lists(at_q, at_k)
+        at_q, at_k = self.centred(at_q, at_k)
+        queries = self._side(q, at_q, numbers, name="q", xp=xp)
+        keys = self._side(k, at_k, numbers, name="k", xp=xp)
         logits = causal_logits(
             queries,
             keys,
@@ -197,11 +202,9 @@ class Referred(Encoding):
         return xp.astype(scaled(logits, scale), xp.result_type(q.dtype, k.dtype))
 
     def _side(
-        self, x: Array, positions: Array, numbers: Numbers, *, name: str, xp: Namespace
+        self, x: Array, beside: Coordinates, numbers: Numbers, *, name: str, xp: Namespace
     ) -> Side:
         """Return vectors in float32 or better after the isometric part, with where they stand."""
-        self.check_side(x, name, numbers)
-        beside = beside_heads(as_coordinates(positions, 1, like=x), x)
         wide = xp.astype(x, xp.result_type(x.dtype, xp.float32))
         made = self.isometric(wide, beside, numbers, side=name, xp=xp)
         return Side(vectors=made, coordinates=beside, places=seen(beside))
