@@ -35,6 +35,7 @@ from gnomon.report.figures.distances import (
 )  # fmt: skip
 from gnomon.report.figures.places import as_text
 from gnomon.report.figures.scaling import scaling_figure
+from gnomon.report.figures.spectrum import spectrum_panels
 
 
 def draw(result: Any) -> Any:
@@ -230,6 +231,7 @@ DRAWN: dict[str, Callable[[Any], Figure]] = {
     "gnomon.geometry.nulls.NullGeometry": _null,
     "gnomon.geometry.spectrum.Spectrum": _spectrum,
     "gnomon.reproduce.claims.Reproduction": _reproduction,
+    "gnomon.spectra.spectrum.Spectrum": spectrum_panels,
     "gnomon.survey.pictures.Pictures": _pictures,
     "gnomon.survey.trust.Trust": lambda found: _debiased(found.debiased),
 }
