@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gnomon.groups.compile import compile_bias as compile_bias
     from gnomon.groups.equivalent import equivalent as equivalent
     from gnomon.groups.realise import realise as realise
+    from gnomon.spectra.spectrum import spectrum as spectrum
     from gnomon.survey.fitting import fit as fit
     from gnomon.survey.lag_structure import dependence as dependence
     from gnomon.survey.run import survey as survey
@@ -48,6 +49,7 @@ _HOME = {
     "compile_bias": "gnomon.groups.compile",
     "equivalent": "gnomon.groups.equivalent",
     "realise": "gnomon.groups.realise",
+    "spectrum": "gnomon.spectra.spectrum",
     "verify": "gnomon.conformance.verify",
     "stress": "gnomon.diagnostics.stress",
     "time_unit": "gnomon.encodings.units",
@@ -55,7 +57,7 @@ _HOME = {
 # Rooms that are functions, too: the package of that name can be called (docs/decisions).
 _ROOMS = ("geometry", "survey")
 # Rooms that need an extra: `gnomon.torch.layer(...)` needs no import of its own.
-_EXTRAS = ("jax", "oracle", "sklearn", "torch")
+_EXTRAS = ("jax", "lab", "oracle", "sklearn", "torch")
 
 __all__ = [
     "GnomonError",
@@ -72,6 +74,7 @@ __all__ = [
     "from_config",
     "geometry",
     "realise",
+    "spectrum",
     "stress",
     "survey",
     "time_unit",

@@ -42,8 +42,16 @@ class GroupError(InputError):
     """A generator, a kernel or a map can not be what it would have to be."""
 
 
+class LabError(InputError):
+    """A task, a model or a grid of the laboratory can not be what was asked for."""
+
+
 class MissingExtraError(InputError):
     """A library that is not part of the plain installation is needed."""
+
+
+class SpectrumError(InputError):
+    """A kernel, its length, or queries and keys can not have the spectrum that was asked for."""
 
 
 class StorageError(InputError):

@@ -10,6 +10,7 @@ import errno
 import glob
 import json
 import os
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -133,6 +134,15 @@ def _abandoned(temporary: Path) -> bool:
 def write_text(path: Path, text: str) -> None:
     """Write a text file in UTF-8, whole or not at all."""
     write_with(path, lambda handle: handle.write(text.encode("utf-8")))
+
+
+def dump_dense_json(value: Any) -> str:
+    """Return JSON text with every list of numbers on one line: for tables of many."""
+    return re.sub(
+        r"\[\n\s+([^\[\]{}\"]*?)\n\s+\]",
+        lambda found: f"[{' '.join(found[1].split())}]",
+        dump_json(value),
+    )
 
 
 def dump_json(value: Any) -> str:

@@ -14,6 +14,11 @@ SOURCES: Mapping[str, str] = MappingProxyType(
     {
         "array-api": "Consortium for Python Data API Standards, Python array API standard, "
         "2024.12. https://data-apis.org/array-api",
+        "alpaydin1998": "E. Alpaydin and C. Kaynak, Cascading classifiers, Kybernetika 34, "
+        "369-374, 1998; the pictures are in the UCI repository.",
+        "arora2023": "S. Arora, S. Eyuboglu, A. Timalsina, I. Johnson, M. Poli, J. Zou, A. Rudra "
+        "and C. Ré, Zoology: measuring and improving recall in efficient language models, "
+        "arXiv:2312.04927, 2023.",
         "bai1993": "Z. Bai and J. W. Demmel, On swapping diagonal blocks in real Schur form, "
         "Linear Algebra and its Applications 186, 73-95, 1993.",
         "bai2025": "S. Bai et al., Qwen3-VL technical report, arXiv:2511.21631, 2025.",
@@ -27,6 +32,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "bloc972023": "bloc97, NTK-aware scaled RoPE allows LLaMA models to have extended (8k+) "
         "context size without any fine-tuning and minimal perplexity degradation, public note, "
         "r/LocalLLaMA, June 2023.",
+        "bonett2000": "D. G. Bonett and T. A. Wright, Sample size requirements for estimating "
+        "Pearson, Kendall and Spearman correlations, Psychometrika 65, 23-28, 2000.",
         "borg2005": "I. Borg and P. J. F. Groenen, Modern Multidimensional Scaling, 2nd edition, "
         "Springer, 2005.",
         "box1958": "G. E. P. Box and M. E. Muller, A note on the generation of random normal "
@@ -41,6 +48,10 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "1973.",
         "calinski1974": "T. Calinski and J. Harabasz, A dendrite method for cluster analysis, "
         "Communications in Statistics 3, 1-27, 1974.",
+        "cantoni1976": "A. Cantoni and P. Butler, Eigenvalues and eigenvectors of symmetric "
+        "centrosymmetric matrices, Linear Algebra and its Applications 13, 275-288, 1976.",
+        "chan1988": "T. F. Chan, An optimal circulant preconditioner for Toeplitz systems, SIAM "
+        "Journal on Scientific and Statistical Computing 9, 766-771, 1988.",
         "chen2023": "S. Chen, S. Wong, L. Chen and Y. Tian, Extending context window of large "
         "language models via positional interpolation, arXiv:2306.15595, 2023.",
         "chi2022": "T.-C. Chi, T.-H. Fan, P. J. Ramadge and A. I. Rudnicky, KERPLE: kernelized "
@@ -48,6 +59,9 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "chi2023": "T.-C. Chi, T.-H. Fan, A. I. Rudnicky and P. J. Ramadge, Dissecting transformer "
         "length extrapolation via the lens of receptive field analysis, ACL, 2023. "
         "arXiv:2212.10356.",
+        "cho2014": "K. Cho, B. van Merrienboer, C. Gulcehre, D. Bahdanau, F. Bougares, "
+        "H. Schwenk and Y. Bengio, Learning phrase representations using RNN encoder-decoder for "
+        "statistical machine translation, EMNLP, 2014. arXiv:1406.1078.",
         "cirrincione2026": "G. Cirrincione, On the Geometry of Positional Encodings in "
         "Transformers, arXiv:2604.05217, 2026.",
         "cover2006": "T. M. Cover and J. A. Thomas, Elements of Information Theory, 2nd edition, "
@@ -79,6 +93,11 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "13, 492-498, 1967.",
         "dong2024": "J. Dong, B. Feng, D. Guessous, Y. Liang and H. He, Flex Attention: a "
         "programming model for generating optimized attention kernels, arXiv:2412.05496, 2024.",
+        "dosovitskiy2021": "A. Dosovitskiy et al., An image is worth 16x16 words: Transformers for "
+        "image recognition at scale, ICLR, 2021. arXiv:2010.11929.",
+        "dreos2013": "R. Dreos, G. Ambrosini, R. Cavin Périer and P. Bucher, EPD and EPDnew, "
+        "high-quality promoter resources in the next-generation sequencing era, Nucleic Acids "
+        "Research 41, D157-D164, 2013.",
         "edelman1997": "A. Edelman, E. Elmroth and B. Kagstrom, A geometric approach to "
         "perturbation theory of matrices and matrix pencils, part I: versal deformations, SIAM "
         "Journal on Matrix Analysis and Applications 18, 653-692, 1997.",
@@ -102,6 +121,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "Analysis 10, 413-432, 1973.",
         "golub1976": "G. H. Golub and J. H. Wilkinson, Ill-conditioned eigensystems and the "
         "computation of the Jordan canonical form, SIAM Review 18, 578-619, 1976.",
+        "golub2013": "G. H. Golub and C. F. Van Loan, Matrix Computations, 4th edition, Johns "
+        "Hopkins University Press, 2013.",
         "gopalakrishnan2025": "A. Gopalakrishnan, R. Csordas, J. Schmidhuber and M. C. Mozer, "
         "Decoupling the 'what' and 'where' with polar coordinate positional embeddings, "
         "arXiv:2509.10534, 2025.",
@@ -109,6 +130,13 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "in multivariate analysis, Biometrika 53, 325-338, 1966.",
         "grattafiori2024": "A. Grattafiori et al., The Llama 3 herd of models, arXiv:2407.21783, "
         "2024.",
+        "grenander1958": "U. Grenander and G. Szego, Toeplitz Forms and Their Applications, "
+        "University of California Press, 1958.",
+        "gu2022": "A. Gu, A. Gupta, K. Goel and C. Re, On the parameterization and initialization "
+        "of diagonal state space models, NeurIPS, 2022. arXiv:2206.11893.",
+        "gu2025": "Z. Gu, H. Zhang, R. Chen, Y. Hu and H. Zhang, Unpacking positional encoding in "
+        "Transformers: a spectral analysis of content-position coupling, arXiv:2505.13027v1, 2025; "
+        "v2 as Deconstructing positional information, ICLR, 2026.",
         "guttman1968": "L. Guttman, A general nonmetric technique for finding the smallest "
         "coordinate space for a configuration of points, Psychometrika 33, 469-506, 1968.",
         "hall2015": "B. C. Hall, Lie Groups, Lie Algebras, and Representations, 2nd edition, "
@@ -127,6 +155,10 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "higham2008": "N. J. Higham, Functions of Matrices: Theory and Computation, SIAM, 2008.",
         "ho1966": "B. L. Ho and R. E. Kalman, Effective construction of linear state-variable "
         "models from input/output functions, Regelungstechnik 14, 545-548, 1966.",
+        "holm1979": "S. Holm, A simple sequentially rejective multiple test procedure, "
+        "Scandinavian Journal of Statistics 6, 65-70, 1979.",
+        "horn1991": "R. A. Horn and C. R. Johnson, Topics in Matrix Analysis, Cambridge University "
+        "Press, 1991.",
         "horn2013": "R. A. Horn and C. R. Johnson, Matrix Analysis, 2nd edition, Cambridge "
         "University Press, 2013.",
         "hua2025": "E. Hua, C. Jiang, X. Lv, K. Zhang, Y. Sun, Y. Fan, X. Zhu, B. Qi, N. Ding and "
@@ -144,6 +176,9 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "398-419, 1980.",
         "kaufman1975": "L. Kaufman, A variable projection method for solving separable nonlinear "
         "least squares problems, BIT 15, 49-57, 1975.",
+        "kazemnejad2023": "A. Kazemnejad, I. Padhi, K. Natesan Ramamurthy, P. Das and S. Reddy, "
+        "The impact of positional encoding on length generalization in Transformers, NeurIPS, "
+        "2023. arXiv:2305.19466.",
         "kim2024": "B. Kim and J.-G. Lee, Continuous-time linear positional embedding for "
         "irregular time series forecasting, arXiv:2409.20092, 2024.",
         "knight1966": "W. R. Knight, A computer method for calculating Kendall's tau with "
@@ -175,8 +210,12 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "liu2025": "X. Liu, Y. Song, Z. Liu, Z. Huang, Q. Guo, Z. Liu, S. Lian, Z. He and X. Qiu, "
         "Beyond real: imaginary extension of rotary position embeddings for long-context LLMs, "
         "arXiv:2512.07525, 2025.",
+        "loshchilov2019": "I. Loshchilov and F. Hutter, Decoupled weight decay regularization, "
+        "ICLR, 2019. arXiv:1711.05101.",
         "mezzadri2007": "F. Mezzadri, How to generate random matrices from the classical compact "
         "groups, Notices of the American Mathematical Society 54, 592-604, 2007.",
+        "michel2019": "P. Michel, O. Levy and G. Neubig, Are sixteen heads really better than "
+        "one?, NeurIPS, 2019. arXiv:1905.10650.",
         "milakov2018": "M. Milakov and N. Gimelshein, Online normalizer calculation for softmax, "
         "arXiv:1805.02867, 2018.",
         "moler2003": "C. Moler and C. Van Loan, Nineteen dubious ways to compute the exponential "
@@ -187,6 +226,9 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "arbitrary-precision floating-point arithmetic, version 1.3, 2023. https://mpmath.org",
         "nakanishi2025": "K. M. Nakanishi, Scalable-softmax is superior for attention, "
         "arXiv:2501.19399, 2025.",
+        "noordewier1991": "M. O. Noordewier, G. G. Towell and J. W. Shavlik, Training "
+        "knowledge-based neural networks to recognize genes in DNA sequences, NeurIPS, 1991; the "
+        "rows are in the UCI repository.",
         "nunez2018": "J. R. Nuñez, C. R. Anderton and R. S. Renslow, Optimizing colormaps with "
         "consideration for color vision deficiency, PLoS ONE 13, e0199239, 2018.",
         "oka2025": "Y. Oka, T. Hasegawa, K. Nishida and K. Saito, Wavelet-based positional "
@@ -196,6 +238,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "https://jfly.uni-koeln.de/color",
         "ostmeier2024": "S. Ostmeier et al., LieRE: Lie rotational positional encodings, "
         "arXiv:2406.10322, 2024.",
+        "pearlmutter1994": "B. A. Pearlmutter, Fast exact multiplication by the Hessian, Neural "
+        "Computation 6, 147-160, 1994.",
         "peng2024": "B. Peng, J. Quesnelle, H. Fan and E. Shippole, YaRN: efficient context window "
         "extension of large language models, ICLR, 2024. arXiv:2309.00071.",
         "press2021": "O. Press, N. A. Smith and M. Lewis, Train short, test long: attention with "
@@ -213,9 +257,14 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "roy1989": "R. Roy and T. Kailath, ESPRIT: estimation of signal parameters via rotational "
         "invariance techniques, IEEE Transactions on Acoustics, Speech and Signal Processing 37, "
         "984-995, 1989.",
+        "roy2007": "O. Roy and M. Vetterli, The effective rank: a measure of effective "
+        "dimensionality, European Signal Processing Conference, 606-610, 2007.",
         "ruoss2023": "A. Ruoss, G. Deletang, T. Genewein, J. Grau-Moya, R. Csordas, M. Bennani, "
         "S. Legg and J. Veness, Randomized positional encodings boost length generalization of "
         "transformers, ACL, 2023. arXiv:2305.16843.",
+        "ruzieh1990": "S. N. Ruzieh and D. L. Powers, The distance spectrum of the path P_n and "
+        "the first distance eigenvector of connected graphs, Linear and Multilinear Algebra 28, "
+        "75-81, 1990.",
         "sainte-lague1910": "A. Sainte-Lague, La representation proportionnelle et la methode des "
         "moindres carres, Annales scientifiques de l'Ecole Normale Superieure 27, 529-542, 1910.",
         "schenck2025": "C. Schenck et al., Learning the RoPEs: better 2D and 3D position encodings "
@@ -227,6 +276,9 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "shepard1962": "R. N. Shepard, The analysis of proximities: multidimensional scaling with "
         "an unknown distance function, Psychometrika 27, 125-140 and 219-246, 1962.",
         "simeoni2025": "O. Siméoni et al., DINOv3, arXiv:2508.10104, 2025.",
+        "socher2013": "R. Socher, A. Perelygin, J. Wu, J. Chuang, C. D. Manning, A. Ng and C. "
+        "Potts, Recursive deep models for semantic compositionality over a sentiment treebank, "
+        "EMNLP, 2013.",
         "spearman1904": "C. Spearman, The proof and measurement of association between two "
         "things, American Journal of Psychology 15, 72-101, 1904.",
         "steele2014": "G. L. Steele, D. Lea and C. H. Flood, Fast splittable pseudorandom number "
@@ -257,6 +309,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "wolf2020": "T. Wolf et al., Transformers: state-of-the-art natural language processing, "
         "EMNLP System Demonstrations, 2020; modeling_rope_utils of releases 4.57 and 5.22. "
         "https://github.com/huggingface/transformers",
+        "xiong2020": "R. Xiong et al., On layer normalization in the Transformer architecture, "
+        "ICML, 2020. arXiv:2002.04745.",
         "yang2025": "B. Yang, B. Venkitesh, D. Talupuru, H. Lin, D. Cairuz, P. Blunsom and "
         "A. Locatelli, Rope to Nope and back again: a new hybrid attention strategy, NeurIPS, "
         "2025. arXiv:2501.18795.",

@@ -23,8 +23,10 @@ from gnomon.cli.card import card
 from gnomon.cli.catalogue import catalogue
 from gnomon.cli.classify import classify
 from gnomon.cli.fit import fit
+from gnomon.cli.lab import app as lab_app
 from gnomon.cli.report import report
 from gnomon.cli.reproduce import reproduce
+from gnomon.cli.spectrum import spectrum
 from gnomon.cli.stress import stress
 from gnomon.cli.survey import survey
 from gnomon.cli.verify import verify
@@ -87,8 +89,10 @@ app.command("catalog", hidden=True)(catalogue)
 app.command()(card)
 app.command()(classify)
 app.command()(verify)
+app.command()(spectrum)
 app.command()(report)
 app.command()(reproduce)
+app.add_typer(lab_app, name="lab")
 app.add_typer(cache_app, name="cache")
 
 

@@ -9,17 +9,20 @@ from typing import Any
 
 import typer
 
-from gnomon.files import check_place, dump_json, write_text
+from gnomon.files import check_place, dump_dense_json, dump_json, write_text
 
 
-def emit(value: Any, text: str, *, json_file: str | None, quiet: bool) -> None:
-    """Print the text, and write JSON where it was asked for (`-`: instead of the text)."""
+def emit(value: Any, text: str, *, json_file: str | None, quiet: bool, dense: bool = False) -> None:
+    """Print the text, and write JSON where it was asked for (`-`: instead of the text).
+
+    `dense` JSON has every list of numbers on one line.
+    """
     if json_file == "-":
         typer.echo(_portable(dump_json(value)), nl=False)
         return
     if json_file is not None:
         check_json(json_file)
-        write_text(Path(json_file), dump_json(value))
+        write_text(Path(json_file), (dump_dense_json if dense else dump_json)(value))
     if not quiet:
         typer.echo(text)
 

@@ -1,7 +1,8 @@
-"""`gnomon reproduce`: one table or figure of the source documents again, with our verdict."""
+"""`gnomon reproduce`: a table, figure or experiment of the documents again, with our verdict."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -44,6 +45,22 @@ MinimumCount = Annotated[
     int | None,
     typer.Option("--minimum-count", help="Positions with fewer tokens are masked. Default: 10."),
 ]
+Records = Annotated[
+    Path | None,
+    typer.Option(
+        "--records",
+        help="Folder of the records of grids, each in a folder of its own; a NAME.toml in it is "
+        "run instead of the grid that ships. Default: here.",
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", help="Processes that train. Default: all cores.", min=1),
+]
+Data = Annotated[
+    Path | None,
+    typer.Option("--data", help="Folder of real data, for grids. Default: what GNOMON_DATA names."),
+]
 
 
 def reproduce(
@@ -58,6 +75,9 @@ def reproduce(
     minimum_count: MinimumCount = None,
     bins: o.Bins = None,
     factor: Factor = None,
+    records: Records = None,
+    workers: Workers = None,
+    data: Data = None,
     seed: o.Seed = 0,
     seeds: Seeds = 10,
     json_file: o.Json = None,
@@ -89,10 +109,14 @@ def reproduce(
             minimum_count=minimum_count,
             bins=o.number_or_word(bins),
             factor=factor,
+            records=records,
+            workers=workers,
+            data=data,
         )
     finally:
         progress.close()
-    emit(found.to_dict(), reproduction_text(found), json_file=json_file, quiet=quiet)
+    text, dense = reproduction_text(found), REPRODUCTIONS[name].runs_grids
+    emit(found.to_dict(), text, json_file=json_file, quiet=quiet, dense=dense)
 
 
 def _list(*, json_file: str | None, quiet: bool) -> None:

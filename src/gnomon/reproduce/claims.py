@@ -3,8 +3,9 @@
 A figure of ours is one number, a spread over repetitions (mean, smallest and largest), or the two
 ends of an interval. A figure as published is a number, or None with the reason why there is none. A
 verdict is computed from the numbers found: of the readings of a claim all agree (holds), none (does
-not hold) or some (depends); without any reading it is untested here. A claim that fails is reported
-as failed.
+not hold) or some (depends); without any reading it is untested here, and where runs differ too much
+from seed to seed to tell, it is undecided (`gnomon.reproduce.contrasts`). A claim that fails is
+reported as failed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Literal
 from gnomon.report.text import Cell, cell
 from gnomon.results import Result, html_table, plain, to_dataframe
 
-Holds = Literal["holds", "does not hold", "depends", "untested here"]
+Holds = Literal["holds", "does not hold", "depends", "undecided", "untested here"]
 LOST = "lost: no copy of the document with this number was found"
 ABSENT = "not in it: the document has no such row"
 

@@ -29,6 +29,8 @@ class Entry:
     has_dimension: bool = False
     reads_models: bool = False
     """Whether it runs a model, given before its texts, instead of counting corpora."""
+    runs_grids: bool = False
+    """Whether it trains models, by grids of the laboratory."""
 
     @property
     def run(self) -> Callable[[Options, Progress], Reproduction]:
@@ -39,6 +41,8 @@ class Entry:
         return found
 
 
+OF_GRIDS = ("records", "workers", "data")
+"""Options of reproductions that train."""
 REPRODUCTIONS: dict[str, Entry] = {
     "table2": Entry(
         "rank, stress and parameters of the MDS encoding, n = 32, d = 128", "table2", "table2"
@@ -92,6 +96,41 @@ REPRODUCTIONS: dict[str, Entry] = {
         draws=False,
         reads_models=True,
     ),
+    "deposit": Entry(
+        "which encodings learn position, and whether one head does it: a grid of trained models",
+        "deposit",
+        "deposit",
+        draws=False,
+        runs_grids=True,
+    ),
+    "jordan": Entry(
+        "non-semisimple groups against RoPE and ALiBi: a grid of trained models",
+        "jordan",
+        "jordan",
+        draws=False,
+        runs_grids=True,
+    ),
+    "extrapolation": Entry(
+        "trained on short sequences, tested on long ones: a grid of trained models",
+        "extrapolation",
+        "extrapolation",
+        draws=False,
+        runs_grids=True,
+    ),
+    "fitted": Entry(
+        "encodings fitted to a corpus against the usual ones: a grid of trained models",
+        "fitted",
+        "fitted",
+        draws=False,
+        runs_grids=True,
+    ),
+    "stress-accuracy": Entry(
+        "whether lower stress goes with higher accuracy: a grid of trained models",
+        "stress_accuracy",
+        "stress_accuracy",
+        draws=False,
+        runs_grids=True,
+    ),
 }
 
 
@@ -104,7 +143,8 @@ def reproduce(
 ) -> Reproduction:
     """Make one table or figure again: `options` are seed, seeds, dimension and those of counting.
 
-    For `scaling` they are length and factor, and `corpora` a model and then texts.
+    For `scaling` they are length and factor, and `corpora` a model and then texts; for grids they
+    are records, workers and data.
 
     >>> [verdict.holds for verdict in reproduce("stress-vs-dimension", seeds=1).verdicts]
     ['does not hold', 'does not hold']
@@ -116,7 +156,9 @@ def reproduce(
     corpora = (corpora,) if isinstance(corpora, (str, PathLike)) else corpora
     if entry.reads_models:
         return entry.run(_for_models(name, tuple(corpora), options), progress or Silence())
-    _refuse_factor(name, options.pop("factor", None))
+    if entry.runs_grids:
+        return entry.run(_for_grids(name, tuple(corpora), options), progress or Silence())
+    _refuse_for_others(name, options)
     own = {k: options.pop(k) for k in ("seed", "seeds", "dimension") if k in options}
     _refuse_idle(name, entry, corpora, {k: v for k, v in (own | options).items() if v is not None})
     counting = _counting(options, int(own.get("seed", 0))) if entry.reads_corpora else None
@@ -166,9 +208,32 @@ def _for_models(name: str, corpora: tuple[Any, ...], options: dict[str, Any]) ->
     return Options(corpora=corpora, **given)
 
 
-def _refuse_factor(name: str, factor: float | None) -> None:
-    if factor is not None:
-        raise InputError(f"--factor changes nothing in {name}; leave it out, or reproduce scaling.")
+def _for_grids(name: str, corpora: tuple[Any, ...], options: dict[str, Any]) -> Options:
+    """Return the options of a reproduction that trains; the seeds are those of its grids."""
+    from gnomon.reproduce.samples import Options
+
+    if corpora:
+        raise InputError(
+            f"{name} trains on its own tasks and was given {str(corpora[0])!r}; leave it out, and "
+            "name the folder of real data with --data."
+        )
+    given = {key: value for key, value in options.items() if value is not None}
+    idle = sorted(set(given) - {"seed", "seeds", *OF_GRIDS})
+    if idle:
+        raise InputError(
+            f"{_option(idle[0])} changes nothing in {name}, which trains by a grid; leave it out."
+        )
+    return Options(**{key: given[key] for key in OF_GRIDS if key in given})
+
+
+def _refuse_for_others(name: str, options: dict[str, Any]) -> None:
+    """Take out the options of other reproductions, and refuse those that were given."""
+    others = {"factor": "scaling", **dict.fromkeys(OF_GRIDS, "deposit")}
+    for option, other in others.items():
+        if options.pop(option, None) is not None:
+            raise InputError(
+                f"{_option(option)} changes nothing in {name}; leave it out, or reproduce {other}."
+            )
 
 
 def _option(name: str) -> str:

@@ -10,6 +10,7 @@ keeps its number of tokens and loses its law. What this has, too, is sampling no
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,12 @@ class Options:
     """Tokens that a model reads at once; None: `factor` times its trained length."""
     factor: float = 2.0
     """By which a context is scaled."""
+    records: Path = Path()
+    """Folder that holds the records of grids, each in a folder of its own."""
+    workers: int | None = None
+    """Processes that train; None: one for each core."""
+    data: Path | None = None
+    """Folder of real data; None: what GNOMON_DATA names."""
 
     def __post_init__(self) -> None:
         """Refuse what can not be repeated or drawn."""

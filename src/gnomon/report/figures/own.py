@@ -36,6 +36,7 @@ from gnomon.report.figures.distances import (
 from gnomon.report.figures.lags import kernel_figure
 from gnomon.report.figures.places import as_text
 from gnomon.report.figures.scaling import scaling_figure
+from gnomon.report.figures.spectrum import spectrum_panels
 
 
 def draw(result: Any) -> Any:
@@ -233,6 +234,7 @@ DRAWN: dict[str, Callable[[Any], Figure]] = {
     "gnomon.groups.lags.LagKernel": lambda kernel: kernel_figure(kernel.to_dict()),
     "gnomon.reproduce.claims.Reproduction": _reproduction,
     "gnomon.survey.lag_structure.LagStructure": lambda found: kernel_figure(found.kernel.to_dict()),
+    "gnomon.spectra.spectrum.Spectrum": spectrum_panels,
     "gnomon.survey.pictures.Pictures": _pictures,
     "gnomon.survey.trust.Trust": lambda found: _debiased(found.debiased),
 }

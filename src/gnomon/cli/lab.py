@@ -1,0 +1,152 @@
+"""`gnomon lab`: run a grid of encodings x tasks x seeds, say how far it is, and show it."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gnomon.cli import options as o
+from gnomon.cli.lab_report import report
+from gnomon.cli.output import check_json, emit
+from gnomon.cli.progress import TerminalProgress
+
+if TYPE_CHECKING:
+    from gnomon.lab.running import Status
+
+UNFINISHED = 1
+GridFile = Annotated[
+    Path, typer.Argument(help="The grid: a file of TOML, or the name of one that ships (deposit).")
+]
+Folder = Annotated[
+    Path | None,
+    typer.Option("--out", help="Folder of the records. Default: the grid's name, beside it."),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", help="Processes, of one thread each. Default: all cores.", min=1),
+]
+Data = Annotated[
+    Path | None,
+    typer.Option("--data", help="Folder of real data. Default: what GNOMON_DATA names."),
+]
+
+app = typer.Typer(
+    help="Train encodings on tasks, by a grid in TOML; records are kept and runs go on.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.command("report")(report)
+
+
+@app.command("run")
+def run(
+    grid: GridFile,
+    *,
+    out: Folder = None,
+    workers: Workers = None,
+    data: Data = None,
+    json_file: o.Json = None,
+    quiet: o.Quiet = False,
+) -> None:
+    """Train every cell that has no record yet; a grid that was stopped goes on where it was."""
+    from gnomon.lab.building import DATA
+    from gnomon.lab.executor import Processes
+    from gnomon.lab.grid import read_grid
+    from gnomon.lab.running import run_grid
+
+    check_json(json_file)
+    asked = read_grid(grid)
+    if data is not None:
+        os.environ[DATA] = str(data)  # workers read it, too
+    shown = _Shown(quiet=quiet)
+    try:
+        made = run_grid(asked, _folder(grid, out), executor=Processes(workers), told=shown.finished)
+    finally:
+        shown.close()
+    emit(made.to_dict(), text_of(made), json_file=json_file, quiet=quiet)
+
+
+@app.command("status")
+def status(
+    grid: GridFile, *, out: Folder = None, json_file: o.Json = None, quiet: o.Quiet = False
+) -> None:
+    """Say how far a grid has come, what was chosen, and the scores that are there."""
+    from gnomon.lab.grid import read_grid
+    from gnomon.lab.running import status as stands
+
+    check_json(json_file)
+    made = stands(read_grid(grid), _folder(grid, out))
+    emit(made.to_dict(), text_of(made), json_file=json_file, quiet=quiet)
+    if not made.complete:
+        raise typer.Exit(UNFINISHED)
+
+
+def text_of(made: Status) -> str:
+    """Return how a grid stands as text: one row for each task and encoding."""
+    from gnomon.report.text import table
+
+    lines = [f"{made.name}: {made.done} of {made.cells} cells, {made.cpu_seconds:,.0f} s of CPU"]
+    header = ["task", "encoding", "chosen", "seeds", "score", "area", "steps to 90 %", "ceiling"]
+    rows = [_row(one) for one in made.reported]
+    if rows:
+        lines.append(table(header, rows))
+    if any(one["at_edge"] for one in made.reported):
+        lines.append("* the best learning rate is the first or last that was tried")
+    lines += [f"diverged: {words}" for words in made.diverged]
+    lines += [f"failed: {words}" for words in made.failed]
+    return "\n".join(lines)
+
+
+def _row(one: dict[str, Any]) -> list[Any]:
+    scores = [value for value in one["scores"] if value is not None]
+    areas = [value for value in one["areas"] if value is not None]
+    steps = ["never" if value is None else str(value) for value in one["steps_to_90"]]
+    chosen = ", ".join(
+        f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}"
+        for key, value in one["choice"].items()
+    )
+    return [
+        one["task"],
+        one["encoding"],
+        chosen + ("*" if one["at_edge"] else ""),
+        len(one["scores"]),
+        _span(scores),
+        _span(areas),
+        " ".join(steps),
+        one["ceiling"],
+    ]
+
+
+def _span(values: list[float]) -> str:
+    """Return the mean with the smallest and the largest."""
+    if not values:
+        return "-"
+    mean = sum(values) / len(values)
+    return f"{mean:.3f} [{min(values):.3f}, {max(values):.3f}]"
+
+
+def _folder(grid: Path, out: Path | None) -> Path:
+    return grid.with_suffix("") if out is None else out
+
+
+class _Shown:
+    """Progress of a grid: cells, and the time that is probably left."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._line = TerminalProgress(quiet=quiet)
+        self._begun, self._first = time.monotonic(), -1
+
+    def finished(self, done: int, cells: int, words: str) -> None:
+        """Say which cell has ended."""
+        self._first = done - 1 if self._first < 0 else self._first
+        pace = (time.monotonic() - self._begun) / max(1, done - self._first)
+        left = pace * (cells - done) / 60
+        self._line.stage(f"{done} of {cells} cells, {left:.0f} min remaining; {words}")
+
+    def close(self) -> None:
+        """Remove the line."""
+        self._line.close()

@@ -1,0 +1,101 @@
+"""`gnomon lab report`: one page of a grid that was run, or of what `gnomon reproduce` found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import gnomon
+from gnomon.cli import options as o
+from gnomon.cli.output import check_json, emit
+from gnomon.errors import InputError
+from gnomon.files import check_place, write_with
+
+Place = Annotated[
+    Path,
+    typer.Argument(
+        help="A grid (TOML, or the name of one that ships), its folder of records, or the JSON of "
+        "`gnomon reproduce`."
+    ),
+]
+Page = Annotated[
+    Path | None,
+    typer.Option("--out", help="The page, an HTML file. Default: report.html in the folder."),
+]
+
+
+def report(
+    place: Place, *, out: Page = None, json_file: o.Json = None, quiet: o.Quiet = False
+) -> None:
+    """Make one self-contained page of a grid: scores, curves, heads, lengths."""
+    from gnomon.report.page.lab import lab_page
+
+    check_json(json_file)
+    contents, default = _contents(place)
+    page = _checked(out or default)
+    made = lab_page(contents, version=gnomon.__version__)
+    write_with(page, lambda handle: handle.write(made))
+    rows = sum(len(grid["rows"]) for grid in contents["grids"])
+    value = {"page": str(page), "bytes": len(made), "name": contents["name"], "rows": rows}
+    emit(value, f"page: {page}", json_file=json_file, quiet=quiet)
+
+
+def _contents(place: Path) -> tuple[dict[str, Any], Path]:
+    """Return what is drawn, and where its page goes unless another place is named."""
+    if place.suffix == ".json" and place.is_file():
+        return _of_record(place), place.with_suffix(".html")
+    from gnomon.lab.compact import compact_folder
+    from gnomon.lab.grid import read_grid, shipped
+
+    folder, question, name = place, "", place.name
+    if not place.is_dir():
+        if place.suffix != ".toml" and str(place) not in shipped():
+            raise InputError(
+                f"{place} does not exist; name a grid, the folder of its records, or the JSON of "
+                "`gnomon reproduce`."
+            )
+        grid = read_grid(place)
+        folder, question, name = place.with_suffix(""), grid.question, grid.name
+    made = compact_folder(folder, name=name, question=question)
+    if not made["rows"]:
+        raise InputError(
+            f"{folder} holds no records of reported runs; run the grid first, with "
+            "`gnomon lab run`."
+        )
+    return {"name": name, "question": question, "grids": [made]}, folder / "report.html"
+
+
+def _of_record(place: Path) -> dict[str, Any]:
+    """Return the contents of a record that `gnomon reproduce` wrote of grids."""
+    try:
+        record = json.loads(place.read_text("utf-8"))
+        laboratory = record["corpora"]["laboratory"]
+        grids = list(laboratory["grids"].values())
+        title, verdicts, notes = record["title"], record["verdicts"], record["notes"]
+    except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{place} is no record of a grid ({type(error).__name__}: {error}); pass the JSON that "
+            "`gnomon reproduce deposit --json FILE` or another of its grids writes."
+        ) from error
+    beside = {key: laboratory.get(key) for key in ("optimisation", "stress", "correlations")}
+    return {
+        "name": record["name"],
+        "question": title,
+        "grids": grids,
+        "verdicts": verdicts,
+        "notes": notes,
+        **beside,
+    }
+
+
+def _checked(page: Path) -> Path:
+    """Refuse a place that no page can be written to."""
+    if page.is_dir():
+        raise InputError(f"{page} is a folder; name a file with --out, such as report.html.")
+    if page.suffix.lower() not in {".html", ".htm"}:
+        raise InputError(f"--out {page} is no HTML file; give it a name that ends in .html.")
+    check_place(page)
+    return page

@@ -1,0 +1,99 @@
+"""`gnomon spectrum ENCODING`: eigenvalues of its kernel, its symbol, and what coupling does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import gnomon
+from gnomon.cli import options as o
+from gnomon.cli.output import check_json, emit
+from gnomon.cli.parameters import Parameter, given_parameters
+from gnomon.errors import InputError
+from gnomon.files import check_place, write_with
+
+Name = Annotated[
+    str,
+    typer.Argument(help="Name of an encoding, or a table (.npy, .npz, .safetensors, FILE:NAME)."),
+]
+Length = Annotated[int, typer.Option("--length", help="Number of positions n.")]
+Head = Annotated[
+    int | None,
+    typer.Option("--head", help="One head of those that differ. Default: the mean over heads."),
+]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(
+        "--tolerance",
+        help="Eigenvalues below this part of the largest count as 0. Default: n times 2.2e-16.",
+    ),
+]
+Means = Annotated[
+    list[float] | None,
+    typer.Option(
+        "--mean",
+        help="Size of the mean that drawn queries and keys share, against their spread; may be "
+        "repeated. Default: 0, 0.5, 1, 2, 4.",
+    ),
+]
+Apart = Annotated[
+    bool,
+    typer.Option("--apart", help="Draw queries and keys, and their means, apart. Default: q = k."),
+]
+Page = Annotated[
+    Path | None,
+    typer.Option(
+        "--figure",
+        help="Write a page (.html): symbol, eigenvalues, contraction, lag profile.",
+    ),
+]
+
+
+def spectrum(
+    name: Name,
+    *,
+    length: Length = 512,
+    parameter: Parameter = None,
+    head: Head = None,
+    tolerance: Tolerance = None,
+    mean: Means = None,
+    apart: Apart = False,
+    figure: Page = None,
+    seed: o.Seed = 0,
+    json_file: o.Json = None,
+    quiet: o.Quiet = False,
+) -> None:
+    """Show what an encoding does to logits: its kernel's eigenvalues, and coupling with content."""
+    from gnomon.encodings.catalogue.shown import shown
+    from gnomon.spectra.contraction import MEANS
+    from gnomon.spectra.spectrum import spectrum as measured
+
+    check_json(json_file)
+    check_page(figure)
+    encoding = shown(name, **given_parameters(parameter))
+    asked: dict[str, Any] = {"head": head, "tolerance": tolerance, "tied": not apart, "seed": seed}
+    found = measured(encoding, length, means=tuple(mean) if mean else MEANS, **asked)
+    text = found.text()
+    if figure is not None:
+        from gnomon.report.page.spectrum import spectrum_page
+
+        page = spectrum_page(found, version=gnomon.__version__)
+        write_with(figure, lambda handle: handle.write(page))
+        text += f"\n\npage: {figure}"
+    emit(found.to_dict(), text, json_file=json_file, quiet=quiet)
+
+
+def check_page(page: Path | None) -> None:
+    """Refuse a place that no page can be written to, before the work is done for it."""
+    if page is None:
+        return
+    if page.is_dir():
+        raise InputError(f"{page} is a folder; name a file with --figure, such as spectrum.html.")
+    if page.suffix.lower() not in {".html", ".htm"}:
+        raise InputError(
+            f"--figure {page} is no HTML file; give it a name that ends in .html (the page saves "
+            "each of its figures as SVG)."
+        )
+    check_place(page)

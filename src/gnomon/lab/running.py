@@ -1,0 +1,185 @@
+"""Running a grid: every cell is checked before anything is trained, then run until none is left.
+
+A cell that diverged or failed is recorded, and the grid goes on. A full disk stops it, since no
+further record could be written; what is there stays whole, and the grid goes on later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gnomon.errors import GnomonError, LabError, StorageError
+from gnomon.files import check_writable, dump_json, write_text
+from gnomon.lab.cells import Cell
+from gnomon.lab.executor import Executor, Job, Outcome, Processes
+from gnomon.lab.grid import Grid
+from gnomon.lab.parts import Part
+from gnomon.lab.planning import Progress, Selection
+from gnomon.lab.records import Record
+from gnomon.results import Result
+
+Told = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Status(Result):
+    """How far a grid has come."""
+
+    name: str
+    folder: str
+    done: int
+    cells: int
+    diverged: tuple[str, ...]
+    failed: tuple[str, ...]
+    selected: tuple[Selection, ...]
+    reported: tuple[dict[str, Any], ...]
+    """Task, encoding, and the scores of the report seeds that are there."""
+    cpu_seconds: float
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.done >= self.cells
+
+
+def run_grid(
+    grid: Grid, folder: Path, *, executor: Executor | None = None, told: Told | None = None
+) -> Status:
+    """Run what is left of a grid, and return how it stands."""
+    import gnomon.torch  # noqa: F401 - says what to install where PyTorch is missing
+
+    check_writable(folder)
+    check_cells(grid)
+    _forget_failures(grid, folder)
+    use = Processes() if executor is None else executor
+    while True:
+        progress = Progress(grid, folder)
+        jobs = [Job(cell=cell, folder=folder) for cell in progress.pending()]
+        if not jobs:
+            break
+        done, whole = progress.total()
+        for outcome in use.run(jobs):
+            done += 1
+            _stop_if_hopeless(outcome)
+            if told is not None:
+                told(done, whole, f"{outcome.status}: {outcome.job.cell.words}")
+    made = status(grid, folder)
+    write_text(folder / "grid.json", dump_json(made.to_dict()))
+    return made
+
+
+def _forget_failures(grid: Grid, folder: Path) -> None:
+    """Remove the records of cells that failed: the reason may be gone, so they are run again."""
+    for cell, record in _records(Progress(grid, folder)):
+        if not record.finished:
+            cell.file(folder).unlink(missing_ok=True)
+
+
+def _stop_if_hopeless(outcome: Outcome) -> None:
+    if outcome.status == "storage":
+        raise StorageError(outcome.reason)
+    if outcome.status == "died":
+        raise LabError(
+            f"The cell of {outcome.job.cell.words} died {outcome.job.attempt} times "
+            f"({outcome.reason}); look for memory that ran out, then start the grid again."
+        )
+
+
+def check_cells(grid: Grid) -> None:
+    """Refuse a grid with a cell that can not work, by a step of each without training."""
+    from gnomon.lab.measuring import check_measures
+
+    check_measures((*grid.report.measures, *grid.training.watch))
+    for task, encoding in grid.pairs():
+        for number, choice in enumerate(grid.choices(encoding)):
+            cell = grid.cell(
+                task, encoding, choice=choice, seed=grid.report.seeds[0], phase="report"
+            )
+            try:
+                try_cell(cell, measures=cell.measures if number == 0 else ())
+            except GnomonError as error:
+                raise LabError(f"The cell of {cell.words} can not work: {error}") from error
+            except (ValueError, RuntimeError, TypeError) as error:
+                raise LabError(
+                    f"The cell of {cell.words} can not work: {type(error).__name__}: {error}; mend "
+                    "it, or take it out of the grid."
+                ) from error
+
+
+def try_cell(cell: Cell, measures: tuple[str, ...] = ()) -> None:
+    """Build everything of a cell, and let its model answer two sequences of every length."""
+    import torch
+
+    from gnomon.lab.building import model_for, parts_for, task_of
+    from gnomon.lab.measuring import measured
+    from gnomon.lab.scoring import outputs
+
+    task = task_of(cell)
+    with torch.random.fork_rng(devices=[]):
+        parts = parts_for(cell.parts, cell.model, task, seed=cell.seed)
+        _check_rows(parts, max(task.length, *cell.training.lengths, 0))
+        model = model_for(parts, cell.model, task)
+        for length in (None, *cell.training.lengths):
+            outputs(model, task.batch(np.random.default_rng(0), 2, length))
+        measured(measures, model, task.batch(np.random.default_rng(0), 2))
+
+
+def _check_rows(parts: Sequence[Part], length: int) -> None:
+    """Refuse a table that ends before the longest sequence does."""
+    for part in parts:
+        rows = getattr(part.encoding, "rows", None)
+        if part.kind == "vectors" and isinstance(rows, int) and rows < length:
+            raise LabError(
+                f"The table of {part.encoding.name!r} has {rows} rows, and sequences of {length} "
+                f"are asked for; give it rows = {length}, or leave that length out."
+            )
+
+
+def status(grid: Grid, folder: Path) -> Status:
+    """Return how far a grid has come, from its records."""
+    progress = Progress(grid, folder)
+    done, cells = progress.total()
+    chosen = [progress.selection(task, encoding) for task, encoding in grid.pairs()]
+    selected = [one for one in chosen if one is not None]
+    records = _records(progress)
+    return Status(
+        name=grid.name,
+        folder=str(folder),
+        done=done,
+        cells=cells,
+        diverged=tuple(cell.words for cell, one in records if one.status == "diverged"),
+        failed=tuple(f"{c.words}: {one.reason}" for c, one in records if one.status == "failed"),
+        selected=tuple(selected),
+        reported=tuple(_reported(progress, one) for one in selected),
+        cpu_seconds=round(sum(one.cpu_seconds or 0.0 for _, one in records), 1),
+    )
+
+
+def _records(progress: Progress) -> list[tuple[Cell, Record]]:
+    cells = []
+    for task, encoding in progress.grid.pairs():
+        cells += progress.selection_cells(task, encoding)
+        chosen = progress.selection(task, encoding)
+        cells += [] if chosen is None else progress.report_cells(chosen)
+    found = [(cell, progress.record(cell)) for cell in cells]
+    return [(cell, record) for cell, record in found if record is not None]
+
+
+def _reported(progress: Progress, chosen: Selection) -> dict[str, Any]:
+    records = [progress.record(cell) for cell in progress.report_cells(chosen)]
+    there = [one for one in records if one is not None]
+    return {
+        "task": chosen.task,
+        "encoding": chosen.encoding,
+        "choice": dict(chosen.choice),
+        "at_edge": chosen.at_edge,
+        "scores": [one.score for one in there],
+        "areas": [one.area for one in there],
+        "steps_to_90": [one.steps_to_90 for one in there],
+        "ceiling": next((one.ceiling.get("value") for one in there if one.ceiling), None),
+    }

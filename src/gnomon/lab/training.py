@@ -1,0 +1,275 @@
+"""Training one model on one task: deterministic by its seed, and resumed where it was stopped.
+
+    rate(t) = lr min(1, t / w) (f + (1 - f) (1 + cos(pi (t - w) / (T - w))) / 2),   after warm-up w
+
+AdamW [loshchilov2019] with gradients clipped at a norm; matrices decay, nothing else does. Learned
+numbers of encodings have a rate of their own: AdamW moves a number by about the rate in a step,
+whatever its gradient, so a table that must reach the size of logits needs more than a matrix does.
+
+Data, starting weights and held-out data are drawn by (seed, purpose), the same for all encodings:
+differences between encodings can be taken seed by seed.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+import gnomon
+from gnomon.lab import checkpoints
+from gnomon.lab.building import model_for
+from gnomon.lab.cells import Cell
+from gnomon.lab.config import ModelConfig, TrainingConfig
+from gnomon.lab.measuring import measured
+from gnomon.lab.records import Record, area, steps_to
+from gnomon.lab.scoring import held_out_loss, loss, score
+from gnomon.lab.tasks.base import Batch, Task
+
+PURPOSES = {"weights": 0, "training": 1, "held-out": 2, "lengths": 3}
+GOAL = 0.9
+WATCHED = 128
+"""Held-out samples that measures along training are taken on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trained:
+    """A trained model, and the record of its run."""
+
+    model: Any
+    record: Record
+
+
+class _Diverged(Exception):  # noqa: N818 - the end of a run, not a fault
+    """The loss, or a gradient, is no number any more."""
+
+
+def train(
+    task: Task,
+    encoding: Any = None,
+    *,
+    model: ModelConfig | None = None,
+    training: TrainingConfig | None = None,
+    seed: int = 0,
+    cell: Cell | None = None,
+    checkpoint: Path | None = None,
+) -> Trained:
+    """Train a model under an encoding, a `Part`, several of them, or None; return it and a record.
+
+    With a checkpoint a run that was killed goes on where it was. `cell` is what the record says was
+    run; without it, what is given here.
+    """
+    how = TrainingConfig() if training is None else training
+    shape = ModelConfig() if model is None else model
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(_number(seed, "weights"))
+        made = model_for(encoding, shape, task)
+        run = _Run(task, made, how, seed, "" if cell is None else cell.digest, checkpoint)
+        try:
+            run.go()
+            ended = {"status": "done", **run.final(() if cell is None else cell.measures)}
+        except _Diverged as error:
+            ended = {"status": "diverged", "reason": str(error)}
+    told = _described(task, made, shape, how, seed) if cell is None else cell.to_dict()
+    record = Record(
+        cell=told,
+        curve=tuple(run.curve),
+        area=area(tuple(run.curve)) if ended["status"] == "done" else None,
+        ceiling=run.ceiling.to_dict(),
+        parameters=sum(p.numel() for p in made.parameters()),
+        versions=versions(),
+        wall_seconds=round(run.wall(), 3),
+        cpu_seconds=round(run.cpu(), 3),
+        **ended,
+    )
+    return Trained(model=made, record=record)
+
+
+class _Run:
+    """One run: a model, its optimiser, and how far it has come."""
+
+    def __init__(
+        self,
+        task: Task,
+        model: nn.Module,
+        how: TrainingConfig,
+        seed: int,
+        digest: str,
+        checkpoint: Path | None,
+    ) -> None:
+        self.task, self.model, self.how, self.seed = task, model, how, seed
+        self.digest, self.checkpoint = digest, checkpoint
+        self.ceiling = task.ceiling()
+        self.held_out = drawn(task.held_out(), seed, "held-out", how.held_out)
+        self.optimiser = torch.optim.AdamW(
+            parameter_groups(model, how), lr=how.learning_rate, betas=how.betas, fused=True
+        )
+        self.rates = [group["lr"] for group in self.optimiser.param_groups]
+        self.step, self.curve, self.losses = 0, [], []  # type: ignore[var-annotated]
+        self.spent = [0.0, 0.0]
+        self.begun = time.monotonic(), time.process_time()
+        self._resume()
+
+    def go(self) -> None:
+        """Take the steps that are left."""
+        self.model.train()
+        while self.step < self.how.steps:
+            self._take_step()
+            last = self.step == self.how.steps
+            if last or self.step % self.how.evaluate_every == 0:
+                self._look()
+            if not last and self.step % self.how.checkpoint_every == 0:
+                self._keep()
+
+    def final(self, measures: tuple[str, ...]) -> dict[str, Any]:
+        """Return what is measured at the end."""
+        self.model.eval()
+        some = self.held_out.rows(slice(0, self.how.measure_samples))
+        goal = self.ceiling.constant + GOAL * (self.ceiling.value - self.ceiling.constant)
+        return {
+            "score": score(self.model, self.held_out),
+            "loss": held_out_loss(self.model, self.held_out),
+            "steps_to_90": steps_to(tuple(self.curve), goal),
+            "lengths": tuple(self._at_length(length) for length in self.how.lengths),
+            "measures": measured(measures, self.model, some),
+        }
+
+    def wall(self) -> float:
+        """Return the seconds this run has taken, with those before it was stopped."""
+        return self.spent[0] + time.monotonic() - self.begun[0]
+
+    def cpu(self) -> float:
+        """Return the seconds of the processor that this run has taken."""
+        return self.spent[1] + time.process_time() - self.begun[1]
+
+    def _take_step(self) -> None:
+        factor = rate(self.step + 1, self.how)
+        for group, full in zip(self.optimiser.param_groups, self.rates, strict=True):
+            group["lr"] = factor * full
+        batch = drawn(self.task, self.seed, "training", self.how.batch, self.step)
+        self.optimiser.zero_grad(set_to_none=True)
+        value = loss(self.model, batch)
+        value.backward()
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.how.clip)
+        self.step += 1
+        self.losses.append(float(value.detach()))
+        if not math.isfinite(self.losses[-1]) or not math.isfinite(float(norm)):
+            raise _Diverged(f"the loss or its gradient was no number at step {self.step}")
+        self.optimiser.step()
+
+    def _look(self) -> None:
+        """Add a point to the curve."""
+        some = self.held_out.rows(slice(0, self.how.curve_samples))
+        mean = sum(self.losses) / len(self.losses)
+        found = score(self.model, some)
+        if not math.isfinite(found):
+            raise _Diverged(f"the answers were no numbers at step {self.step}")
+        watched = measured(self.how.watch, self.model, some.rows(slice(0, WATCHED)))
+        self.model.train()
+        self.curve.append({"step": self.step, "score": found, "loss": mean, **watched})
+        self.losses = []
+
+    def _at_length(self, length: int) -> dict[str, Any]:
+        size = self.how.curve_samples
+        batch = drawn(self.task.held_out(), self.seed, "lengths", size, length, length=length)
+        return {"length": length, "score": score(self.model, batch)}
+
+    def _keep(self) -> None:
+        if self.checkpoint is None:
+            return
+        told = {"digest": self.digest, "step": self.step, "curve": self.curve}
+        told |= {"losses": self.losses, "spent": [self.wall(), self.cpu()]}
+        checkpoints.save(self.checkpoint, self.model, self.optimiser, told)
+
+    def _resume(self) -> None:
+        if self.checkpoint is None:
+            return
+        told = checkpoints.load(self.checkpoint, self.model, self.optimiser, self.digest)
+        if told is not None:
+            self.step, self.curve = told["step"], told["curve"]
+            self.losses, self.spent = told["losses"], told["spent"]
+
+
+def rate(step: int, how: TrainingConfig) -> float:
+    """Return the share of the learning rate at a step, from 1.
+
+    >>> how = TrainingConfig(steps=100, warmup=0.1, floor=0.05)
+    >>> rate(5, how), rate(10, how), round(rate(100, how), 6)
+    (0.5, 1.0, 0.05)
+    """
+    warm = math.ceil(how.warmup * how.steps)
+    if step <= warm:
+        return step / warm
+    turn = math.pi * (step - warm) / (how.steps - warm)
+    return how.floor + (1 - how.floor) * (1 + math.cos(turn)) / 2
+
+
+def parameter_groups(model: Any, how: TrainingConfig) -> list[dict[str, Any]]:
+    """Return what is trained: matrices, what does not decay, and each encoding with its rate."""
+    groups = []
+    taken: set[int] = set()
+    for held, multiplier in model.learned_parts():
+        taken |= {id(one) for one in held}
+        if held:
+            rate = how.learning_rate * multiplier
+            groups.append({"params": held, "lr": rate, "weight_decay": 0.0})
+    rest = [one for one in model.parameters() if one.requires_grad and id(one) not in taken]
+    matrices = [one for one in rest if one.ndim > 1]
+    others = [one for one in rest if one.ndim <= 1]
+    shared = {"lr": how.learning_rate}
+    return [
+        {"params": matrices, "weight_decay": how.decay, **shared},
+        {"params": others, "weight_decay": 0.0, **shared},
+        *groups,
+    ]
+
+
+def drawn(
+    task: Task, seed: int, purpose: str, size: int, number: int = 0, length: int | None = None
+) -> Batch:
+    """Return the batch of a task that belongs to (seed, purpose, number)."""
+    return task.batch(np.random.default_rng([seed, PURPOSES[purpose], number]), size, length)
+
+
+def versions() -> dict[str, str]:
+    """Return what the numbers of a run may depend on."""
+    python = ".".join(str(part) for part in sys.version_info[:3])
+    return {
+        "gnomon": gnomon.__version__,
+        "numpy": np.__version__,
+        "python": python,
+        "torch": str(torch.__version__),
+        "threads": str(torch.get_num_threads()),
+    }
+
+
+def _number(seed: int, purpose: str) -> int:
+    """Return one number for (seed, purpose), for generators that take only that."""
+    words = np.random.SeedSequence([seed, PURPOSES[purpose]]).generate_state(2, np.uint32)
+    return int(words[0]) << 31 ^ int(words[1])
+
+
+def _described(
+    task: Task, model: Any, shape: ModelConfig, how: TrainingConfig, seed: int
+) -> dict[str, Any]:
+    """Return what was run, where no cell says so."""
+    names = " + ".join(part.encoding.name for part in getattr(model, "parts", ())) or "none"
+    parts = [
+        {"name": part.encoding.name, "parameters": part.encoding.parameters}
+        for part in getattr(model, "parts", ())
+    ]
+    return {
+        "task": task.name,
+        "encoding": names,
+        "seed": seed,
+        "parts": parts,
+        "model": shape.to_dict(),
+        "training": how.to_dict(),
+    }

@@ -1,0 +1,309 @@
+"""What heads do: drops by layer and head, the deposit index by encoding, and by learning rate.
+
+A drop is the score lost without one head. Heads of a layer stand in descending order, since the
+heads of two seeds have nothing in common; a column is the mean over seeds. The deposit index is the
+largest drop as a share of all: the dashed line is 1 / H, one of H equal heads. An open dot is a run
+whose largest drop is within its noise, where the index says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gnomon.report.figure import BLUE, GREY, VERMILION, Figure, missing, short
+from gnomon.report.figures.distances import colours
+from gnomon.report.figures.lab_rows import (
+    Rows,
+    encodings_of,
+    laid_out,
+    narrow,
+    of_task,
+    style,
+    tasks_of,
+)
+from gnomon.report.figures.lab_scores import LINE
+from gnomon.report.figures.panels import LEGEND, axes_of, axis
+from gnomon.report.figures.places import figure_of
+
+HEADS = ("lab-heads", "Score lost without each head")
+DEPOSIT = ("lab-deposit", "Deposit index of the first layer, by encoding")
+RATES = ("lab-rates", "Deposit index of the first layer, by learning rate")
+NONE = "heads were not ablated in this grid"
+
+
+def heads_figure(rows: Rows, ablation: str = "zero") -> Figure:
+    """Return a heat-map for every task: encodings down, layers and ordered heads across."""
+    tasks = _tasks(rows)
+    if not tasks:
+        return missing(*HEADS, NONE)
+    most = max(len(_with_heads(rows, task)) for task in tasks)
+    each = LINE * most + 40
+    upright = {"autorange": "reversed", "type": "category"}
+    layout, height = laid_out(tasks, each=each, names=encodings_of(rows), y=upright)
+    data = []
+    for k, task in enumerate(tasks):
+        found = _with_heads(rows, task)
+        drops = [np.array(row["heads"][ablation]["drops"]) for row in found]
+        data.append(_map(found, drops, k))
+        layout[axis("x", k)] |= {"tickangle": 0, **_ticks(drops[0].shape)}
+        layout[axis("y", k)] |= {"showgrid": False, "automargin": True}
+    bar = {"title": {"text": "score lost"}, "thickness": 12}
+    layout["coloraxis"] = {"cmin": 0.0, "colorscale": colours(), "colorbar": bar}
+    return Figure(
+        key=HEADS[0],
+        title=HEADS[1],
+        summary=_about_heads(rows, tasks, ablation),
+        data=data,
+        layout=layout,
+        narrow=narrow(tasks, each=each),
+        table=_drops_table(rows, tasks),
+        height=height,
+    )
+
+
+def deposit_figure(rows: Rows, ablation: str = "zero") -> Figure:
+    """Return the index of the first layer of every run."""
+    tasks = _tasks(rows)
+    if not tasks:
+        return missing(*DEPOSIT, NONE)
+    most = max(len(_with_heads(rows, task)) for task in tasks)
+    each = LINE * most + 40
+    upright = {"autorange": "reversed", "type": "category"}
+    layout, height = laid_out(tasks, each=each, names=encodings_of(rows), y=upright)
+    data, shapes = [], []
+    for k, task in enumerate(tasks):
+        found = _with_heads(rows, task)
+        data += [_dots(found, ablation, k, clear=clear) for clear in (True, False)]
+        shapes.append(_uniform(found[0]["heads"][ablation]["uniform"], k))
+        layout[axis("x", k)] |= {"range": [0.0, 1.03], "title": {"text": "deposit index"}}
+        names = [row["encoding"] for row in found]
+        layout[axis("y", k)] |= {"categoryorder": "array", "categoryarray": names}
+    return Figure(
+        key=DEPOSIT[0],
+        title=DEPOSIT[1],
+        summary=_about_deposit(rows, tasks, ablation),
+        data=data,
+        layout=layout | {"shapes": shapes, "legend": LEGEND},
+        narrow=narrow(tasks, each=each, legend=2),
+        table=_index_table(rows, tasks),
+        height=height + 24,
+    )
+
+
+def rates_figure(rows: Rows, ablation: str = "zero") -> Figure:
+    """Return the index against the learning rate, for encodings that were run at several."""
+    rows = _at_several(rows)
+    tasks = _tasks(rows)
+    if not tasks:
+        return missing(*RATES, "no encoding was reported at several learning rates")
+    layout, height = laid_out(tasks, each=320)
+    names = list(dict.fromkeys(subject(row) for row in rows))
+    data, seen = [], set[str]()
+    for k, task in enumerate(tasks):
+        for name in names:
+            found = [row for row in _with_heads(rows, task) if subject(row) == name]
+            if found:
+                trace = _by_rate(found, names.index(name), ablation, k, legend=name not in seen)
+                data.append(trace)
+                seen.add(name)
+        layout[axis("x", k)] |= {"type": "log", "dtick": "D2", "title": {"text": "learning rate"}}
+        layout[axis("y", k)] |= {"range": [0.0, 1.03], "title": {"text": "deposit index"}}
+    return Figure(
+        key=RATES[0],
+        title=RATES[1],
+        summary=f"{len(names)} encodings at {len(_rates(rows))} learning rates; dots are runs, "
+        "lines join their means.",
+        data=data,
+        layout=layout | {"legend": LEGEND},
+        narrow=narrow(tasks, each=300, legend=len(seen)),
+        table=_index_table(rows, tasks),
+        height=height + 24 * -(-len(seen) // 5),
+    )
+
+
+def subject(row: Mapping[str, Any]) -> str:
+    """Return the encoding of a row without the learning rate that its label may carry.
+
+    >>> subject({"encoding": "rope-at-0.003", "learning_rate": 0.003}), subject({"encoding": "t5"})
+    ('rope', 't5')
+    """
+    return str(row["encoding"]).partition("-at-")[0]
+
+
+def indices(row: Mapping[str, Any], ablation: str) -> list[tuple[float, bool]]:
+    """Return the index of the first layer of every run that has one, and whether it is clear."""
+    told = row["heads"][ablation]
+    layers = zip(told["index"], told["largest"], told["noise_band"], strict=True)
+    return [(i[0], top[0] > band[0]) for i, top, band in layers if i[0] is not None]
+
+
+def _tasks(rows: Rows) -> list[str]:
+    return [task for task in tasks_of(rows) if _with_heads(rows, task)]
+
+
+def _with_heads(rows: Rows, task: str) -> list[Mapping[str, Any]]:
+    return [row for row in of_task(rows, task) if row.get("heads")]
+
+
+def _at_several(rows: Rows) -> list[Mapping[str, Any]]:
+    """Return the rows of encodings that have more than one learning rate on a task."""
+    kept = []
+    for task in _tasks(rows):
+        found = _with_heads(rows, task)
+        for name in dict.fromkeys(subject(row) for row in found):
+            own = [row for row in found if subject(row) == name]
+            kept += own if len(_rates(own)) > 1 else []
+    return kept
+
+
+def _rates(rows: Rows) -> list[float]:
+    return sorted({row["learning_rate"] for row in rows})
+
+
+def _ticks(shape: tuple[int, ...]) -> dict[str, Any]:
+    """Return ticks that name layers under their first heads; a gap stands between layers."""
+    layers, heads = shape
+    places = [layer * (heads + 1) + (heads - 1) / 2 for layer in range(layers)]
+    return {"tickvals": places, "ticktext": [f"layer {layer}" for layer in range(layers)]}
+
+
+def _map(rows: Rows, drops: list[Any], k: int) -> dict[str, Any]:
+    layers, heads = drops[0].shape
+    width = layers * (heads + 1) - 1
+    table = np.full((len(rows), width), np.nan)
+    for place, found in enumerate(drops):
+        for layer in range(layers):
+            first = layer * (heads + 1)
+            table[place, first : first + heads] = found[layer]
+    return {
+        "type": "heatmap",
+        "z": short(table),
+        "x": list(range(width)),
+        "y": [row["encoding"] for row in rows],
+        "coloraxis": "coloraxis",
+        "xgap": 1,
+        "ygap": 1,
+        "hovertemplate": "%{y}: %{z:.3f}<extra></extra>",
+        "hoverongaps": False,
+        **axes_of(k),
+    }
+
+
+def _dots(rows: Rows, ablation: str, k: int, *, clear: bool) -> dict[str, Any]:
+    points = [(index, row["encoding"]) for row in rows for index, is_clear in indices(row, ablation)
+              if is_clear is clear]  # fmt: skip
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "above its noise" if clear else "within its noise",
+        "showlegend": k == 0,
+        "x": short([index for index, _ in points]),
+        "y": [name for _, name in points],
+        "marker": {
+            "color": BLUE if clear else VERMILION,
+            "symbol": "circle" if clear else "circle-open",
+            "size": 8,
+        },
+        "hovertemplate": "%{y}: %{x:.3f}<extra></extra>",
+        **axes_of(k),
+    }
+
+
+def _uniform(value: float, k: int) -> dict[str, Any]:
+    name = axes_of(k)
+    ends = {"x0": value, "x1": value, "y0": 0, "y1": 1}
+    place = {"xref": name["xaxis"], "yref": f"{name['yaxis']} domain"}
+    return {"type": "line", "line": {"color": GREY, "dash": "dash", "width": 1}, **place, **ends}
+
+
+def _by_rate(rows: Rows, number: int, ablation: str, k: int, *, legend: bool) -> dict[str, Any]:
+    look = style(number)
+    found = sorted(rows, key=lambda row: float(row["learning_rate"]))
+    values = [[index for index, _ in indices(row, ablation)] for row in found]
+    known = [(row, one) for row, one in zip(found, values, strict=True) if one]
+    means = [float(np.mean(one)) for _, one in known]
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": subject(found[0]),
+        "legendgroup": subject(found[0]),
+        "showlegend": legend,
+        "x": [row["learning_rate"] for row, _ in known],
+        "y": short(means),
+        "line": {"color": look["color"], "dash": look["dash"]},
+        "marker": {"color": look["color"], "symbol": look["symbol"], "size": 7},
+        "error_y": {
+            "type": "data",
+            "array": short([max(one) - mean for (_, one), mean in zip(known, means, strict=True)]),
+            "arrayminus": short(
+                [mean - min(one) for (_, one), mean in zip(known, means, strict=True)]
+            ),
+            "color": look["color"],
+            "thickness": 0.8,
+        },
+        **axes_of(k),
+    }
+
+
+def _about_heads(rows: Rows, tasks: list[str], ablation: str) -> str:
+    parts = []
+    for task in tasks:
+        top = max(_with_heads(rows, task), key=lambda row: _largest(row, ablation))
+        lost = figure_of(_largest(top, ablation))
+        parts.append(f"{task}: {top['encoding']} loses {lost} without its most important head")
+    return f"{'; '.join(parts)} (mean over seeds)."
+
+
+def _largest(row: Mapping[str, Any], ablation: str) -> float:
+    return float(np.max(row["heads"][ablation]["drops"]))
+
+
+def _about_deposit(rows: Rows, tasks: list[str], ablation: str) -> str:
+    parts = []
+    for task in tasks:
+        means = {
+            row["encoding"]: float(np.mean(clear))
+            for row in _with_heads(rows, task)
+            if (clear := [index for index, known in indices(row, ablation) if known])
+        }
+        if not means:
+            parts.append(f"{task}: no run has a head above its noise")
+            continue
+        low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+        parts.append(
+            f"{task}: from {figure_of(means[low])} ({low}) to {figure_of(means[high])} ({high})"
+        )
+    return f"{'; '.join(parts)}."
+
+
+def _drops_table(rows: Rows, tasks: list[str]) -> dict[str, list[Any]]:
+    lines = [
+        (row["task"], row["encoding"], ablation, layer, place + 1, drop)
+        for task in tasks
+        for row in _with_heads(rows, task)
+        for ablation in ("zero", "mean")
+        for layer, drops in enumerate(row["heads"][ablation]["drops"])
+        for place, drop in enumerate(drops)
+    ]
+    names = ("task", "encoding", "ablation", "layer", "order", "lost")
+    return {n: list(c) for n, c in zip(names, zip(*lines, strict=True), strict=True)}
+
+
+def _index_table(rows: Rows, tasks: list[str]) -> dict[str, list[Any]]:
+    keys = ("index", "effective_heads", "gini", "largest", "noise_band")
+    lines = [
+        (
+            *(row["task"], row["encoding"], row["learning_rate"], seed, ablation, layer),
+            *(row["heads"][ablation][key][run][layer] for key in keys),
+        )
+        for task in tasks
+        for row in _with_heads(rows, task)
+        for ablation in ("zero", "mean")
+        for run, seed in enumerate(row["seeds"])
+        for layer in range(len(row["heads"][ablation]["index"][run]))
+    ]
+    names = ("task", "encoding", "learning_rate", "seed", "ablation", "layer", *keys)
+    return {n: list(c) for n, c in zip(names, zip(*lines, strict=True), strict=True)}

@@ -1,0 +1,228 @@
+"""The figures of a spectrum: symbol, eigenvalues, contraction by the shared mean, kernel by lag.
+
+Everything drawn was computed by `gnomon.spectra`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gnomon.report.figure import (
+    BLUE,
+    DASHES,
+    GREEN,
+    GREY,
+    MARKERS,
+    VERMILION,
+    Figure,
+    evenly,
+    missing,
+    short,
+)  # fmt: skip
+from gnomon.report.figures.panels import LEGEND, axes_of, axis, panels
+from gnomon.report.figures.places import as_text, figure_of
+
+if TYPE_CHECKING:
+    from gnomon.spectra.spectrum import Spectrum
+
+EXPLAINED = {
+    "profile": "The kernel: the positional part of a logit, by the lag between query and key.",
+    "eigenvalues": "Eigenvalues of the n x n matrix of the kernel by their order, those below 0 by "
+    "their size, beside those of the nearest circulant matrix. What lies under the dashed line "
+    "can not be told from 0.",
+    "symbol": "The Fourier series of the kernel. Where it is a function, eigenvalues are "
+    "distributed as its values as the length grows. Stems are masses: turns that do not decay.",
+    "contraction": "Logits of drawn content with the encoding against those without it: the ratio "
+    "of their spectral norms, with its range over draws, and of their effective ranks. Below 1 a "
+    "norm is contracted. It says nothing of training.",
+}
+"""How to read each figure."""
+
+
+def spectrum_figures(found: Spectrum) -> list[Figure]:
+    """Return the figures in their order."""
+    return [_profile(found), _eigenvalues(found), _symbol(found), _contraction(found)]
+
+
+def spectrum_panels(found: Spectrum) -> Figure:
+    """Return all of them as one, two by two, for a notebook."""
+    figures = [figure for figure in spectrum_figures(found) if figure.missing is None]
+    titles = [figure.title for figure in figures]
+    layout: dict[str, Any] = panels(titles, columns=2, gap=0.1, row_gap=0.2)
+    data = []
+    for k, figure in enumerate(figures):
+        for letter in ("x", "y"):
+            layout[axis(letter, k)] |= figure.layout[f"{letter}axis"]
+        data += [trace | axes_of(k) | {"showlegend": False} for trace in figure.data]
+    title = f"{as_text(found.name)}, {found.length} positions"
+    return Figure(
+        key="spectrum",
+        title=title,
+        summary=figures[0].summary,
+        data=data,
+        layout=layout,
+        height=760,
+    )
+
+
+def _profile(found: Spectrum) -> Figure:
+    rows = evenly(len(found.profile))
+    values = found.profile[rows]
+    first, last = found.profile[0], found.profile[-1]
+    return Figure(
+        key="profile",
+        title="Kernel by lag",
+        summary=f"The kernel is {figure_of(first)} at lag 0 and {figure_of(last)} at lag "
+        f"{found.length - 1}.",
+        data=[_line("kernel", rows, values, BLUE)],
+        layout=_axes("lag", "positional part of the logit"),
+        table={"lag": rows.tolist(), "kernel": short(values)},
+        height=380,
+    )
+
+
+def _eigenvalues(found: Spectrum) -> Figure:
+    values = np.sort(np.abs(found.eigenvalues.values))[::-1]
+    positive = values[values > 0.0]
+    if not len(positive):
+        return missing("eigenvalues", "Eigenvalues", "all of them are 0")
+    rows = evenly(len(positive))
+    data = [_points("size of the eigenvalue", rows + 1, positive[rows], BLUE, 0)]
+    table = {"order": (rows + 1).tolist(), "size": short(positive[rows])}
+    if found.circulant is not None:
+        near = np.sort(np.abs(found.circulant.eigenvalues))[::-1]
+        kept = evenly(int((near > 0.0).sum()))
+        data.append(_points("nearest circulant", kept + 1, near[kept], VERMILION, 1))
+    state = found.conditioning
+    if state is not None and state.rank < found.length:
+        floor = state.tolerance * state.norm
+        ends = np.array([1, max(len(positive), 2)])
+        data.append(_line("told from 0 above", ends, np.full(2, floor), GREY, dash="dash"))
+    layout = _axes("order", "size") | {"legend": LEGEND}
+    layout["yaxis"] |= {"type": "log", "exponentformat": "power"}
+    layout["xaxis"] |= {"type": "log"} if len(positive) > 64 else {}
+    return Figure(
+        key="eigenvalues",
+        title="Eigenvalues",
+        summary=_about_eigenvalues(found),
+        data=data,
+        layout=layout,
+        table=table,
+    )
+
+
+def _about_eigenvalues(found: Spectrum) -> str:
+    state = found.conditioning
+    if state is None:
+        return f"The ends of the spectrum alone are known: {found.eigenvalues.reason}."
+    below = f", {state.negative} of them below 0" if state.negative else ""
+    return (
+        f"{state.rank} of {found.length} eigenvalues can be told from 0{below}; the largest is "
+        f"{figure_of(state.largest)}, the smallest {figure_of(state.smallest)}, the effective rank "
+        f"{figure_of(state.effective_rank)}."
+    )
+
+
+def _symbol(found: Spectrum) -> Figure:
+    symbol = found.symbol
+    if symbol is None:
+        return missing("symbol", "Symbol", "the matrix does not depend on the lag alone")
+    data, table = [], {}
+    if symbol.values is not None:
+        finite = np.isfinite(symbol.values)
+        data.append(_line("symbol", symbol.angles[finite], symbol.values[finite], BLUE))
+        table = {"angle": short(symbol.angles), "symbol": short(symbol.values)}
+    if len(symbol.masses):
+        stems = [
+            np.column_stack([symbol.mass_angles, symbol.mass_angles, symbol.mass_angles * np.nan]),
+            np.column_stack([0.0 * symbol.masses, symbol.masses, symbol.masses * np.nan]),
+        ]
+        data.append(_line("", stems[0].ravel(), stems[1].ravel(), GREY) | {"showlegend": False})
+        data.append(_points("mass", symbol.mass_angles, symbol.masses, VERMILION, 2))
+        table = table or {
+            "angle": short(symbol.mass_angles),
+            "mass": short(symbol.masses),
+        }
+    if not data:
+        return missing("symbol", "Symbol", "the kernel is zero")
+    layout = _axes("angle, radians per position", "symbol") | {"legend": LEGEND}
+    if symbol.values is not None and not len(symbol.masses):
+        drawn = symbol.values[np.isfinite(symbol.values)]
+        wide = drawn.min() > 0.0 and drawn.max() > 1e3 * drawn.min()
+        layout["yaxis"] |= {"type": "log", "exponentformat": "power"} if wide else {}
+    if symbol.values is None and symbol.mass_angles.min() > 0.0:
+        layout["xaxis"] |= {"type": "log", "exponentformat": "power"}  # frequencies are a ladder
+    statement = symbol.statement[0].upper() + symbol.statement[1:]
+    return Figure(
+        key="symbol",
+        title="Symbol",
+        summary=f"{statement}.",
+        data=data,
+        layout=layout,
+        table=table,
+    )
+
+
+def _contraction(found: Spectrum) -> Figure:
+    made = found.contraction
+    if made is None:
+        reason = found.contraction_reason.rstrip(".")
+        return missing("contraction", "Coupling with content", reason)
+    low, high = made.norm_range.T
+    bars = {"type": "data", "array": short(high - made.norm), "arrayminus": short(made.norm - low)}
+    norms = _points("spectral norm", made.means, made.norm, BLUE, 0, mode="lines+markers")
+    norms["error_y"] = bars | {"color": GREY}
+    ranks = _points("effective rank", made.means, made.effective_rank, GREEN, 1, "lines+markers")
+    one = _line("unchanged", made.means[[0, -1]], np.ones(2), GREY, dash="dash")
+    layout = _axes("mean that all positions share, against the spread", "after / before")
+    layout["yaxis"] |= {"type": "log"} if float(made.norm.max()) > 10.0 else {"rangemode": "tozero"}
+    first, last = made.at(float(made.means[0])), made.at(float(made.means[-1]))
+    return Figure(
+        key="contraction",
+        title="Coupling with content",
+        summary=f"{made.kind.capitalize()} coupling multiplies the spectral norm of drawn logits "
+        f"by {figure_of(first['norm'])} with a shared mean of {figure_of(first['mean'])}, and by "
+        f"{figure_of(last['norm'])} with one of {figure_of(last['mean'])}.",
+        data=[norms, ranks, one],
+        layout=layout | {"legend": LEGEND},
+        table={
+            "mean": short(made.means),
+            "norm": short(made.norm),
+            "norm_least": short(low),
+            "norm_most": short(high),
+            "condition": short(made.condition),
+            "effective_rank": short(made.effective_rank),
+            "toeplitz_share": short(made.toeplitz_share),
+        },
+    )
+
+
+def _axes(x: str, y: str) -> dict[str, Any]:
+    return {"xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y}}}
+
+
+def _line(name: str, x: Any, y: Any, colour: str, *, dash: str = DASHES[0]) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": short(x),
+        "y": short(y),
+        "line": {"color": colour, "dash": dash},
+    }
+
+
+def _points(
+    name: str, x: Any, y: Any, colour: str, k: int, mode: str = "markers"
+) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": mode,
+        "name": name,
+        "x": short(x),
+        "y": short(y),
+        "marker": {"color": colour, "symbol": MARKERS[k], "size": 6},
+        "line": {"color": colour, "dash": DASHES[k]},
+    }

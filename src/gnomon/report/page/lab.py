@@ -1,0 +1,155 @@
+"""Grids of the laboratory as one self-contained page: claims, scores, curves, heads, lengths.
+
+The page is drawn from tables that were computed before (`gnomon.lab.compact`), never from models.
+It is built as the page of a survey is: nothing is fetched, and no text but the two scripts named by
+their SHA-256 can run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gnomon.report.figure import Figure
+from gnomon.report.figures.lab_beside import spectra_figure, stress_figure
+from gnomon.report.figures.lab_curves import curves_figure, lengths_figure
+from gnomon.report.figures.lab_heads import deposit_figure, heads_figure, rates_figure
+from gnomon.report.figures.lab_rows import in_words
+from gnomon.report.figures.lab_scores import scores_figure
+from gnomon.report.page.build import (
+    Shown,
+    file_name,
+    page_environment,
+    page_policy,
+    page_scripts,
+    page_style,
+)  # fmt: skip
+from gnomon.report.page.packing import Packer, script_json
+
+CLASSES = {"holds": "yes", "does not hold": "no", "depends": "unsure", "undecided": "unsure"}
+EXPLAINED = {
+    "lab-scores": "Every dot is a run with its own seed; the bar is the 95 % interval of the mean. "
+    "The dotted line is the best that can be reached, the dashed one what an observer reaches who "
+    "is told the tokens and not their order.",
+    "lab-areas": "The mean score over the points of the learning curve: it tells encodings apart "
+    "that all end at the ceiling. Learning rates were chosen by it, on other seeds.",
+    "lab-curves": "Means over seeds; bars reach from the lowest seed to the highest. A curve that "
+    "is cut before it rises looks dead and may only be slow.",
+    "lab-heads": "Held-out score lost where the output of one head is replaced by zero. Heads of a "
+    "layer stand in descending order in every run, then runs are averaged.",
+    "lab-deposit": "The largest loss as a share of all losses in the first layer; the dashed line "
+    "is that of equal heads. An open dot is a run whose largest loss is within its noise.",
+    "lab-rates": "The same index where the same encoding was trained at several learning rates: "
+    "what moves with the rate is no property of the encoding.",
+    "lab-lengths": "The trained model on sequences of other lengths, nothing trained again; bars "
+    "reach from the lowest seed to the highest.",
+    "lab-spectra": "Contraction is the ratio of the largest singular value of logits with the "
+    "encoding to that without it. A norm of logits is no statement on the loss.",
+    "lab-stress": "Stress of the encoding on the corpus of the task against what a model with it "
+    "reached. Raw stress measures scale before anything else.",
+}
+
+
+def lab_page(contents: Mapping[str, Any], *, version: str) -> bytes:
+    """Return the page in UTF-8.
+
+    `contents` has `name`, `question`, `grids` (tables of `gnomon.lab.compact`) and where there are
+    any `verdicts`, `optimisation`, `stress`, `correlations` and `notes`.
+    """
+    packer, store = Packer(), dict[str, Any]()
+    grids = [
+        {
+            **grid,
+            "figures": _shown(_figures(grid["rows"]), f"g{k}", grid["name"], packer, store),
+            "lines": [_line(row) for row in grid["rows"]],
+        }
+        for k, grid in enumerate(contents["grids"])
+    ]
+    beside = _shown(_beside(contents), "beside", str(contents["name"]), packer, store)
+    scripts = page_scripts()
+    text = page_environment().get_template("lab.html").render(
+        contents=contents,
+        grids=grids,
+        beside=beside,
+        verdicts=[dict(one) | {"class": CLASSES.get(one["holds"], "unsure")}
+                  for one in contents.get("verdicts", ())],
+        notes=contents.get("notes", ()),
+        version=version,
+        style=page_style(),
+        policy=page_policy(scripts.values()),
+        store=script_json({"arrays": packer.arrays, "figures": store}),
+        **scripts,
+    )  # fmt: skip
+    return str(text).encode("utf-8", "backslashreplace")
+
+
+def _figures(rows: Sequence[Mapping[str, Any]]) -> list[Figure]:
+    """Return what a grid can show; what it was never asked for is left out."""
+    made = [
+        scores_figure(rows),
+        scores_figure(rows, "areas"),
+        curves_figure(rows),
+        lengths_figure(rows),
+        heads_figure(rows),
+        deposit_figure(rows),
+        rates_figure(rows),
+    ]
+    first = made[0]
+    return [one for one in made if one is first or one.missing is None]
+
+
+def _beside(contents: Mapping[str, Any]) -> list[Figure]:
+    correlations = contents.get("correlations")
+    made = []
+    if contents.get("optimisation"):
+        made.append(spectra_figure(contents["optimisation"], correlations))
+    if contents.get("stress"):
+        made.append(stress_figure(contents["stress"], correlations))
+    return made
+
+
+def _shown(
+    figures: Sequence[Figure], prefix: str, label: str, packer: Packer, store: dict[str, Any]
+) -> list[Shown]:
+    found = []
+    for figure in figures:
+        place = f"{prefix}-{figure.key}"
+        if figure.missing is None:
+            store[place] = packer.figure(figure, file=f"{file_name(label)}-{figure.key}")
+        found.append(Shown(place, figure, [EXPLAINED[figure.key]]))
+    return found
+
+
+def _line(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return a row of the table in words."""
+    if not row["scores"]:
+        return {"task": row["task"], "encoding": row["encoding"], "note": _note(row)}
+    steps = ["never" if step is None else f"{step:,}" for step in row["steps_to_90"]]
+    costs = [cost for cost in row["cpu_seconds"] if cost is not None]
+    return {
+        "task": row["task"],
+        "encoding": row["encoding"],
+        "choice": ", ".join(f"{k.replace('_', ' ')} {v:g}" if isinstance(v, float)
+                            else f"{k.replace('_', ' ')} {v}" for k, v in row["choice"].items()),
+        "seeds": str(len(row["seeds"])),
+        "score": in_words(row),
+        "area": in_words(row, "areas"),
+        "steps": " ".join(steps),
+        "parameters": f"{row['parameters']:,}" if row["parameters"] else "-",
+        "seconds": f"{sum(costs) / len(costs):.1f}" if costs else "-",
+        "note": _note(row),
+    }  # fmt: skip
+
+
+def _note(row: Mapping[str, Any]) -> str:
+    """Say what a reader of a mean should know."""
+    told = []
+    if row.get("at_edge"):
+        told.append("best rate at the edge of the sweep")
+    if row["diverged"]:
+        told.append(f"{row['diverged']} diverged")
+    if row["failed"]:
+        told.append(f"{row['failed']} failed")
+    if row["late"]:
+        told.append(f"late: seed {', '.join(map(str, row['late']))}")
+    return "; ".join(told)

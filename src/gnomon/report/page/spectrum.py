@@ -1,0 +1,81 @@
+"""The spectrum of an encoding as one self-contained page: its numbers, and its figures.
+
+It is built as the card of an encoding is: nothing is fetched, and no text but the two scripts named
+by their SHA-256 can run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gnomon.report.figures.places import figure_of
+from gnomon.report.figures.spectrum import EXPLAINED, spectrum_figures
+from gnomon.report.page.build import (
+    Shown,
+    file_name,
+    page_environment,
+    page_policy,
+    page_scripts,
+    page_style,
+)  # fmt: skip
+from gnomon.report.page.packing import Packer, script_json
+
+if TYPE_CHECKING:
+    from gnomon.spectra.spectrum import Spectrum
+
+SMALL, LARGE = 1e-6, 1e6
+"""Outside of these a number is written with its power of ten."""
+FACTS = {
+    "length": "positions",
+    "largest": "largest eigenvalue",
+    "smallest": "smallest eigenvalue",
+    "rank": "rank",
+    "effective_rank": "effective rank",
+    "condition_on_range": "condition number on the range",
+    "tolerance": "told from 0 above, as a part of the largest",
+    "toeplitz_share": "Toeplitz share",
+    "asymmetry": "odd part that eigenvalues leave out",
+    "method": "computed by",
+    "reason": "not all known",
+}
+
+
+def spectrum_page(found: Spectrum, *, version: str) -> bytes:
+    """Return the page in UTF-8; half a character (in a file name) becomes its escape."""
+    packer, store = Packer(), dict[str, Any]()
+    shown = []
+    for k, figure in enumerate(spectrum_figures(found)):
+        place = f"spectrum-{k}-{figure.key}"
+        if figure.missing is None:
+            store[place] = packer.figure(figure, file=f"{file_name(found.name)}-{figure.key}")
+        shown.append(Shown(place, figure, [EXPLAINED[figure.key]]))
+    scripts = page_scripts()
+    contents = found.to_dict()
+    text = page_environment().get_template("spectrum.html").render(
+        contents=contents,
+        facts=_facts(contents),
+        figures=shown,
+        version=version,
+        style=page_style(),
+        policy=page_policy(scripts.values()),
+        store=script_json({"arrays": packer.arrays, "figures": store}),
+        **scripts,
+    )  # fmt: skip
+    return str(text).encode("utf-8", "backslashreplace")
+
+
+def _facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
+    told = ((key, words) for key, words in FACTS.items() if _told(contents, key))
+    return [(words, _shown(contents[key])) for key, words in told]
+
+
+def _told(contents: dict[str, Any], key: str) -> bool:
+    """Whether a number is known, and says something."""
+    return contents[key] is not None and (key != "asymmetry" or contents[key] > 0.0)
+
+
+def _shown(value: Any) -> str:
+    if not isinstance(value, (int, float)):
+        return str(value)
+    plain = value == 0 or SMALL <= abs(value) < LARGE
+    return figure_of(value) if plain else f"{value:.3g}"

@@ -1,0 +1,150 @@
+"""What is claimed of encodings in trained Transformers, and what decides it [gu2025].
+
+(i)   RoPE learns the distance between two tokens better than additive encodings
+(ii)  without an encoding, or with MLA, counting is learned no worse than with RoPE
+(iii) one head of the first layer does the work of position (a deposit) with RoPE on distance, and
+      neither with other encodings nor on counting
+(iv)  MLA lowers that concentration
+(v)   RoPE on one head is enough
+
+What decides was fixed before the runs: the area under the learning curve for (i) and (ii), since
+final accuracies meet at the ceiling; the deposit index of the first layer under zero- and
+mean-ablation for (iii) and (iv), of runs that have learned the task and whose largest drop is above
+its noise; final score and area for (v). "No worse" allows 0.02, "enough" 0.05.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gnomon.reproduce.contrasts import Claim, Contrast, claim
+from gnomon.reproduce.lab_tables import Table, words
+
+ADDITIVE = ("sinusoidal", "learned", "alibi", "offset-bias", "t5")
+NO_WORSE, ENOUGH = 0.02, 0.05
+ABLATIONS = ("zero", "mean")
+ROPE, DISTANCE, COUNTING = "rope", "distance", "counting"
+
+
+def claims(tables: Sequence[Table]) -> list[Claim]:
+    """Judge the five claims on one size of model or several."""
+    return [better(tables), counting(tables), only(tables), lowered(tables), one_head(tables)]
+
+
+def better(tables: Sequence[Table]) -> Claim:
+    """Judge (i)."""
+    found = [
+        one
+        for table in tables
+        for other in ADDITIVE
+        for one in _sized(table, table.contrast((DISTANCE, ROPE), (DISTANCE, other), "areas"))
+    ]
+    told = words(tables[0], DISTANCE, "scores", (ROPE, *ADDITIVE)) if tables else ""
+    return claim(
+        "(i) RoPE learns distance better than additive encodings",
+        found,
+        f"Scores at the end: {told}." if told else "",
+    )
+
+
+def counting(tables: Sequence[Table]) -> Claim:
+    """Judge (ii)."""
+    found = [
+        one
+        for table in tables
+        for other in ("nope", "mla")
+        for one in _sized(
+            table,
+            table.contrast((COUNTING, other), (COUNTING, ROPE), "areas", bound=-NO_WORSE),
+        )
+    ]
+    told = words(tables[0], COUNTING, "scores", (ROPE, "nope", "mla", "mla-nope")) if tables else ""
+    return claim(
+        "(ii) NoPE and MLA learn counting no worse than RoPE",
+        found,
+        f"No worse: by less than {NO_WORSE}. Scores at the end: {told}." if told else "",
+    )
+
+
+def only(tables: Sequence[Table]) -> Claim:
+    """Judge (iii)."""
+    found: list[Contrast] = []
+    left: list[str] = []
+    for table in tables:
+        if not table.learned(DISTANCE, ROPE):
+            continue
+        for ablation in ABLATIONS:
+            quantity, note = f"index {ablation}", f"index by {ablation}-ablation"
+            for other in ADDITIVE:
+                if (DISTANCE, other) in table.rows and not table.learned(DISTANCE, other):
+                    left.append(other)
+                    continue
+                made = table.contrast((DISTANCE, ROPE), (DISTANCE, other), quantity, note=note)
+                found += _sized(table, made)
+            if table.learned(COUNTING, ROPE):
+                made = table.contrast((DISTANCE, ROPE), (COUNTING, ROPE), quantity, note=note)
+                found += _sized(table, made)
+    told = f"Left out, since they did not learn distance: {_listed(left)}." if left else ""
+    return claim(
+        "(iii) the work of position is deposited in one head with RoPE on distance, and only there",
+        found,
+        told,
+    )
+
+
+def lowered(tables: Sequence[Table]) -> Claim:
+    """Judge (iv)."""
+    found = [
+        one
+        for table in tables
+        if table.learned(DISTANCE, ROPE) and table.learned(DISTANCE, "mla")
+        for ablation in ABLATIONS
+        for one in _sized(
+            table,
+            table.contrast(
+                (DISTANCE, "mla"),
+                (DISTANCE, ROPE),
+                f"index {ablation}",
+                relation="<",
+                note=f"index by {ablation}-ablation",
+            ),
+        )
+    ]
+    return claim("(iv) MLA lowers the deposit index", found)
+
+
+def one_head(tables: Sequence[Table]) -> Claim:
+    """Judge (v)."""
+    found = [
+        one
+        for table in tables
+        for quantity in ("scores", "areas")
+        for one in _sized(
+            table,
+            table.contrast((DISTANCE, "rope-one-head"), (DISTANCE, ROPE), quantity, bound=-ENOUGH),
+        )
+    ]
+    return claim(
+        "(v) RoPE on one head is enough",
+        found,
+        f"Enough: within {ENOUGH} of RoPE on all heads, at the end and along training.",
+    )
+
+
+def _sized(table: Table, found: Sequence[Contrast]) -> list[Contrast]:
+    """Say of which grid a contrast is, where it is not the first one."""
+    if table.name == "deposit":
+        return list(found)
+    return [
+        Contrast(
+            what=f"{one.what} ({table.name})",
+            values=one.values,
+            relation=one.relation,
+            bound=one.bound,
+        )
+        for one in found
+    ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(dict.fromkeys(names))

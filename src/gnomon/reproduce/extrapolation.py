@@ -1,0 +1,130 @@
+"""`gnomon reproduce extrapolation`: trained on short sequences, tested on long ones.
+
+What is claimed: ALiBi keeps its quality beyond the trained length, sinusoids and RoPE do not
+[press2021]; attention without an encoding generalises in length, under a causal mask
+[kazemnejad2023]; xPos extrapolates better than RoPE [sun2022]; a learned table can not.
+
+Quality is the share of the way from the best constant answer to the ceiling. An encoding that has
+learned a task (a third of the way or more) *keeps* it where the share at the longest length is
+within 0.1 of that at the trained length, and *loses* it where it is not. What it has not learned it
+can not keep, and such tasks are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gnomon.corpus.progress import Progress
+from gnomon.reproduce.claims import Reproduction
+from gnomon.reproduce.contrasts import Claim, Contrast, Side, claim
+from gnomon.reproduce.lab_run import grid_named, ran, reproduced
+from gnomon.reproduce.lab_tables import FEWEST, Table, share_of
+from gnomon.reproduce.samples import Options
+
+TITLE = "trained on short sequences, tested on long ones"
+KEPT, LEARNED = 0.1, 1.0 / 3.0
+NOTES = (
+    "more fillers alone can lower a mean over tokens, whatever the encoding.",
+    "a learned table has rows for all lengths; those beyond the trained one were never trained.",
+    "four times 32 tokens is no long context.",
+)
+KEEPS = ("alibi", "t5", "kerple-log")
+LOSES = ("sinusoidal", "learned", "rope")
+
+
+def extrapolation(options: Options, progress: Progress) -> Reproduction:
+    """Run or resume the grid, and judge by encoding."""
+    grid = ran(grid_named("extrapolation", options.records), options, progress)
+    return reproduced(
+        "extrapolation",
+        TITLE,
+        source="press2021",
+        grids=[grid],
+        claims=claims(Table(grid)),
+        notes=NOTES,
+    )
+
+
+def claims(table: Table) -> list[Claim]:
+    """Judge what is claimed of each encoding."""
+    return [
+        *(_kept(table, name) for name in KEEPS),
+        *(_lost(table, name) for name in LOSES),
+        _judged(
+            table,
+            "nope",
+            "without an encoding a causal model keeps what it has learned",
+            ">",
+            tasks=("characters",),
+        ),
+        than_rope(table, "xpos"),
+        than_rope(table, "jordan"),
+    ]
+
+
+def _kept(table: Table, encoding: str) -> Claim:
+    return _judged(
+        table, encoding, f"{encoding} keeps what it has learned on longer sequences", ">"
+    )
+
+
+def _lost(table: Table, encoding: str) -> Claim:
+    return _judged(
+        table, encoding, f"{encoding} loses what it has learned on longer sequences", "<"
+    )
+
+
+def _judged(
+    table: Table, encoding: str, text: str, side: Side, tasks: Sequence[str] | None = None
+) -> Claim:
+    found: list[Contrast] = []
+    left: list[str] = []
+    for task in table.tasks if tasks is None else tasks:
+        changes = changed(table, task, encoding)
+        if len(changes) < FEWEST:
+            continue
+        if not table.learned(task, encoding, LEARNED):
+            left.append(task)
+            continue
+        short, long = ends(table, task, encoding)
+        found.append(
+            Contrast(
+                what=f"{encoding} on {task}, share at length {long} less that at {short}",
+                values=tuple(changes.values()),
+                relation=side,
+                bound=-KEPT,
+            )
+        )
+    told = f"Not learned, and so left out: {', '.join(left)}." if left else ""
+    return claim(text, found, f"Kept: within {KEPT}. {told}".strip())
+
+
+def than_rope(table: Table, encoding: str) -> Claim:
+    """Judge whether an encoding keeps more than RoPE does, on tasks that both have learned."""
+    found = []
+    for task in table.tasks:
+        ours, theirs = changed(table, task, encoding), changed(table, task, "rope")
+        common = sorted(ours.keys() & theirs.keys())
+        both = table.learned(task, encoding, LEARNED) and table.learned(task, "rope", LEARNED)
+        if both and len(common) >= FEWEST:
+            values = tuple(ours[seed] - theirs[seed] for seed in common)
+            found.append(Contrast(what=f"change of {encoding} less rope on {task}", values=values))
+    return claim(f"{encoding} keeps more of what it has learned than RoPE", found)
+
+
+def ends(table: Table, task: str, encoding: str) -> tuple[int, int]:
+    """Return the trained length, which is the shortest, and the longest that was tested."""
+    lengths = table.rows[task, encoding]["lengths"]["length"]
+    return int(lengths[0]), int(lengths[-1])
+
+
+def changed(table: Table, task: str, encoding: str) -> dict[int, float]:
+    """Return by seed how the share changes from the trained length to the longest."""
+    row = table.rows.get((task, encoding))
+    if row is None or not row["lengths"]:
+        return {}
+    first, last = row["lengths"]["scores"][0], row["lengths"]["scores"][-1]
+    return {
+        seed: share_of(row, long) - share_of(row, short)
+        for seed, short, long in zip(row["seeds"], first, last, strict=True)
+    }

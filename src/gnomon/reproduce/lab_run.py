@@ -1,0 +1,128 @@
+"""Running the grids that claims rest on, and putting what they show into one reproduction.
+
+A grid is that of the package, or the NAME.toml in the folder of records, so that another size can
+be judged by the same rules. Its records lie in a folder of the same name beside it; what is there
+is not trained again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gnomon.corpus.progress import Progress
+from gnomon.lab.building import DATA
+from gnomon.lab.compact import compact_folder
+from gnomon.lab.executor import Executor, Processes
+from gnomon.lab.grid import Grid, read_grid
+from gnomon.lab.running import run_grid
+from gnomon.reproduce.claims import Figure, Published, Reproduction, Row, spread
+from gnomon.reproduce.contrasts import Claim, evidence
+from gnomon.reproduce.lab_tables import Table
+from gnomon.reproduce.samples import Options
+from gnomon.survey.provenance import provenance
+
+PLACE = "laboratory"
+"""Under which `corpora` of a reproduction holds grids and evidence."""
+ABSENT = "not in it: the document has no such row"
+
+
+def grid_named(name: str, records: Path) -> Grid:
+    """Return the grid of that name in the folder of records, or the one that ships."""
+    own = records / f"{name}.toml"
+    return read_grid(own if own.is_file() else name)
+
+
+def ran(
+    grid: Grid, options: Options, progress: Progress, *, executor: Executor | None = None
+) -> dict[str, Any]:
+    """Run what is left of a grid, and return its table."""
+    if options.data is not None:
+        os.environ[DATA] = str(options.data)  # workers read it, too
+    folder = options.records / grid.name
+    progress.stage(f"{grid.name}: checking every cell")
+
+    def told(done: int, cells: int, words: str) -> None:
+        progress.stage(f"{grid.name}: {done} of {cells} cells; {words}")
+
+    use = Processes(options.workers) if executor is None else executor
+    run_grid(grid, folder, executor=use, told=told)
+    return compact_folder(folder, name=grid.name, question=grid.question)
+
+
+def reproduced(
+    name: str,
+    title: str,
+    *,
+    source: str,
+    grids: Sequence[Mapping[str, Any]],
+    claims: Sequence[Claim],
+    notes: Sequence[str],
+    published: Mapping[tuple[str, str], float] | None = None,
+    more: Mapping[str, Any] | None = None,
+) -> Reproduction:
+    """Return rows of every grid, a verdict on every claim, and the evidence."""
+    return Reproduction(
+        name=name,
+        title=title,
+        source=source,
+        setting=_setting(grids),
+        rows=tuple(row for grid in grids for row in rows_of(grid, published or {})),
+        verdicts=tuple(one.verdict for one in claims),
+        notes=tuple(notes),
+        corpora={
+            PLACE: {
+                "grids": {grid["name"]: grid for grid in grids},
+                "evidence": evidence(claims),
+                **(more or {}),
+            }
+        },
+        provenance=provenance(0),
+    )
+
+
+def _setting(grids: Sequence[Mapping[str, Any]]) -> str:
+    """Say in words what was trained."""
+    parts = []
+    for grid in grids:
+        first = next((row for row in grid["rows"] if row["model"]), None)
+        if first is None:
+            continue
+        size = first["model"]
+        parts.append(
+            f"{grid['name']}: {grid['runs']} runs, {size['layers']} layers of {size['heads']} "
+            f"heads, dimension {size['dimension']}"
+        )
+    return "; ".join(parts) + "; shown as mean [smallest, largest] over report seeds"
+
+
+def rows_of(grid: Mapping[str, Any], published: Mapping[tuple[str, str], float]) -> Iterator[Row]:
+    """Yield a line for every task and encoding, by task."""
+    table = Table(grid)
+    for task in table.tasks:
+        for encoding in table.encodings(task):
+            row = table.rows[task, encoding]
+            value = published.get((task, encoding))
+            yield Row(
+                what=encoding,
+                published=Published(
+                    quantity="accuracy, %", value=value, reason=None if value else ABSENT
+                ),
+                ours=_ours(table, task, encoding, row),
+                group=f"{grid['name']}, {task}",
+            )
+
+
+def _ours(table: Table, task: str, encoding: str, row: Mapping[str, Any]) -> dict[str, Figure]:
+    steps = [step for step in row["steps_to_90"] if step is not None]
+    found: dict[str, Figure] = {
+        "score": spread(row["scores"]),
+        "area": spread(row["areas"]),
+        "reached 90 %": f"{len(steps)} of {len(row['seeds'])}",
+    }
+    index = list(table.values(task, encoding, "index zero").values())
+    if row.get("heads"):
+        found["index, layer 0"] = spread(index) if index else None
+    return found

@@ -1,0 +1,119 @@
+"""Numbers of a grid by task, encoding and seed, and their contrasts.
+
+score   at the end        area    under the learning curve
+index   deposit index of the first layer, where a head's removal is above its noise
+share   of the way from the best constant answer to the ceiling
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gnomon.reproduce.contrasts import Contrast, Side
+
+LEARNED = 0.5
+"""Share of the way to the ceiling from which a run has learned its task."""
+FEWEST = 2
+Values = dict[int, float]
+
+
+class Table:
+    """The compact rows of one grid, looked up by task and encoding."""
+
+    def __init__(self, grid: Mapping[str, Any]) -> None:
+        self.name = str(grid["name"])
+        self.rows: dict[tuple[str, str], Mapping[str, Any]] = {
+            (row["task"], row["encoding"]): row for row in grid["rows"] if row["scores"]
+        }
+
+    @property
+    def tasks(self) -> list[str]:
+        """Return the tasks that have runs."""
+        return list(dict.fromkeys(task for task, _ in self.rows))
+
+    def encodings(self, task: str) -> list[str]:
+        """Return the encodings that have runs on a task."""
+        return [encoding for found, encoding in self.rows if found == task]
+
+    def values(self, task: str, encoding: str, quantity: str) -> Values:
+        """Return one number for every seed; none where there are no runs."""
+        row = self.rows.get((task, encoding))
+        if row is None:
+            return {}
+        if quantity == "share":
+            return {s: share_of(row, v) for s, v in zip(row["seeds"], row["scores"], strict=True)}
+        if quantity.startswith("index"):
+            return _indices(row, quantity.partition(" ")[2] or "zero")
+        if quantity == "cpu_seconds":
+            pairs = zip(row["seeds"], row["cpu_seconds"], strict=True)
+            return {seed: float(np.log(cost)) for seed, cost in pairs if cost}
+        return dict(zip(row["seeds"], row[quantity], strict=True))
+
+    def learned(self, task: str, encoding: str, least: float = LEARNED) -> bool:
+        """Whether the runs have learned their task, in their mean."""
+        found = self.values(task, encoding, "share")
+        return bool(found) and float(np.mean(list(found.values()))) >= least
+
+    def contrast(
+        self,
+        first: tuple[str, str],
+        second: tuple[str, str],
+        quantity: str,
+        *,
+        relation: Side = ">",
+        bound: float = 0.0,
+        note: str = "",
+    ) -> list[Contrast]:
+        """Return first less second by common seeds: a list of one, empty without common seeds."""
+        one, other = self.values(*first, quantity), self.values(*second, quantity)
+        common = sorted(one.keys() & other.keys())
+        if len(common) < FEWEST:
+            return []
+        same = first[0] == second[0]
+        names = (
+            (first[1], second[1]) if same else tuple(" on ".join(x[::-1]) for x in (first, second))
+        )
+        what = f"{names[0]} less {names[1]}, {note or quantity.rstrip('s')}"
+        if same:
+            what += f" on {first[0]}"
+        return [
+            Contrast(
+                what=what,
+                values=tuple(one[seed] - other[seed] for seed in common),
+                relation=relation,
+                bound=bound,
+            )
+        ]
+
+
+def share_of(row: Mapping[str, Any], score: float) -> float:
+    """Return where a score lies between the best constant answer (0) and the ceiling (1)."""
+    ceiling = row["ceiling"]
+    low, high = float(ceiling.get("constant", 0.0)), float(ceiling.get("value", 1.0))
+    return (score - low) / (high - low) if high > low else 0.0
+
+
+def _indices(row: Mapping[str, Any], ablation: str) -> Values:
+    """Return the index of the first layer of runs whose largest drop is above its noise."""
+    if not row.get("heads"):
+        return {}
+    told = row["heads"][ablation]
+    lines = zip(row["seeds"], told["index"], told["largest"], told["noise_band"], strict=True)
+    return {
+        seed: index[0]
+        for seed, index, top, band in lines
+        if index[0] is not None and top[0] > band[0]
+    }
+
+
+def words(table: Table, task: str, quantity: str, encodings: Sequence[str]) -> str:
+    """Return means by encoding in words, of those that have runs."""
+    told = []
+    for encoding in encodings:
+        found = list(table.values(task, encoding, quantity).values())
+        if found:
+            told.append(f"{encoding} {np.mean(found):.3f}")
+    return ", ".join(told)

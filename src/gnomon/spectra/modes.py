@@ -1,0 +1,148 @@
+r"""Kernels in closed form: sums of modes, with their symbol and what can be said of it.
+
+    c(t) = sum_k w_k |t|^(r_k) e^(a_k |t|) cos(b_k t),   a_k <= 0,
+
+mirrored at lag 0, is what the blocks of a generator leave of a logit. Its symbol
+
+    f(x) = c(0) + 2 sum_(t >= 1) c(t) cos(tx)
+
+is a sum of rational functions: with z = e^(a + i(b +- x)) and polylogarithms of order -r,
+sum_t t^r z^t = sum_(k <= r) k! S(r+1, k+1) (z/(1-z))^(k+1), S the Stirling numbers of the second
+kind; for r = 0 that is the Poisson kernel. A mode that neither decays nor grows (a = 0, r = 0) has
+no such function: it is a mass w/2 at b and at -b, and the symbol is *discrete*. A mode with a = 0
+and r > 0 grows: its sum diverges everywhere, and what the formula gives (for -m |t|:
+m / (2 sin^2(x/2))) is Abel's sum, which is not integrable at x = b.
+
+Where the symbol is a bounded function, all eigenvalues of every n x n matrix lie between its ends
+and are distributed as its values as n grows [grenander1958 sec. 5.2]. Masses and growing modes
+leave that theorem.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnomon.results import Result
+
+Floats = NDArray[np.float64]
+_CHUNK = 2**21
+"""Numbers held at a time: 16 MiB."""
+_SAME = 1e-12
+"""Frequencies that differ by less are one mode."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Modes(Result):
+    """Weights w, rates a <= 0, frequencies b in [0, pi] and powers r of every mode, flat arrays."""
+
+    weights: Floats
+    rates: Floats
+    frequencies: Floats
+    powers: NDArray[np.int64]
+
+    def at(self, lags: Floats) -> Floats:
+        """Return c(t) at any lags."""
+        sizes = np.abs(np.asarray(lags, dtype=np.float64))
+        flat, found = sizes.reshape(-1), np.empty(sizes.size)
+        step = max(1, _CHUNK // max(1, len(self.weights)))
+        for start in range(0, len(flat), step):
+            t = flat[start : start + step, None]
+            waves = np.cos(t * self.frequencies) * np.exp(t * self.rates)
+            waves = waves * t**self.powers if self.powers.any() else waves
+            found[start : start + step] = waves @ self.weights
+        return found.reshape(sizes.shape)
+
+    @cached_property
+    def standing(self) -> NDArray[np.bool_]:
+        """Which modes neither decay nor grow: masses of the symbol."""
+        return np.asarray((self.rates == 0.0) & (self.powers == 0))
+
+    @cached_property
+    def growing(self) -> NDArray[np.bool_]:
+        """Which modes grow with the lag."""
+        return np.asarray((self.rates == 0.0) & (self.powers > 0))
+
+    @property
+    def discrete(self) -> bool:
+        """Whether the symbol is masses and nothing else."""
+        return bool(self.standing.all())
+
+    def masses(self) -> tuple[Floats, Floats]:
+        """Return the frequencies in [0, pi] at which the symbol has a mass, and both sides' sum.
+
+        Modes of equal frequency are one; those of no weight are none.
+        """
+        kept = self.standing & (self.weights != 0.0)
+        if not kept.any():
+            return np.zeros(0), np.zeros(0)
+        order = np.argsort(self.frequencies[kept])
+        places, weights = self.frequencies[kept][order], self.weights[kept][order]
+        first = np.concatenate([[True], np.diff(places) > _SAME])
+        return places[first], np.add.reduceat(weights, np.flatnonzero(first))
+
+    def symbol(self, angles: Floats) -> Floats:
+        """Return f(x) of the modes that are no masses, at angles in radians; Abel's sum if need be.
+
+        Where that has a pole the value is NaN.
+        """
+        x = np.asarray(angles, dtype=np.float64)
+        total = np.zeros(x.shape)
+        for k in np.flatnonzero(~self.standing):
+            a, b, r = self.rates[k], self.frequencies[k], int(self.powers[k])
+            sides = _powers_summed(a, b - x, r) + _powers_summed(a, b + x, r)
+            total = total + self.weights[k] * (float(r == 0) + sides)
+        return np.asarray(total)
+
+
+def modes(
+    weights: Floats,
+    frequencies: Floats | float = 0.0,
+    rates: Floats | float = 0.0,
+    powers: int = 0,
+) -> Modes:
+    """Return modes from arrays that broadcast; whole positions see frequencies modulo 2 pi.
+
+    >>> modes(np.array([0.5, 0.5]), np.array([0.0, np.pi])).at(np.arange(3.0))
+    array([1., 0., 1.])
+    """
+    w, b, a, r = np.broadcast_arrays(np.atleast_1d(weights), frequencies, rates, powers)
+    turned = np.abs(np.remainder(np.ravel(b) + math.pi, 2.0 * math.pi) - math.pi)
+    return Modes(
+        weights=np.array(w, dtype=np.float64).ravel(),
+        # Small frequencies keep their digits: the remainder would round them to those of pi.
+        frequencies=np.where(np.abs(np.ravel(b)) <= math.pi, np.abs(np.ravel(b)), turned),
+        rates=np.array(a, dtype=np.float64).ravel(),
+        powers=np.array(r, dtype=np.int64).ravel(),
+    )
+
+
+def joined(*parts: Modes) -> Modes:
+    """Return the sum of kernels."""
+    names = ("weights", "rates", "frequencies", "powers")
+    return Modes(**{name: np.concatenate([getattr(one, name) for one in parts]) for name in names})
+
+
+def _powers_summed(rate: float, angles: Floats, power: int) -> Floats:
+    """Return the real part of sum_(t >= 1) t^r z^t, z = e^(a + ix)."""
+    z = np.exp(rate + 1j * angles)
+    # 1 - z loses all digits near z = 1: e^u - 1 from the halves of its angle does not.
+    less = -(np.expm1(rate) * np.cos(angles) - 2.0 * np.sin(0.5 * angles) ** 2)
+    gap = less - 1j * np.exp(rate) * np.sin(angles)
+    pole = gap == 0.0
+    ratio = z / np.where(pole, 1.0, gap)
+    total = sum(
+        math.factorial(k) * _stirling(power + 1, k + 1) * ratio ** (k + 1) for k in range(power + 1)
+    )
+    return np.asarray(np.where(pole, np.nan, np.real(total)), dtype=np.float64)
+
+
+def _stirling(n: int, k: int) -> int:
+    """Return the number of ways to split n things into k groups."""
+    if k in (0, n):
+        return int(n == k)
+    return k * _stirling(n - 1, k) + _stirling(n - 1, k - 1)

@@ -1,0 +1,168 @@
+r"""From an encoding to its kernel: by blocks in closed form, or by asking for logits at every lag.
+
+Asked are one query at position n-1 (keys before it, lags n-1 ... 0) and one at position 0 (keys
+after it): n logits each. The trace of a transform takes d such rows, one for each unit vector; a
+rule on content takes one, with a vector that is drawn from N(0, 1/2) by the seed 0.
+
+Logits that do not depend on the lag alone have no kernel; which encodings these are, their cards
+say (levels L3, L4, L6, L7 [puranik2026]). Vectors that are added may have one all the same, p_i.p_j
+of the sinusoid, and if not, a matrix (`gnomon.spectra.gram`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnomon.encodings.base import Encoding
+from gnomon.encodings.biases.kerple import Kerple
+from gnomon.encodings.certified import dimension_of, heads_of
+from gnomon.encodings.nope import Nope
+from gnomon.encodings.wrappers.layers import Interleaved
+from gnomon.errors import EncodingError, SpectrumError
+from gnomon.spectra.closed import modes_of
+from gnomon.spectra.kernel import Kernel, LagValues
+
+Floats = NDArray[np.float64]
+LEVELS = ("L0", "L1", "L2", "L5")
+"""Levels whose logits see the lag alone."""
+NOTES = {
+    "transform": "tr A(t) / d: the mean logit of one vector at both places, 1 at lag 0",
+    "bias": "the bias as it is added",
+    "vectors": "p_i.p_j of the vectors that are added",
+    "content": "the logit of one vector at all places, drawn by seed 0: another has another kernel",
+}
+
+
+def kernel_of(encoding: Encoding, *, head: int | None = None) -> Kernel:
+    """Return the kernel of an encoding, that of one head or the mean over heads.
+
+    >>> from gnomon.encodings.rotary.rope import Rope
+    >>> kernel_of(Rope(dimension=2)).column(3).round(4)
+    array([ 1.    ,  0.5403, -0.4161])
+    """
+    known = _layer(encoding)
+    check_encoding(known)
+    check_head(known, head)
+    sees_lags = known.card.level[:2] in LEVELS
+    found = modes_of(known, head) if sees_lags or "vectors" in known.kinds else None
+    if found is None and not sees_lags:
+        raise SpectrumError(
+            f"The logits of {known.name!r} do not depend on the lag alone ({known.card.level}), so "
+            "it has no kernel; choose an encoding of level L0, L1 or L5."
+        )
+    kind = _kind(known)
+    return Kernel(
+        name=encoding.name,
+        kind=kind,
+        head=head,
+        modes=found,
+        lag_values=_asked(known, kind, head),
+        causal=known.card.causal_only,
+        note=NOTES[kind] + _which(known, head),
+        grows=bool(found.growing.any()) if found is not None else _grows(known),
+    )
+
+
+def check_encoding(encoding: Encoding) -> None:
+    """Refuse positions on several axes: their matrices are Toeplitz in blocks of blocks."""
+    if encoding.axes != 1:
+        raise SpectrumError(
+            f"The encoding {encoding.name!r} has {encoding.axes} axes, and a spectrum is one of "
+            "positions in a line; make it with axes=1 where it can be, or choose another."
+        )
+
+
+def check_head(encoding: Encoding, head: int | None) -> None:
+    """Refuse a head that is not there."""
+    heads = heads_of(encoding)
+    if head is not None and (isinstance(head, bool) or int(head) != head or not 0 <= head < heads):
+        raise SpectrumError(
+            f"head is {head!r}, and the encoding {encoding.name!r} tells {heads} apart; pass a "
+            f"whole number from 0 to {heads - 1}, or none for their mean."
+        )
+
+
+def _layer(encoding: Encoding) -> Encoding:
+    """Return what acts in this layer of a schedule."""
+    if not isinstance(encoding, Interleaved) or encoding.temperature:
+        return encoding
+    return encoding.inside if encoding.encoded else Nope()
+
+
+def _kind(encoding: Encoding) -> str:
+    if encoding.card.level.startswith("L2"):
+        return "content"  # a map that is not linear has no trace
+    order = ("content", "vectors", "transform", "bias")
+    return next(kind for kind in order if kind in encoding.kinds)
+
+
+def _which(encoding: Encoding, head: int | None) -> str:
+    """Return the words for one head of several, or for their mean."""
+    if heads_of(encoding) == 1:
+        return ""
+    return ", the mean over heads" if head is None else f", head {head}"
+
+
+def _grows(encoding: Encoding) -> bool | None:
+    return True if isinstance(encoding, Kerple) else None
+
+
+def _asked(encoding: Encoding, kind: str, head: int | None) -> LagValues:
+    """Return the function that asks for the kernel at all lags of a length."""
+    ask = {"transform": _trace, "bias": _bias, "vectors": _products, "content": _content}[kind]
+
+    def values(length: int) -> tuple[Floats, Floats]:
+        keys = np.arange(length, dtype=np.float64)
+        try:
+            before = ask(encoding, keys[-1:], keys, head)[::-1]
+            after = before if encoding.card.causal_only else ask(encoding, keys[:1], keys, head)
+        except EncodingError as error:
+            raise SpectrumError(
+                f"The encoding {encoding.name!r} has no kernel of length {length} ({error}) Pass a "
+                "shorter length."
+            ) from error
+        return np.ascontiguousarray(before), after
+
+    return values
+
+
+def _of_head(values: Any, head: int | None) -> Floats:
+    """Return rows (heads, 1, n) of one head, or their mean."""
+    rows = np.asarray(values, dtype=np.float64)
+    rows = rows.reshape(-1, rows.shape[-1])
+    return np.asarray(rows.mean(axis=0) if head is None else rows[head % len(rows)])
+
+
+def _trace(encoding: Encoding, query: Floats, keys: Floats, head: int | None) -> Floats:
+    dimension, total = dimension_of(encoding), np.zeros(len(keys))
+    for unit in np.eye(dimension):
+        total += _logits(encoding, unit, query, keys, head, 1.0 / dimension)
+    return total
+
+
+def _content(encoding: Encoding, query: Floats, keys: Floats, head: int | None) -> Floats:
+    dimension = dimension_of(encoding)
+    drawn = np.random.default_rng(0).normal(scale=np.sqrt(0.5), size=dimension)
+    return _logits(encoding, drawn, query, keys, head, dimension**-0.5)
+
+
+def _logits(
+    encoding: Encoding, vector: Floats, query: Floats, keys: Floats, head: int | None, scale: float
+) -> Floats:
+    heads, size = heads_of(encoding), len(vector)
+    q = np.broadcast_to(vector, (heads, 1, size))
+    k = np.broadcast_to(vector, (heads, len(keys), size))
+    return _of_head(encoding.scores(q, k, query, keys, scale=scale), head)
+
+
+def _bias(encoding: Encoding, query: Floats, keys: Floats, head: int | None) -> Floats:
+    return _of_head(encoding.bias(query, keys), head)
+
+
+def _products(encoding: Encoding, query: Floats, keys: Floats, head: int | None) -> Floats:
+    del head
+    left, right = (np.asarray(encoding.vectors(at), dtype=np.float64) for at in (query, keys))
+    return np.asarray(left[0] @ right.T)

@@ -1,0 +1,165 @@
+r"""How much of a matrix of logits the lag alone explains: its Toeplitz share.
+
+The Toeplitz matrix nearest to L in the Frobenius norm has the mean of each diagonal on it. Over the
+entries that are seen (all, or keys up to their query),
+
+    share = 1 - sum (L_ij - mean of its diagonal)^2 / sum (L_ij - mean of all)^2,
+
+the R^2 of L on the lag: 1 for a Toeplitz matrix, and for numbers without any structure about
+(lags - 1) / (entries - 1), which is given as `chance`. A softmax does not see what is constant
+along a row, so there is a second number, with a constant for each row fitted beside the lags:
+
+    share of rows = 1 - min_(r, c) sum (L_ij - r_i - c_(i-j))^2 / min_r sum (L_ij - r_i)^2.
+
+Least squares with both are solved for the constants of rows alone, n x n [golub2013 sec. 5.3].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnomon.errors import SpectrumError
+from gnomon.results import Result
+
+Floats = NDArray[np.float64]
+_ROUNDING = 1e-24
+"""Sums of squares below this part of the largest are rounding: nothing varies."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ToeplitzShare(Result):
+    """Shares of matrices, one each, shaped as their leading axes; NaN where nothing varies."""
+
+    share: Floats
+    share_of_rows: Floats
+    """Of what varies within rows, which is all that a softmax sees."""
+    chance: float
+    chance_of_rows: float
+    profile: Floats
+    """The mean logit at lags -(n-1) ... n-1, or 0 ... n-1 where causal, (..., lags)."""
+    lags: NDArray[np.int64]
+    causal: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """Which entries count, the place of each among the lags, and how many each lag has."""
+
+    entries: NDArray[np.bool_]
+    place: NDArray[np.int64]
+    pairs: Floats
+    lags: NDArray[np.int64]
+
+
+def toeplitz_share(logits: Any, *, causal: bool = False) -> ToeplitzShare:
+    """Return the Toeplitz share of logits (..., n, n); with `causal` of keys up to their query.
+
+    What is masked (-inf) must lie after the query, under `causal`. Cost O(n^2) for each matrix, and
+    n^3 once.
+
+    >>> found = toeplitz_share(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
+    >>> float(found.share), found.profile.tolist()
+    (1.0, [-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0])
+    """
+    values = _checked(logits, causal=causal)
+    seen = _seen(values.shape[-1], causal=causal)
+    n, lags, entries = values.shape[-1], len(seen.lags), float(seen.pairs.sum())
+    inverse = _rows_given_lags(seen)
+    found = [_shares(one, seen, inverse) for one in values.reshape(-1, n, n)]
+    lead = values.shape[:-2]
+    return ToeplitzShare(
+        share=np.array([one[0] for one in found]).reshape(lead),
+        share_of_rows=np.array([one[1] for one in found]).reshape(lead),
+        chance=(lags - 1) / max(entries - 1.0, 1.0),
+        # The constant is a sum of rows and one of lags: it counts once.
+        chance_of_rows=(lags - 1) / max(entries - n, 1.0),
+        profile=np.array([one[2] for one in found]).reshape(*lead, lags),
+        lags=seen.lags,
+        causal=causal,
+    )
+
+
+def lag_share(logits: Any, *, causal: bool = False) -> float:
+    """Return the share of one matrix alone, O(n^2); NaN where nothing varies.
+
+    >>> lag_share([[1.0, 0.0], [2.0, 1.0]])
+    1.0
+    """
+    values = _checked(logits, causal=causal)
+    seen = _seen(len(values), causal=causal)
+    return _plain(_centred(values, seen), seen)[0]
+
+
+def _seen(n: int, *, causal: bool) -> _Seen:
+    steps = np.arange(n)[:, None] - np.arange(n)
+    entries = steps >= 0 if causal else np.ones((n, n), dtype=bool)
+    lags = np.arange(0 if causal else 1 - n, n)
+    place = np.where(entries, steps - lags[0], len(lags))
+    pairs = np.bincount(place[entries], minlength=len(lags)).astype(np.float64)
+    return _Seen(entries, place, pairs, lags)
+
+
+def _centred(x: Floats, seen: _Seen) -> tuple[Floats, float, float]:
+    """Return entries less their mean, the mean, and the sum of squares below which is rounding."""
+    mean = float(x[seen.entries].mean())
+    floor = _ROUNDING * float(np.sum(x[seen.entries] ** 2))
+    return np.where(seen.entries, x - mean, 0.0), mean, floor
+
+
+def _plain(centred: tuple[Floats, float, float], seen: _Seen) -> tuple[float, Floats, Floats]:
+    """Return the share, what the lags leave of each entry, and the mean of each diagonal."""
+    x, mean, floor = centred
+    sums = np.bincount(seen.place.ravel(), x.ravel(), minlength=len(seen.pairs) + 1)
+    means: Floats = np.asarray(sums[: len(seen.pairs)] / seen.pairs, dtype=np.float64)
+    rest: Floats = np.where(seen.entries, x - np.append(means, 0.0)[seen.place], 0.0)
+    total = float(np.sum(x**2))
+    share = 1.0 - float(np.sum(rest**2)) / total if total > floor else float("nan")
+    return share, rest, means + mean
+
+
+def _shares(x: Floats, seen: _Seen, inverse: Floats) -> tuple[float, float, Floats]:
+    """Return the share, that of rows, and the mean of each diagonal."""
+    centred = _centred(np.where(seen.entries, x, 0.0), seen)
+    share, rest, profile = _plain(centred, seen)
+    whole, _, floor = centred
+    level = whole.sum(axis=1) / seen.entries.sum(axis=1)
+    varies = float(np.sum(np.where(seen.entries, whole - level[:, None], 0.0) ** 2))
+    sums = rest.sum(axis=1)
+    left = max(float(np.sum(rest**2)) - float(sums @ inverse @ sums), 0.0)
+    return share, 1.0 - left / varies if varies > floor else float("nan"), profile
+
+
+def _rows_given_lags(seen: _Seen) -> Floats:
+    """Return the inverse of the normal equations of rows after lags were fitted.
+
+    A row holds each lag at most once, so they are diag(entries of rows) - B diag(1/pairs) B^T, with
+    B_il = 1 where it does; constants, which lags hold already, have no inverse and get 0.
+    """
+    n = len(seen.entries)
+    holds = np.zeros((n, len(seen.pairs)))
+    rows, columns = np.nonzero(seen.entries)
+    holds[rows, seen.place[rows, columns]] = 1.0
+    normal = np.diag(seen.entries.sum(axis=1).astype(np.float64)) - (holds / seen.pairs) @ holds.T
+    return np.asarray(np.linalg.pinv(normal, rcond=1e-10, hermitian=True))
+
+
+def _checked(logits: Any, *, causal: bool) -> Floats:
+    values = np.asarray(logits, dtype=np.float64)
+    if values.ndim < 2 or values.shape[-1] != values.shape[-2] or values.shape[-1] < 2:
+        raise SpectrumError(
+            f"The logits have shape {values.shape}; pass (..., n, n) with n of at least 2, queries "
+            "before keys."
+        )
+    n = values.shape[-1]
+    seen = np.tril(np.ones((n, n), dtype=bool)) if causal else np.ones((n, n), dtype=bool)
+    if not np.isfinite(values[..., seen]).all():
+        advice = "pass logits before they are masked" if causal else "pass causal=True"
+        raise SpectrumError(
+            f"Some logits are not finite{' at keys before their query' if causal else ''}; "
+            f"{advice}."
+        )
+    return values

@@ -1,0 +1,197 @@
+r"""The spectrum of an encoding: its kernel by lag, eigenvalues, symbol, and what coupling does.
+
+    T_ij = c(i - j),  i, j = 0 ... n-1,
+
+c the kernel (`gnomon.spectra.kernel`). Rank and condition number count on the range only
+(`gnomon.spectra.conditioning`). Of vectors whose products do not depend on the lag alone the matrix
+P P^T is taken, and its Toeplitz share is below 1. Coupling is that of drawn content
+(`gnomon.spectra.contraction`). The claims that this is for are those of [gu2025].
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnomon.encodings.base import Encoding
+from gnomon.errors import EncodingError, SpectrumError
+from gnomon.results import Result
+from gnomon.spectra.circulant import Circulant, nearest_circulant
+from gnomon.spectra.conditioning import Conditioning, conditioning
+from gnomon.spectra.contraction import MEANS, Contraction, contraction
+from gnomon.spectra.eigenvalues import Eigenvalues, check_length, eigenvalues_of
+from gnomon.spectra.gram import gram_spectrum
+from gnomon.spectra.kernel import Kernel
+from gnomon.spectra.reading import NOTES, check_encoding, kernel_of
+from gnomon.spectra.szego import Symbol, distance, symbol_of
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Spectrum(Result):
+    """Eigenvalues of the positional part of logits, and ratios of logits of drawn content."""
+
+    name: str
+    parameters: dict[str, Any]
+    length: int
+    head: int | None
+    note: str
+    """What the kernel is."""
+    profile: Floats
+    """The kernel at lags 0 ... n-1; of vectors without one the mean of p_i.p_(i+t)."""
+    asymmetry: float
+    eigenvalues: Eigenvalues
+    conditioning: Conditioning | None
+    """None where not all eigenvalues are known."""
+    symbol: Symbol | None
+    """None where there is no kernel."""
+    szego_distance: float | None
+    circulant: Circulant | None
+    toeplitz_share: float
+    """Of the positional part itself: 1 where it depends on the lag alone."""
+    contraction: Contraction | None
+    contraction_reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values under the names that `gnomon spectrum --json` promises."""
+        from gnomon.spectra.written import written
+
+        return written(self)
+
+    def text(self) -> str:
+        """Return the spectrum in a few lines."""
+        from gnomon.spectra.written import lines
+
+        return lines(self)
+
+
+def spectrum(
+    encoding: Encoding | str,
+    length: int = 512,
+    *,
+    head: int | None = None,
+    tolerance: float | None = None,
+    means: tuple[float, ...] = MEANS,
+    tied: bool = True,
+    coupled: bool = True,
+    seed: int = 0,
+) -> Spectrum:
+    """Return the spectrum of an encoding, or of the one of that name, at positions 0 ... n-1.
+
+    `head` is one of those it tells apart (default: the mean kernel over heads), `means` are sizes
+    of the mean that drawn content shares, `tied=False` draws queries and keys apart, and
+    `coupled=False` leaves contraction out.
+
+    >>> found = spectrum("rope", 40, coupled=False)
+    >>> found.conditioning.rank <= 40, found.toeplitz_share
+    (True, 1.0)
+    """
+    known = _named(encoding) if isinstance(encoding, str) else encoding
+    if not isinstance(known, Encoding):
+        raise SpectrumError(
+            f"A {type(known).__name__} has no spectrum; pass an encoding, or the name of one."
+        )
+    check_length(length)
+    check_encoding(known)
+    about: dict[str, Any] = {"name": known.name, "parameters": known.parameters}
+    about |= {"length": length, "head": head}
+    about |= {"contraction": None, "contraction_reason": "it was not asked for"}
+    kernel = _kernel(known, head)
+    if kernel is None:
+        measured = _of_vectors(known, length, tolerance, about)
+    else:
+        measured = _of_kernel(kernel, length, tolerance, about)
+    if not coupled:
+        return measured
+    asked = {"means": means, "head": head, "tied": tied, "seed": seed}
+    made, reason = _coupled(known, length, asked)
+    return dataclasses.replace(measured, contraction=made, contraction_reason=reason)
+
+
+def _of_kernel(
+    kernel: Kernel, length: int, tolerance: float | None, about: dict[str, Any]
+) -> Spectrum:
+    column = kernel.column(length)
+    found = eigenvalues_of(kernel, length)
+    whole = found.complete
+    return Spectrum(
+        **about,
+        note=kernel.note,
+        profile=column,
+        asymmetry=kernel.asymmetry(length),
+        eigenvalues=found,
+        conditioning=conditioning(found.values, length, tolerance=tolerance) if whole else None,
+        symbol=symbol_of(kernel, column),
+        szego_distance=distance(found.values, kernel, column) if whole else None,
+        circulant=nearest_circulant(column),
+        toeplitz_share=1.0,
+    )
+
+
+def _of_vectors(
+    encoding: Encoding, length: int, tolerance: float | None, about: dict[str, Any]
+) -> Spectrum:
+    """Return the spectrum of products of vectors that do not depend on the lag alone."""
+    try:
+        vectors = np.asarray(encoding.vectors(np.arange(length)), dtype=np.float64)
+    except EncodingError as error:
+        raise SpectrumError(
+            f"The encoding {encoding.name!r} has no vectors at positions 0 to {length - 1} "
+            f"({error}) Pass a shorter length."
+        ) from error
+    found = gram_spectrum(vectors)
+    values = Eigenvalues(
+        values=found.eigenvalues,
+        length=length,
+        method="singular values of the vectors",
+        complete=True,
+        rank_bound=min(vectors.shape),
+        low=None,
+        high=None,
+        reason="",
+    )
+    return Spectrum(
+        **about,
+        note=NOTES["vectors"] + ", which do not depend on the lag alone; drawn is their mean",
+        profile=found.profile,
+        asymmetry=0.0,
+        eigenvalues=values,
+        conditioning=conditioning(found.eigenvalues, length, tolerance=tolerance),
+        symbol=None,
+        szego_distance=None,
+        circulant=None,
+        toeplitz_share=found.toeplitz_share,
+    )
+
+
+def _kernel(encoding: Encoding, head: int | None) -> Kernel | None:
+    """Return the kernel, or None for vectors without one."""
+    try:
+        return kernel_of(encoding, head=head)
+    except SpectrumError:
+        if "vectors" not in encoding.kinds or head is not None:
+            raise
+        return None
+
+
+def _coupled(
+    encoding: Encoding, length: int, asked: dict[str, Any]
+) -> tuple[Contraction | None, str]:
+    """Return contraction, or why there is none: some encodings need content of their own."""
+    try:
+        return contraction(encoding, length, **asked), ""
+    except SpectrumError as error:
+        if "can not be coupled" not in str(error):
+            raise
+        return None, str(error)
+
+
+def _named(name: str) -> Encoding:
+    from gnomon.encodings.catalogue.shown import shown
+
+    return shown(name)

@@ -1,0 +1,61 @@
+"""`gnomon lab`: a grid from the command line, in real processes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gnomon.cli.app import run
+
+pytest.importorskip("torch")
+
+GRID = """
+[model]
+dimension = 16
+heads = 2
+layers = 1
+[training]
+steps = 3
+batch = 4
+held_out = 16
+[report]
+seeds = [0, 1]
+[tasks.order]
+length = 8
+[encodings.rope]
+[encodings.nope]
+"""
+
+
+@pytest.fixture
+def grid(tmp_path):
+    file = tmp_path / "small.toml"
+    file.write_text(GRID, encoding="utf-8")
+    return file
+
+
+def test_a_grid_runs_in_processes_and_its_status_says_how_far_it_is(grid, capsys):
+    assert run(["lab", "status", str(grid), "--json", "-"]) == 1
+    assert json.loads(capsys.readouterr().out)["done"] == 0
+    assert run(["lab", "run", str(grid), "--workers", "2", "-q"]) == 0
+    assert capsys.readouterr().out == ""
+    assert run(["lab", "status", str(grid), "--json", "-"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["done"], told["cells"]) == (4, 4)
+    assert [len(one["scores"]) for one in told["reported"]] == [2, 2]
+    assert len(list((grid.parent / "small").glob("order/*/*.json"))) == 4
+    assert run(["lab", "run", str(grid)]) == 0
+    shown = capsys.readouterr().out
+    assert "small: 4 of 4 cells" in shown
+    assert "steps to 90 %" in shown
+
+
+def test_a_grid_that_can_not_be_read_ends_with_one_sentence_and_code_2(grid, capsys):
+    grid.write_text(GRID.replace("rope", "rop"), encoding="utf-8")
+    assert run(["lab", "run", str(grid)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("gnomon: The cell of task 'order', encoding 'rop', seed 0 can not work")
+    assert error.count("\n") == 1
+    assert run(["lab", "run", str(grid.parent / "none.toml")]) == 2
+    assert "none.toml can not be read" in capsys.readouterr().err

@@ -1,0 +1,299 @@
+"""Verdicts on grids whose truth was planted: claims that are true, false, and not to be told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gnomon.reproduce import deposit_claims, extrapolation, fitted, jordan, stress_accuracy
+from gnomon.reproduce.lab_tables import Table
+from gnomon.reproduce.optimisation import correlations_of, helps
+
+ADDITIVE = deposit_claims.ADDITIVE
+SEEDS = 5
+
+
+def row(
+    task: str,
+    encoding: str,
+    *,
+    area: float = 0.5,
+    score: float = 0.9,
+    noise: float = 0.004,
+    index: float | None = None,
+    lengths: tuple[float, float] | None = None,
+    seconds: float = 10.0,
+    constant: float = 0.0,
+    seeds: int = SEEDS,
+    clear: bool = True,
+) -> dict[str, Any]:
+    """Return a row whose seeds lie around the planted means, a little apart."""
+    stream = np.random.default_rng(sum(map(ord, task + encoding)))
+
+    def around(mean: float) -> list[float]:
+        wobble = stream.normal(0.0, noise, seeds)
+        return (mean + wobble - wobble.mean()).tolist()
+
+    heads = None
+    if index is not None:
+        values = around(index)
+        told = {
+            "index": [[value, 0.3] for value in values],
+            "largest": [[0.5, 0.1]] * seeds,
+            "noise_band": [[0.05 if clear else 0.9, 0.2]] * seeds,
+            "effective_heads": [[2.0, 2.0]] * seeds,
+            "gini": [[0.5, 0.5]] * seeds,
+            "deposit": [[clear, False]] * seeds,
+            "null": [[0.2, 0.2]] * seeds,
+            "uniform": 0.125,
+            "drops": [[0.5, 0.2, 0.1], [0.1, 0.05, 0.0]],
+        }
+        heads = {"zero": told, "mean": told}
+    ends = None
+    if lengths is not None:
+        ends = {"length": [32, 128], "scores": [around(lengths[0]), around(lengths[1])]}
+    return {
+        "task": task,
+        "encoding": encoding,
+        "parts": [{"name": encoding}],
+        "learning_rate": 3e-3,
+        "steps": 600,
+        "model": {"kind": "transformer", "dimension": 64, "layers": 2, "heads": 8},
+        "choice": {"learning_rate": 3e-3},
+        "seeds": list(range(seeds)),
+        "scores": around(score),
+        "scores_interval": [score - 0.01, score + 0.01],
+        "areas": around(area),
+        "areas_interval": [area - 0.01, area + 0.01],
+        "steps_to_90": [200] * (seeds - 1) + [None],
+        "late": [],
+        "diverged": 0,
+        "failed": 0,
+        "ceiling": {"measure": "accuracy", "value": 1.0, "prior": constant, "constant": constant},
+        "parameters": 70_000,
+        "cpu_seconds": [seconds * factor for factor in np.linspace(0.99, 1.01, seeds)],
+        "curve": {"step": [50, 100], "mean": [0.2, score], "low": [0.1, 0.8], "high": [0.3, 1.0]},
+        "lengths": ends,
+        "heads": heads,
+        "hessian": None,
+        "hessian_along": None,
+        "contraction": None,
+        "toeplitz_share": None,
+    }
+
+
+def grid(*rows: dict[str, Any], name: str = "deposit") -> dict[str, Any]:
+    """Return a table of a grid."""
+    return {
+        "name": name,
+        "question": "Which?",
+        "runs": len(rows) * SEEDS,
+        "diverged": 0,
+        "failed": 0,
+        "cpu_seconds": 100,
+        "versions": {},
+        "rows": list(rows),
+    }
+
+
+def distance(rope: float, others: float, *, noise: float = 0.004, **more) -> Table:
+    rows = [row("distance", "rope", area=rope, noise=noise, **more)]
+    rows += [row("distance", name, area=others, noise=noise, **more) for name in ADDITIVE]
+    return Table(grid(*rows))
+
+
+def test_rope_is_better_where_that_was_planted_and_only_there() -> None:
+    assert deposit_claims.better([distance(0.8, 0.6)]).holds == "holds"
+    assert deposit_claims.better([distance(0.6, 0.8)]).holds == "does not hold"
+    assert deposit_claims.better([distance(0.7, 0.701, noise=0.1)]).holds == "undecided"
+    mixed = distance(0.7, 0.6).rows.copy()
+    made = Table(grid(*mixed.values()))
+    made.rows["distance", "t5"] = row("distance", "t5", area=0.9)
+    assert deposit_claims.better([made]).holds == "depends"
+    assert deposit_claims.better([Table(grid(row("distance", "rope")))]).holds == "untested here"
+
+
+def test_both_sizes_of_models_count_and_are_told_apart() -> None:
+    large = Table(
+        grid(row("distance", "rope", area=0.5), row("distance", "alibi", area=0.8), name="large")
+    )
+    made = deposit_claims.better([distance(0.8, 0.6), large])
+    assert made.holds == "depends"
+    assert (
+        "Shown otherwise: rope less alibi, area on distance (large) -0.300" in made.verdict.reason
+    )
+
+
+@pytest.mark.parametrize(
+    ("nope", "mla", "holds"),
+    [
+        (0.70, 0.75, "holds"),
+        (0.695, 0.70, "holds"),  # a difference that does not matter
+        (0.60, 0.60, "does not hold"),
+        (0.60, 0.75, "depends"),
+    ],
+)
+def test_counting_is_no_worse_where_it_lags_by_less_than_matters(nope, mla, holds) -> None:
+    table = Table(
+        grid(
+            row("counting", "rope", area=0.70),
+            row("counting", "nope", area=nope),
+            row("counting", "mla", area=mla),
+        )
+    )
+    assert deposit_claims.counting([table]).holds == holds
+
+
+def heads(rope: float, others: float, counting: float, **more) -> Table:
+    rows = [row("distance", "rope", index=rope), row("counting", "rope", index=counting)]
+    return Table(grid(*rows, *(row("distance", name, index=others, **more) for name in ADDITIVE)))
+
+
+def test_a_deposit_of_rope_alone_is_found_where_it_was_planted() -> None:
+    assert deposit_claims.only([heads(0.9, 0.3, 0.3)]).holds == "holds"
+    assert deposit_claims.only([heads(0.3, 0.7, 0.5)]).holds == "does not hold"
+    assert deposit_claims.only([heads(0.6, 0.3, 0.9)]).holds == "depends"
+
+
+def test_heads_of_models_that_did_not_learn_say_nothing_and_are_named() -> None:
+    made = deposit_claims.only([heads(0.9, 0.3, 0.3, score=0.1)])
+    assert {one.what.split(",")[0] for one in made.contrasts} == {
+        "rope on distance less rope on counting"
+    }
+    assert "did not learn distance: sinusoidal, learned, alibi, offset-bias, t5." in made.reason
+    assert (
+        deposit_claims.only([heads(0.9, 0.3, 0.3, clear=False)])
+        .contrasts[0]
+        .what.startswith("rope on distance")
+    )
+
+
+@pytest.mark.parametrize(("mla", "holds"), [(0.2, "holds"), (0.8, "does not hold")])
+def test_mla_lowers_the_index_where_that_was_planted(mla, holds) -> None:
+    table = Table(grid(row("distance", "rope", index=0.5), row("distance", "mla", index=mla)))
+    assert deposit_claims.lowered([table]).holds == holds
+    assert deposit_claims.lowered([distance(0.5, 0.5)]).holds == "untested here"
+
+
+@pytest.mark.parametrize(
+    ("score", "area", "holds"),
+    [(0.89, 0.49, "holds"), (0.89, 0.2, "depends"), (0.5, 0.2, "does not hold")],
+)
+def test_one_head_is_enough_in_score_and_in_speed(score, area, holds) -> None:
+    table = Table(
+        grid(
+            row("distance", "rope", score=0.9, area=0.5),
+            row("distance", "rope-one-head", score=score, area=area),
+        )
+    )
+    assert deposit_claims.one_head([table]).holds == holds
+
+
+def lines(sign: float) -> list[dict]:
+    """Encodings whose rate, curvature and area follow their contraction, or run against it."""
+    return [
+        {
+            "encoding": f"e{k}",
+            "contraction": 0.5 + 0.1 * k,
+            "in_model": 0.5 + 0.1 * k,
+            "stable_rate": 0.1 - sign * 0.005 * k,
+            "hessian": 5.0 + sign * 0.1 * k,
+            "area": 0.5 - sign * 0.01 * k,
+        }
+        for k in range(14)
+    ]
+
+
+def test_contraction_helps_where_that_was_planted() -> None:
+    assert helps(lines(1.0)).holds == "holds"
+    assert helps(lines(-1.0)).holds == "does not hold"
+    assert helps(lines(1.0)[:4]).holds == "untested here"
+    shuffled = lines(1.0)
+    order = [6, 2, 11, 9, 0, 13, 4, 7, 1, 12, 3, 10, 5, 8]
+    for place, line in zip(order, shuffled, strict=True):
+        line["contraction"] = line["in_model"] = 0.5 + 0.1 * place
+    assert helps(shuffled).holds == "undecided"
+    assert correlations_of(lines(1.0))["hessian"]["value"] == 1.0
+
+
+def test_a_jordan_block_is_judged_task_by_task_and_by_its_cost() -> None:
+    table = Table(
+        grid(
+            row("distance", "jordan", area=0.9, seconds=15.0),
+            row("lag", "jordan", area=0.5, seconds=15.0),
+            *(row(task, name, area=0.7) for task in ("distance", "lag") for name in jordan.OTHERS),
+        )
+    )
+    outcomes = {one.claim.split(" learns ")[-1].split(" ")[0]: one.holds for one in
+                jordan.claims(table)}  # fmt: skip
+    assert outcomes["distance"] == "holds"
+    assert outcomes["lag"] == "does not hold"
+    assert jordan.cheap(table).holds == "does not hold"
+    cheap = Table(grid(row("lag", "jordan", seconds=10.2), row("lag", "rope")))
+    assert jordan.cheap(cheap).holds == "holds"
+
+
+def test_what_is_kept_on_longer_sequences_is_told_from_what_is_lost() -> None:
+    table = Table(
+        grid(
+            row("lag", "alibi", lengths=(0.9, 0.88)),
+            row("lag", "rope", lengths=(0.9, 0.4)),
+            row("lag", "xpos", lengths=(0.9, 0.8)),
+            row("lag", "sinusoidal", lengths=(0.9, 0.89)),
+            row("lag", "t5", lengths=(0.1, 0.1), score=0.1),
+        )
+    )
+    outcomes = {one.claim.split(" ")[0]: one for one in extrapolation.claims(table)}
+    assert outcomes["alibi"].holds == "holds"
+    assert outcomes["rope"].holds == "holds"
+    assert outcomes["sinusoidal"].holds == "does not hold"
+    assert outcomes["t5"].holds == "untested here"
+    assert "Not learned, and so left out: lag." in outcomes["t5"].reason
+    assert outcomes["xpos"].holds == "holds"
+    assert outcomes["xpos"].contrasts[0].mean == pytest.approx(0.4, abs=1e-6)
+
+
+def test_a_fit_is_judged_against_one_rival_and_against_the_best() -> None:
+    rows = [row("splice", "mds", area=0.8), row("splice", "sinusoidal", area=0.6)]
+    rows += [row("splice", "rope", area=0.9), row("splice", "group", area=0.95)]
+    found = [one.holds for one in fitted.claims(Table(grid(*rows)))]
+    assert found == ["holds", "untested here", "does not hold", "holds", "holds"]
+
+
+def points(sign: float, corpora: int = 6) -> list[dict]:
+    """Encodings whose accuracy falls with stress (sign 1), or rises with it, in every corpus."""
+    return [
+        {
+            "corpus": f"c{corpus}",
+            "encoding": name,
+            "scale": 0.5,
+            "raw": 0.1 * k + 0.001 * corpus,
+            "scale_free": 0.1 * k,
+            "debiased": None if corpus == 0 else 0.1 * k,
+            "share": 0.5 - sign * (0.1 * k + (0.15 if k == 2 + corpus % 3 else 0.0)),
+            "along": 0.4 - sign * (0.1 * k + (0.15 if k == 2 + corpus % 3 else 0.0)),
+        }
+        for corpus in range(corpora)
+        for k, name in enumerate(("mds", "sinusoidal", "random", "other", "last"))
+    ]
+
+
+def test_stress_goes_with_accuracy_where_that_was_planted() -> None:
+    assert [one.holds for one in stress_accuracy.claims(points(1.0))] == ["holds"] * 4
+    found = [one.holds for one in stress_accuracy.claims(points(-1.0))]
+    assert found == ["does not hold"] * 4
+    mixed = points(1.0)[:15] + [
+        {**point, "corpus": f"d{point['corpus']}"} for point in points(-1.0)[:15]
+    ]
+    assert stress_accuracy.together(mixed, "raw").holds == "undecided"
+    assert [one.holds for one in stress_accuracy.claims([])] == ["untested here"] * 4
+
+
+def test_a_corpus_without_debiased_stress_is_left_out_of_it_alone() -> None:
+    assert len(stress_accuracy.by_corpus(points(1.0), "raw")) == 6
+    assert "c0" not in stress_accuracy.by_corpus(points(1.0), "debiased")
+    told = stress_accuracy.correlations_of(points(1.0))["debiased"]
+    assert told["interval"][1] < 0.0
+    assert set(told["by"]) == {"c1", "c2", "c3", "c4", "c5"}

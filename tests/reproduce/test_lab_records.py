@@ -1,0 +1,64 @@
+"""The records of grids: verdicts follow from their evidence, and the page from them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gnomon.lab.grid import read_grid, shipped
+from gnomon.reproduce.contrasts import together
+from gnomon.reproduce.registry import REPRODUCTIONS
+
+ROOT = Path(__file__).resolve().parents[2]
+FOUND = sorted((ROOT / "benchmarks" / "records" / "lab").glob("*.json"))
+PRIVATE = re.compile(r"""(?:^|[\s"'=])(?:/\w|[A-Z]:\\|~|\.\./)""")
+ENTRIES = {name for name, entry in REPRODUCTIONS.items() if entry.runs_grids}
+
+
+@pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
+def test_every_verdict_on_grids_follows_from_its_evidence(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert not PRIVATE.search(text)
+    record = json.loads(text)
+    pieces = record["corpora"]["laboratory"]["evidence"]
+    for verdict in record["verdicts"]:
+        readings = []
+        for piece in pieces[verdict["claim"]]:
+            ends, bound = piece["interval"], piece["bound"]
+            above = ends is not None and ends[0] > bound
+            below = ends is not None and ends[1] < bound
+            wanted, other = (above, below) if piece["relation"] == ">" else (below, above)
+            readings.append("for" if wanted else "against" if other else "open")
+        assert readings == [piece["reading"] for piece in pieces[verdict["claim"]]]
+        assert together(readings) == verdict["holds"]
+
+
+def test_every_reproduction_by_training_has_its_grid() -> None:
+    assert set(shipped()) >= ENTRIES
+
+
+@pytest.mark.parametrize("name", sorted(shipped()))
+def test_every_grid_that_ships_chooses_and_reports_on_different_seeds(name: str) -> None:
+    made = read_grid(shipped()[name])
+    assert made.question.endswith("?")
+    assert len(made.report.seeds) >= 3
+    assert not set(made.report.seeds) & set(made.sweep.seeds)
+
+
+def test_the_page_of_the_laboratory_is_what_its_script_writes(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "laboratory.md"
+    made = tmp_path / "laboratory.md"
+    shutil.copy(page, made)
+    script = ROOT / "scripts" / "lab_results.py"
+    subprocess.run([sys.executable, str(script), str(made)], check=True, cwd=tmp_path)
+    assert made.read_text(encoding="utf-8") == page.read_text(encoding="utf-8")
+    for path in FOUND:
+        name = f"lab-{json.loads(path.read_text(encoding='utf-8'))['name']}.svg"
+        fresh, there = tmp_path / "figures" / name, ROOT / "docs" / "figures" / name
+        assert fresh.read_text(encoding="utf-8") == there.read_text(encoding="utf-8")
