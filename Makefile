@@ -73,6 +73,7 @@ docs: demo $(VENV)/dev.stamp
 	$(BIN)/python scripts/scaling_page.py docs/real-models.md
 	$(BIN)/python scripts/groups_page.py docs/mathematics/groups.md
 	$(BIN)/python scripts/spectra_page.py docs/figures/spectra.svg
+	$(BIN)/python scripts/lab_results.py docs/laboratory.md
 	$(BIN)/python scripts/run_docs.py --write docs/index.md docs/mathematics/*.md docs/howto/*.md docs/tutorials/*.md
 	$(BIN)/python scripts/make_notebooks.py docs/tutorials docs/notebooks
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
