@@ -24,12 +24,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gnomon.encodings import checks
-from gnomon.encodings.base import Encoding, Numbers
+from gnomon.encodings.base import Numbers
 from gnomon.encodings.border import float_array, key_positions, numbers_in, reconciled
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.positions import as_coordinates
 from gnomon.encodings.starting import given, learned
 from gnomon.encodings.wrappers.inner import inner_encoding, inner_parameters
+from gnomon.encodings.wrappers.moving import Moving
 from gnomon.errors import EncodingError
 from gnomon.numeric.limbs import Limbs
 from gnomon.numeric.warps import broken_line, excess, warped
@@ -67,7 +68,7 @@ _GROUPS = ("L0", "L1")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Clock(Encoding):
+class Clock(Moving):
     """The relative encoding `inner` in a time with `knots`, whose slopes are learned as `paces`.
 
     >>> made = Clock(inner={"name": "alibi", "slopes": (1.0,)}, knots=(0, 2, 4), paces=(0, 2))
@@ -177,41 +178,9 @@ class Clock(Encoding):
         dtype = xp.float32 if isinstance(coordinates, Limbs) else coordinates.dtype
         return warped(coordinates, self.knots, xp.astype(paces, dtype), xp=xp)
 
-    def vectors_at(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Array:
-        """Return the inner vectors in the time of the clock."""
-        at = self.shown(coordinates, numbers["paces"], xp=xp)
-        made: Array = self.inner.vectors_at(at, numbers, xp=xp)
-        return made
-
-    def turned(
-        self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
-    ) -> Array:
-        """Return queries or keys as the inner encoding turns them in the time of the clock."""
-        at = self.shown(coordinates, numbers["paces"], xp=xp)
-        made: Array = self.inner.turned(x, at, numbers, side=side, xp=xp)
-        return made
-
-    def bias_between(
-        self, queries: Coordinates, keys: Coordinates, numbers: Numbers, *, xp: Namespace
-    ) -> Array:
-        """Return the inner bias between times of the clock."""
-        at_q, at_k = (self.shown(at, numbers["paces"], xp=xp) for at in (queries, keys))
-        made: Array = self.inner.bias_between(at_q, at_k, numbers, xp=xp)
-        return made
-
-    def value_terms(
-        self,
-        weights: Array,
-        queries: Coordinates,
-        keys: Coordinates,
-        numbers: Numbers,
-        *,
-        xp: Namespace,
-    ) -> Array | None:
-        """Return what the inner encoding adds to values in the time of the clock."""
-        at_q, at_k = (self.shown(at, numbers["paces"], xp=xp) for at in (queries, keys))
-        made: Array | None = self.inner.value_terms(weights, at_q, at_k, numbers, xp=xp)
-        return made
+    def moved(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Coordinates:
+        """Return the time at coordinates (..., 1)."""
+        return self.shown(coordinates, numbers["paces"], xp=xp)
 
     def scores(
         self,

@@ -24,11 +24,12 @@ import numpy as np
 from gnomon.encodings import checks
 from gnomon.encodings.additive.random import stream
 from gnomon.encodings.additive.taking import row_numbers, seen_whole, take
-from gnomon.encodings.base import Encoding, Numbers
+from gnomon.encodings.base import Numbers
 from gnomon.encodings.border import constant
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.positions import as_coordinates, namespace_of
 from gnomon.encodings.wrappers.inner import inner_encoding, inner_parameters
+from gnomon.encodings.wrappers.moving import Moving
 from gnomon.errors import EncodingError
 from gnomon.numeric.limbs import Limbs
 
@@ -65,7 +66,7 @@ CARD = Card(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Randomised(Encoding):
+class Randomised(Moving):
     """The encoding `inner` at `length` places drawn by `seed` among the first `largest`.
 
     >>> inner = {"name": "rope", "dimension": 8}
@@ -174,42 +175,9 @@ class Randomised(Encoding):
             return Limbs(whole=found, fraction=xp.astype(lost, xp.float32))
         return xp.where(there[..., None], xp.astype(found, xp.float64), xp.nan)
 
-    def vectors_at(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Array:
-        """Return the inner vectors at the places."""
-        at = self.placed(coordinates, numbers["places"], xp=xp)
-        made: Array = self.inner.vectors_at(at, numbers, xp=xp)
-        return made
-
-    def turned(
-        self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
-    ) -> Array:
-        """Return queries or keys as the inner encoding turns them at the places."""
-        at = self.placed(coordinates, numbers["places"], xp=xp)
-        made: Array = self.inner.turned(x, at, numbers, side=side, xp=xp)
-        return made
-
-    def bias_between(
-        self, queries: Coordinates, keys: Coordinates, numbers: Numbers, *, xp: Namespace
-    ) -> Array:
-        """Return the inner bias between the places."""
-        at_q = self.placed(queries, numbers["places"], xp=xp)
-        at_k = self.placed(keys, numbers["places"], xp=xp)
-        made: Array = self.inner.bias_between(at_q, at_k, numbers, xp=xp)
-        return made
-
-    def value_terms(
-        self,
-        weights: Array,
-        queries: Coordinates,
-        keys: Coordinates,
-        numbers: Numbers,
-        *,
-        xp: Namespace,
-    ) -> Array | None:
-        """Return what the inner encoding adds to values at the places."""
-        at_q, at_k = (self.placed(at, numbers["places"], xp=xp) for at in (queries, keys))
-        made: Array | None = self.inner.value_terms(weights, at_q, at_k, numbers, xp=xp)
-        return made
+    def moved(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Coordinates:
+        """Return the places of coordinates (..., 1)."""
+        return self.placed(coordinates, numbers["places"], xp=xp)
 
     def scores(
         self,
