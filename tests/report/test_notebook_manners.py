@@ -98,6 +98,7 @@ EXAMPLES: dict[str, Callable[[Survey], Any]] = {
     "gnomon.geometry.spectrum.Spectrum": lambda s: s.geometry.spectrum,
     "gnomon.groups.lags.LagKernel": lambda _: bars().kernel,
     "gnomon.reproduce.claims.Reproduction": lambda _: reproduction(),
+    "gnomon.spectra.spectrum.Spectrum": lambda _: gnomon.spectrum("rope", 32, coupled=False),
     "gnomon.survey.lag_structure.LagStructure": lambda _: bars(),
     "gnomon.survey.pictures.Pictures": pictures,
     "gnomon.survey.run.Survey": lambda s: s,
