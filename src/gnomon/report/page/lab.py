@@ -16,15 +16,8 @@ from gnomon.report.figures.lab_curves import curves_figure, lengths_figure
 from gnomon.report.figures.lab_heads import deposit_figure, heads_figure, rates_figure
 from gnomon.report.figures.lab_rows import in_words
 from gnomon.report.figures.lab_scores import scores_figure
-from gnomon.report.page.build import (
-    Shown,
-    file_name,
-    page_environment,
-    page_policy,
-    page_scripts,
-    page_style,
-)  # fmt: skip
-from gnomon.report.page.packing import Packer, script_json
+from gnomon.report.page.build import Shown
+from gnomon.report.page.single import SinglePage
 
 CLASSES = {"holds": "yes", "does not hold": "no", "depends": "unsure", "undecided": "unsure"}
 EXPLAINED = {
@@ -56,31 +49,28 @@ def lab_page(contents: Mapping[str, Any], *, version: str) -> bytes:
     `contents` has `name`, `question`, `grids` (tables of `gnomon.lab.compact`) and where there are
     any `verdicts`, `optimisation`, `stress`, `correlations` and `notes`.
     """
-    packer, store = Packer(), dict[str, Any]()
+    page = SinglePage()
     grids = [
         {
             **grid,
-            "figures": _shown(_figures(grid["rows"]), f"g{k}", grid["name"], packer, store),
+            "figures": _shown(page, _figures(grid["rows"]), f"g{k}", grid["name"]),
             "lines": [_line(row) for row in grid["rows"]],
         }
         for k, grid in enumerate(contents["grids"])
     ]
-    beside = _shown(_beside(contents), "beside", str(contents["name"]), packer, store)
-    scripts = page_scripts()
-    text = page_environment().get_template("lab.html").render(
+    verdicts = [
+        dict(one) | {"class": CLASSES.get(one["holds"], "unsure")}
+        for one in contents.get("verdicts", ())
+    ]
+    return page.made(
+        "lab.html",
         contents=contents,
         grids=grids,
-        beside=beside,
-        verdicts=[dict(one) | {"class": CLASSES.get(one["holds"], "unsure")}
-                  for one in contents.get("verdicts", ())],
+        beside=_shown(page, _beside(contents), "beside", str(contents["name"])),
+        verdicts=verdicts,
         notes=contents.get("notes", ()),
         version=version,
-        style=page_style(),
-        policy=page_policy(scripts.values()),
-        store=script_json({"arrays": packer.arrays, "figures": store}),
-        **scripts,
-    )  # fmt: skip
-    return str(text).encode("utf-8", "backslashreplace")
+    )
 
 
 def _figures(rows: Sequence[Mapping[str, Any]]) -> list[Figure]:
@@ -108,16 +98,10 @@ def _beside(contents: Mapping[str, Any]) -> list[Figure]:
     return made
 
 
-def _shown(
-    figures: Sequence[Figure], prefix: str, label: str, packer: Packer, store: dict[str, Any]
-) -> list[Shown]:
-    found = []
-    for figure in figures:
-        place = f"{prefix}-{figure.key}"
-        if figure.missing is None:
-            store[place] = packer.figure(figure, file=f"{file_name(label)}-{figure.key}")
-        found.append(Shown(place, figure, [EXPLAINED[figure.key]]))
-    return found
+def _shown(page: SinglePage, figures: Sequence[Figure], prefix: str, label: str) -> list[Shown]:
+    return page.shown(
+        figures, prefix=prefix, label=label, said=lambda figure: EXPLAINED[figure.key]
+    )
 
 
 def _line(row: Mapping[str, Any]) -> dict[str, str]:

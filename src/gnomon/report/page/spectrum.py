@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gnomon.report.figures.places import figure_of
 from gnomon.report.figures.spectrum import EXPLAINED, spectrum_figures
-from gnomon.report.page.build import (
-    Shown,
-    file_name,
-    page_environment,
-    page_policy,
-    page_scripts,
-    page_style,
-)  # fmt: skip
-from gnomon.report.page.packing import Packer, script_json
+from gnomon.report.page.single import SinglePage
 
 if TYPE_CHECKING:
     from gnomon.spectra.spectrum import Spectrum
@@ -42,26 +34,17 @@ FACTS = {
 
 def spectrum_page(found: Spectrum, *, version: str) -> bytes:
     """Return the page in UTF-8; half a character (in a file name) becomes its escape."""
-    packer, store = Packer(), dict[str, Any]()
-    shown = []
-    for k, figure in enumerate(spectrum_figures(found)):
-        place = f"spectrum-{k}-{figure.key}"
-        if figure.missing is None:
-            store[place] = packer.figure(figure, file=f"{file_name(found.name)}-{figure.key}")
-        shown.append(Shown(place, figure, [EXPLAINED[figure.key]]))
-    scripts = page_scripts()
-    contents = found.to_dict()
-    text = page_environment().get_template("spectrum.html").render(
-        contents=contents,
-        facts=_facts(contents),
-        figures=shown,
-        version=version,
-        style=page_style(),
-        policy=page_policy(scripts.values()),
-        store=script_json({"arrays": packer.arrays, "figures": store}),
-        **scripts,
-    )  # fmt: skip
-    return str(text).encode("utf-8", "backslashreplace")
+    page, contents = SinglePage(), found.to_dict()
+    figures = page.shown(
+        spectrum_figures(found),
+        prefix="spectrum",
+        label=found.name,
+        said=lambda figure: EXPLAINED[figure.key],
+    )
+    facts = _facts(contents)
+    return page.made(
+        "spectrum.html", contents=contents, facts=facts, figures=figures, version=version
+    )
 
 
 def _facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
