@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 MODULE = """
@@ -26,6 +27,19 @@ def clock(at):
 def slope(q, k, t, s):
     return q @ k.T - 0.5 * (t[:, None] - s[None, :])
 
+def single(x, at):
+    return rotate(x.astype(np.float32), at.astype(np.float32)).astype(np.float32)
+
+def grid(x, at):
+    one, other = (rotate(x, at[:, axis]) for axis in (0, 1))
+    return np.concatenate([one[:, [0, 1, 4, 5]], other[:, [2, 3, 6, 7]]], 1)
+
+def growing(x, at):
+    return np.exp(0.01 * at)[:, None] * x
+
+def falling(x, at):
+    return np.exp(-0.01 * at)[:, None] * x
+
 number = 3
 """
 
@@ -43,7 +57,7 @@ def test_an_encoding_that_keeps_its_promises_leaves_with_0(call) -> None:
     called = call("verify", "rope", "-p", "dimension=8")
     assert (called.code, called.err) == (0, "")
     assert called.out.startswith("rope: L0 strict group\n")
-    assert called.out.endswith("promised laws hold\n")
+    assert called.out.endswith("promised laws hold (seen up to position 4095)\n")
 
 
 def test_a_broken_promise_leaves_with_1(call, mine: str) -> None:
@@ -61,6 +75,39 @@ def test_functions_are_certified_in_the_time_of_a_clock_and_by_their_logits(
     assert timed.code == 0, timed
     causal = ["--logits", "--causal", "--promised", "L1"]
     assert call("verify", f"{mine}:slope", "--dimension", 8, *causal).code == 0
+
+
+def test_a_clock_keeps_the_level_that_is_found_in_its_time(call, mine: str) -> None:
+    timed = [f"{mine}:squeezed", "--dimension", 8, "--clock", f"{mine}:clock", "--reach", 100]
+    called = call("verify", *timed, "--promised", "L3")
+    assert (called.code, called.err) == (0, "")
+    assert "(seen up to clock time " in called.out
+    assert call("verify", *timed[:3], "--promised", "L3").code == 1
+
+
+def test_the_tolerance_and_the_axes_are_options(call, mine: str) -> None:
+    """By hand, phases of float32 err by about 1e-4 of the largest logit at position 4096."""
+    single = [f"{mine}:single", "--dimension", 8]
+    assert call("verify", *single).code == 0
+    assert call("verify", *single, "--tolerance", 1e-7).code == 1
+    assert call("verify", f"{mine}:grid", "--dimension", 8, "--axes", 2).code == 0
+
+
+def test_what_grows_is_warned_of_by_its_eigenvalue(call, mine: str) -> None:
+    pair = [f"{mine}:growing", "--keys", f"{mine}:falling", "--dimension", 8, "--causal"]
+    called = call("verify", *pair, "--reach", 256)
+    assert called.code == 0
+    assert "warning: logits grow with the lag, for lags from 0 on: X has the eigenvalue 0.01." in (
+        called.out
+    )
+
+
+def test_a_table_of_two_rows_gets_one_sentence(call, tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", np.eye(2))
+    called = call("verify", tmp_path / "x.npz")
+    assert (called.code, called.out) == (2, "")
+    assert "has fewer than 8 positions, too few to see a law on; pass one that" in called.err
+    assert called.err.count("\n") == 1
 
 
 LAWS = {"linearity", "shift", "group", "continuity", "boundedness", "rank", "cache", "dtype"}
@@ -130,6 +177,8 @@ def test_the_folder_of_a_model_is_certified_and_a_broken_cache_leaves_with_1(
         (["{folder}", "-p", "base=3"], "A model has no --parameter, and"),
         (["{folder}", "--causal"], "--causal is for functions, and"),
         (["./no/such/folder"], "There is no folder './no/such/folder' with a model; pass one"),
+        (["rope", "--axes", 2], "--axes is for functions, and 'rope' is none; leave it out"),
+        (["rope", "--tolerance", 0.3], "tolerance is 0.3; pass a share of the largest logit bet"),
         (["rope", "--promised", "shft"], "There is no law 'shft': did you mean 'shift'?"),
     ],
 )

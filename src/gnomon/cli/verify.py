@@ -38,7 +38,22 @@ Logits = Annotated[
 Causal = Annotated[bool, typer.Option("--causal", help="Only keys up to their query count.")]
 Whole = Annotated[bool, typer.Option("--whole", help="Positions are whole numbers.")]
 Reach = Annotated[
-    float, typer.Option("--reach", help="Largest position that a function is asked for.", min=8.0)
+    float | None,
+    typer.Option("--reach", help="Largest position that a function is asked for (4096).", min=8.0),
+]
+Axes = Annotated[
+    int | None,
+    typer.Option("--axes", help="Positions have so many numbers each, (n, axes).", min=1),
+]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(
+        "--tolerance",
+        help=(
+            "Largest residual at which a law holds, a share of the largest logit; without it, what "
+            "the type of the numbers leaves (float64: 1e-9)."
+        ),
+    ),
 ]
 Clock = Annotated[
     str | None,
@@ -62,9 +77,11 @@ def verify(
     logits: Logits = False,
     causal: Causal = False,
     whole: Whole = False,
-    reach: Reach = 4096.0,
+    reach: Reach = None,
+    axes: Axes = None,
     clock: Clock = None,
     promised: Promised = None,
+    tolerance: Tolerance = None,
     seed: o.Seed = 0,
     json_file: o.Json = None,
     quiet: o.Quiet = False,
@@ -90,14 +107,17 @@ def verify(
             causal=causal,
             whole=whole,
             reach=reach,
+            axes=axes,
+            tolerance=tolerance,
         )
     else:
-        told = {"keys": keys, "dimension": dimension, "clock": clock}
-        told |= {"logits": logits, "causal": causal, "whole": whole}
+        told: dict[str, Any] = {"keys": keys, "dimension": dimension, "clock": clock}
+        told |= {"logits": logits, "causal": causal, "whole": whole, "reach": reach, "axes": axes}
         wrong = next((name for name, value in told.items() if value), None)
         if wrong is not None:
             raise InputError(f"--{wrong} is for functions, and {subject!r} is none; leave it out.")
-        made = verified(_chosen(subject, given), promised=promised, seed=seed)
+        chosen = _chosen(subject, given)
+        made = verified(chosen, promised=promised, seed=seed, tolerance=tolerance)
     emit(made.to_dict(), made.text(), json_file=json_file, quiet=quiet)
     if not made.holds:
         raise typer.Exit(BROKEN)

@@ -7,6 +7,7 @@ all [puranik2026].
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Iterable
 from os import PathLike
@@ -18,11 +19,15 @@ from gnomon.encodings.base import Encoding
 from gnomon.encodings.card import in_words
 from gnomon.encodings.certified import certificate
 from gnomon.encodings.registry import ENTRIES, encoding
-from gnomon.errors import EncodingError
+from gnomon.errors import EncodingError, nearest
 from gnomon.groups.certificate import Certificate
 from gnomon.groups.clocks import modulo
+from gnomon.groups.rounding import fitted, tolerance_of
 from gnomon.groups.subject import Subject, of_maps
-from gnomon.groups.verify import TOLERANCE, certify
+from gnomon.groups.verify import certify
+
+LEAST = 8.0
+"""Smallest reach on which laws are looked at."""
 
 
 def verify(
@@ -31,34 +36,68 @@ def verify(
     *,
     dimension: int | None = None,
     logits: bool = False,
+    causal: bool = False,
+    whole: bool = False,
+    reach: float | None = None,
+    axes: int | None = None,
     clock: Any = None,
     promised: str | Iterable[str] | None = None,
     seed: int = 0,
-    **about: Any,
+    tolerance: float | None = None,
+    **unknown: Any,
 ) -> Certificate:
     """Return the certificate of an encoding, a module, a model, or functions of your own.
 
     `subject` is an encoding or the name of one, a layer of Gnomon, a Hugging Face model (its rotary
     function, or the encoding it has instead) or the folder of one, or a map (vectors (n, d),
     positions (n,)) -> vectors: a function or a module, one for queries and keys, or that of queries
-    beside a second one for `keys`. With `logits=True` it is a function (q, k, positions_q,
-    positions_k) -> logits (n, m). Maps need their `dimension`, and may say `causal=True`,
-    `whole=True` (positions are whole numbers), and `reach=` (the largest position). With a `clock`
-    they are certified in its time. `promised` is a level, or the laws that must hold: for an
-    encoding those of its card, else those of L0.
+    beside a second one for `keys`. With `logits=True` it is a function or module (q, k,
+    positions_q, positions_k) -> logits (n, m). A module of self-attention that takes hidden states
+    and positions is certified by the logits it makes (`gnomon.torch.attention`).
+
+    Maps need their `dimension`, and may say `causal=True`, `whole=True` (positions are whole
+    numbers), `reach=` (the largest position, 4096) and `axes=` (positions are (n, axes), if more
+    than one). With a `clock` they are certified in its time. `promised` is a level, or the laws
+    that must hold: for an encoding those of its card, else those of L0. `tolerance` is the largest
+    residual at which a law holds, a share of the largest logit; without it that follows from the
+    type that is computed in (`gnomon.groups.rounding`).
 
     >>> verify("alibi", seed=1).level
     'L1 augmented group'
     """
+    _refuse_unknown(unknown)
     known = _known(subject, dimension)
+    about = {"causal": causal or None, "whole": whole or None, "reach": reach, "axes": axes}
     if isinstance(known, Encoding | Subject):
         _refuse(keys=keys, dimension=dimension, logits=logits or None, clock=clock, **about)
     if isinstance(known, Encoding):
-        return certificate(known, seed=seed, promised=promised)
-    asked, tolerance = _asked(known, keys, dimension, about, logits=logits)
+        return certificate(known, seed=seed, promised=promised, tolerance=tolerance)
+    told = {name: value for name, value in about.items() if value is not None}
+    asked = _asked(known, keys, dimension, _checked(told), logits=logits)
+    if not isinstance(known, Subject):
+        asked = fitted(asked, cut=tolerance is None)
+    if tolerance is None:  # rounding is that of positions, also in the time of a clock
+        tolerance = tolerance_of(asked)
     asked = asked if clock is None else modulo(asked, clock)
     wanted = "L0" if promised is None else promised
     return certify(asked, promised=wanted, words=in_words, seed=seed, tolerance=tolerance)
+
+
+def _refuse_unknown(given: dict[str, Any]) -> None:
+    """Refuse an argument that there is not."""
+    for name in given:
+        known = [one for one in inspect.signature(verify).parameters if one != "unknown"]
+        raise EncodingError(f"verify has no argument {name!r}: {nearest(name, known)}.")
+
+
+def _checked(about: dict[str, Any]) -> dict[str, Any]:
+    """Return what is said of a function, or refuse a reach or axes that can not be."""
+    reach, axes = about.get("reach", LEAST), about.get("axes", 1)
+    if isinstance(reach, bool) or not isinstance(reach, int | float) or not LEAST <= reach < 1e15:
+        raise EncodingError(f"reach is {reach!r}; pass the largest position, {LEAST:g} or more.")
+    if isinstance(axes, bool) or not isinstance(axes, int) or axes < 1:
+        raise EncodingError(f"axes is {axes!r}; pass how many numbers a position has, 1 or more.")
+    return about
 
 
 def _known(subject: Any, dimension: int | None) -> Any:
@@ -106,14 +145,10 @@ def _refuse(**given: Any) -> None:
 
 def _asked(
     subject: Any, keys: Any, dimension: int | None, about: dict[str, Any], *, logits: bool
-) -> tuple[Subject, float]:
-    """Return what is given as a subject, and the residual that its rounding may leave."""
+) -> Subject:
+    """Return what is given as a subject."""
     if isinstance(subject, Subject):
-        import torch
-
-        from gnomon.torch.certified import rounding_of
-
-        return subject, rounding_of(subject, torch.float32)
+        return subject
     if not callable(subject) or not (keys is None or callable(keys)):
         raise EncodingError(
             f"A {type(subject).__name__} can not be verified; pass an encoding, its name, a model, "
@@ -121,15 +156,20 @@ def _asked(
         )
     if dimension is None:
         raise EncodingError("A function is verified on vectors; pass their dimension=... too.")
+    if isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1:
+        raise EncodingError(f"dimension is {dimension!r}; pass how many coordinates vectors have.")
+    if logits and keys is not None:
+        raise EncodingError(
+            "A function of logits takes queries and keys; leave the second one out."
+        )
     if _is_module(subject):
-        from gnomon.torch.certified import rounding_of, subject_of_module, type_of
+        from gnomon.torch.certified import subject_of_module
 
-        module = subject_of_module(subject, keys, dimension=dimension, **about)
-        return module, max(TOLERANCE, rounding_of(module, type_of(subject)))
+        return subject_of_module(subject, keys, dimension=dimension, logits=logits, **about)
     name = getattr(subject, "__name__", type(subject).__name__)
     if logits:
-        return Subject(name=name, dimension=dimension, logits=subject, **about), TOLERANCE
-    return of_maps(subject, keys, dimension=dimension, name=name, **about), TOLERANCE
+        return Subject(name=name, dimension=dimension, logits=subject, **about)
+    return of_maps(subject, keys, dimension=dimension, name=name, **about)
 
 
 def _is_module(subject: Any) -> bool:

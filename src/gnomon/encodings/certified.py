@@ -29,13 +29,17 @@ REACHES = (4096, 1024, 512, 128, 64, 32, 16, 8)
 
 
 def certificate(
-    encoding: Encoding, *, promised: str | Iterable[str] | None = None, seed: int = 0
+    encoding: Encoding,
+    *,
+    promised: str | Iterable[str] | None = None,
+    seed: int = 0,
+    tolerance: float | None = None,
 ) -> Certificate:
     """Return the certificate of an encoding, which promises what its card claims."""
     subject, clock = subject_of(encoding), getattr(encoding, "clock", None)
     subject = subject if clock is None else modulo(subject, clock)
     promised = _promised(encoding) if promised is None else promised
-    return certify(subject, promised=promised, words=in_words, seed=seed)
+    return certify(subject, promised=promised, words=in_words, seed=seed, tolerance=tolerance)
 
 
 def _promised(encoding: Any) -> list[str]:
@@ -56,7 +60,13 @@ def subject_of(encoding: Encoding) -> Subject:
         return encoding.scores(left, right, t, s, tokens=read)
 
     whole = not _takes(logits, encoding, 0.5, dimension)
-    reach = next(last for last in REACHES if _takes(logits, encoding, last - 1, dimension))
+    known = (last for last in REACHES if _takes(logits, encoding, last - 1, dimension))
+    reach = next(known, None)
+    if reach is None:
+        raise EncodingError(
+            f"The encoding {encoding.name!r} has fewer than {REACHES[-1]} positions, too few to "
+            "see a law on; pass one that has more."
+        )
     width = getattr(encoding, "read_width", dimension) if encoding.reads_tokens else None
     return Subject(
         name=encoding.name,

@@ -66,6 +66,8 @@ class Certificate(Result):
     seed: int = 0
     reach: float = 0.0
     """The largest position that was asked for."""
+    until: str = "position"
+    """What the reach counts: positions, or the time of a clock."""
 
     @property
     def holds(self) -> bool:
@@ -94,5 +96,6 @@ class Certificate(Result):
         if self.structure is not None:
             lines.append(f"  generator: {self.structure.named}")
         lines += [f"  warning: {warning}" for warning in self.warnings]
-        lines.append("promised laws hold" if self.holds else f"broken: {', '.join(self.broken)}")
+        verdict = "promised laws hold" if self.holds else f"broken: {', '.join(self.broken)}"
+        lines.append(f"{verdict} (seen up to {self.until} {self.reach:g})")
         return "\n".join(lines)

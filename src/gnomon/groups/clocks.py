@@ -18,7 +18,7 @@ import numpy as np
 
 from gnomon.errors import GroupError
 from gnomon.groups.blocks import Floats
-from gnomon.groups.subject import Subject
+from gnomon.groups.subject import Coder, Subject
 
 Clock = Callable[[Floats], Any]
 HALVINGS = 80
@@ -32,17 +32,30 @@ def modulo(subject: Subject, clock: Clock) -> Subject:
     ends = np.array([0.0, subject.reach])
     shown = _shown(clock, ends)
 
+    def to_positions(times: Floats) -> Floats:
+        return position_at(clock, shown[0] + times, subject.reach)
+
     def logits(q: Floats, k: Floats, t: Floats, s: Floats, *tokens: Floats) -> Any:
-        t, s = (position_at(clock, shown[0] + at, subject.reach) for at in (t, s))
-        return subject.logits(q, k, t, s, *tokens)
+        return subject.logits(q, k, to_positions(t), to_positions(s), *tokens)
 
     return replace(
         subject,
         name=f"{subject.name}, modulo its clock",
         logits=logits,
+        coder=None if subject.coder is None else _in_time(subject.coder, to_positions),
         reach=float(shown[1] - shown[0]),
         timed=True,
     )
+
+
+def _in_time(begin: Callable[[], Coder], to_positions: Callable[[Floats], Floats]) -> Any:
+    """Return the coder of a subject, asked in the time of a clock."""
+
+    def begun() -> Coder:
+        code = begin()
+        return lambda q, k, at: code(q, k, to_positions(at))
+
+    return begun
 
 
 def _shown(clock: Clock, at: Floats) -> Floats:

@@ -52,6 +52,7 @@ def _sizes(subject: Subject, lag: float) -> tuple[float, float]:
     there[(...,) if subject.axes == 1 else (..., 0)] += abs(lag)
     places = (there, here) if lag >= 0.0 else (here, there)
     found = subject(vectors, vectors, *places).reshape(-1, d + 1, d + 1)
+    found = np.where(np.isneginf(found), 0.0, found)  # what is masked does not grow
     bias = found[:, -1:, -1:]
     of_q, of_k = found[:, :-1, -1:] - bias, found[:, -1:, :-1] - bias
     whole = found[:, :-1, :-1] - of_q - of_k - bias

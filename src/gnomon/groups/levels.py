@@ -35,6 +35,31 @@ PROMISED: Mapping[str, tuple[str, ...]] = {
     "L7": ("cache",),
 }
 """What an encoding of each level promises."""
+KEEPS: Mapping[str, str] = {
+    "L0": "L0",
+    "L1": "L0 L1",
+    "L2": "L0 L1 L2",
+    "L3": "L0 L1 L3",
+    "L4": "L0 L1 L3 L4",
+    "L5": "L0 L1 L2 L5",
+    "L6": "L0 L1 L2 L3 L4 L5 L6",
+    "L7": "L0 L1 L2 L3 L4 L5 L6 L7",
+}
+"""Levels that are a level, or more: a group is one with the position itself as its clock."""
+
+
+def promised_by(level: str, laws: Mapping[str, Law], found: str) -> tuple[str, ...]:
+    """Return the laws that a promised level asks for where a level was found.
+
+    Where that is the level or more, laws without a meaning for the subject are not asked for, and
+    what softmax does not see is no broken shift.
+    """
+    names = PROMISED[level]
+    if found not in KEEPS[level].split():
+        return names
+    names = tuple(name for name in names if name in laws and laws[name].tested)
+    relative = "shift" in laws and laws["shift"].holds
+    return tuple("gauge" if name == "shift" and not relative else name for name in names)
 
 
 def level_of(laws: Mapping[str, Law], *, timed: bool = False) -> str:

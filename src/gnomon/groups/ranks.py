@@ -33,6 +33,8 @@ LAGS = 192
 STRIDES = (1.0, 4.0, 16.0, 64.0, 256.0)
 PREDICTED = 1e-6
 """Largest error of predicted lags."""
+COARSEST = 0.05
+"""The same, however coarse logits are rounded."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ def _away(subject: Subject, steps: Floats) -> Floats:
 
 def predicted(rounding: float | None) -> float:
     """Return the largest error of predicted lags."""
-    return PREDICTED if rounding is None else max(PREDICTED, 10.0 * rounding)
+    return PREDICTED if rounding is None else max(PREDICTED, min(10.0 * rounding, COARSEST))
 
 
 def _predicted(values: Floats) -> tuple[int, bool, float]:

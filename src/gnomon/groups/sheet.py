@@ -7,7 +7,7 @@ change with those tested before it. A law that could not be tested has the reaso
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,13 @@ class Sheet:
         self.found[name] = Law(
             residual=None, tolerance=self.tolerance, promised=name in self.wanted, note=reason
         )
+
+    def want(self, names: Iterable[str]) -> None:
+        """Mark these laws as promised, and no others."""
+        self.wanted = tuple(names)
+        self.found = {
+            name: replace(law, promised=name in self.wanted) for name, law in self.found.items()
+        }
 
     def fill(self, names: Iterable[str], known: Mapping[str, bool]) -> None:
         """Write down every law of these that is still missing, with the reason."""

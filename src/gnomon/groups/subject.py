@@ -23,7 +23,11 @@ Logits = Callable[..., Any]
 Map = Callable[[Floats, Floats], Any]
 """(vectors (n, d), positions (n,)) -> vectors (n, e)."""
 
+Coder = Callable[[Floats, Floats, Floats], tuple[Floats, Floats]]
+"""(queries (n, d), keys (n, d), positions (n,)) of new tokens -> both encoded."""
+
 ENDLESS = 4095.0
+EPSILON = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +39,10 @@ class Subject:
     the tokens between a key and its query count, keys are given in their order, and queries are the
     last of them. One that reads tokens beside queries and keys has the `width` of these, and takes
     them as its last argument, (m, width). `timed`: its positions are the times of a clock
-    (`gnomon.groups.clocks`). `narrow`: it computes in a type below float64, whatever it is given;
-    `farthest` is then the position near which that is looked at.
+    (`gnomon.groups.clocks`). `rounding` is that of the type it computes in, whatever it is given;
+    where that is narrow, `farthest` is the position near which it is looked at. `coder` begins a
+    text: what it returns gives encoded queries and keys of the tokens that come, call by call, as
+    a cache keeps them.
     """
 
     name: str
@@ -49,8 +55,17 @@ class Subject:
     in_order: bool = False
     width: int | None = None
     timed: bool = False
-    narrow: bool = False
+    rounding: float = EPSILON
     farthest: float | None = None
+    coder: Callable[[], Coder] | None = None
+    shown: Callable[..., float] | None = None
+    """The rounding of the type that is returned for queries, keys and positions."""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def narrow(self) -> bool:
+        """Whether it computes in a type below float64."""
+        return self.rounding > EPSILON
 
     @property
     def ends(self) -> bool:
@@ -72,8 +87,9 @@ class Subject:
                 f"{len(k)} keys; it must give logits of shape (..., {len(q)}, {len(k)})."
             )
         if np.isnan(found).any():
+            farthest = max(float(np.max(at)) for at in rest[:2])
             raise GroupError(
-                f"{self.name} gives NaN at positions up to {self.reach:g}; pass the largest "
+                f"{self.name} gives NaN at positions up to {farthest:g}; pass the largest "
                 "position at which it gives numbers as its reach."
             )
         return found
@@ -111,6 +127,21 @@ class Subject:
         return np.floor(at) if self.whole else at
 
 
+def rounding_of(found: Any) -> float:
+    """Return the rounding of the type of an array or tensor; whole numbers are exact."""
+    name = str(getattr(found, "dtype", "float64")).rpartition(".")[-1]
+    return {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23}.get(name, EPSILON)
+
+
+def _array(found: Any) -> NDArray[Any]:
+    """Return what a library calls an array as one of NumPy, which has no bfloat16 of its own."""
+    if hasattr(found, "detach"):
+        found = found.detach().cpu()
+        found = found.float() if rounding_of(found) == 2.0**-7 else found
+    made = np.asarray(found)
+    return made.astype(np.float32) if str(made.dtype) == "bfloat16" else made
+
+
 def _real(found: NDArray[Any]) -> Floats:
     if found.dtype.kind not in "biuf":
         raise TypeError(f"it gave {found.dtype}")
@@ -121,8 +152,7 @@ def _asked(name: str, function: Callable[..., Any], *given: Any) -> Floats:
     """Return what a user's function gives as float64, or say in a sentence why there is nothing."""
     try:
         with np.errstate(all="ignore"):  # what overflows is seen in the result
-            found = np.asarray(function(*given))
-        return _real(found)
+            return _real(_array(function(*given)))
     except GnomonError:
         raise
     except Exception as error:  # whatever a user's function raises becomes one sentence
@@ -140,21 +170,33 @@ def of_maps(
     """Return the subject of two maps, or of one that serves queries and keys."""
     keys = encode_q if encode_k is None else encode_k
 
-    def logits(q: Floats, k: Floats, t: Floats, s: Floats) -> Any:
-        left, right = (
-            _asked(name, encode, x, at) for encode, x, at in ((encode_q, q, t), (keys, k, s))
-        )
-        for side, made, given in (("queries", left, q), ("keys", right, k)):
-            if made.shape[-2:-1] != (len(given),) or made.ndim < 2:
+    sides = ((encode_q, "queries"), (keys, "keys"))
+
+    def encoded(q: Floats, k: Floats, t: Floats, s: Floats) -> tuple[Floats, Floats]:
+        made = []
+        for (encode, side), x, at in zip(sides, (q, k), (t, s), strict=True):
+            made.append(_asked(name, encode, x, at))
+            if made[-1].ndim < 2 or made[-1].shape[-2] != len(x):
                 raise GroupError(
-                    f"{name} made {made.shape} of {side} of shape {given.shape}; a map must give "
+                    f"{name} made {made[-1].shape} of {side} of shape {x.shape}; a map must give "
                     "one vector for each."
                 )
-        if left.shape[-1] != right.shape[-1]:
+        if made[0].shape[-1] != made[1].shape[-1]:
             raise GroupError(
-                f"{name} makes queries of dimension {left.shape[-1]} and keys of dimension "
-                f"{right.shape[-1]}; both must be the same."
+                f"{name} makes queries of dimension {made[0].shape[-1]} and keys of dimension "
+                f"{made[1].shape[-1]}; both must be the same."
             )
+        return made[0], made[1]
+
+    def logits(q: Floats, k: Floats, t: Floats, s: Floats) -> Any:
+        left, right = encoded(q, k, t, s)
         return left @ np.swapaxes(right, -1, -2)
 
+    def shown(q: Floats, k: Floats, t: Floats, s: Floats) -> float:
+        return max(rounding_of(encode_q(q, t)), rounding_of(keys(k, s)))
+
+    def coder() -> Coder:
+        return lambda q, k, at: encoded(q, k, at, at)
+
+    about = {"coder": coder, "shown": shown, **about}
     return Subject(name=name, dimension=dimension, logits=logits, **about)

@@ -23,13 +23,19 @@ from gnomon.groups.certificate import Certificate
 from gnomon.groups.classify import Structure, classify
 from gnomon.groups.generator import Generator
 from gnomon.groups.growth import GROWN, boundedness
-from gnomon.groups.levels import PROMISED, level_of
+from gnomon.groups.levels import PROMISED, level_of, promised_by
 from gnomon.groups.ranks import finite_rank, predicted
+from gnomon.groups.rounding import (
+    LARGEST,
+    TOLERANCE,
+    VECTORS,
+    checked_tolerance,
+    tolerance_of,
+)
 from gnomon.groups.sheet import Sheet
 from gnomon.groups.steps import Step, classify_step
 from gnomon.groups.subject import Subject
 
-TOLERANCE = 1e-9
 SMOOTH = 1e-3
 """Largest change of logits over 2^-19 of a position: turns by some hundred radians still pass."""
 GENERATED = 1e-6
@@ -38,6 +44,10 @@ STEPPED = 8.0
 """How much coarser than A(1)^2 - A(2) one step is read."""
 SINGLE = 64.0 * float(np.finfo(np.float32).eps)
 """Largest share of logits that float32 may lose."""
+COARSE = 1e-4
+"""Largest rounding of vectors at which a generator is read."""
+KNOWN, COARSEST = 1e-10, 0.05
+"""To what share of |X| a generator is read in float64, and at most."""
 CONDITION = 1e8
 """Largest condition number of B(0) at which A(t) = B(t) B(0)^-1 is formed."""
 ALWAYS = (
@@ -55,22 +65,27 @@ def certify(
     promised: str | Iterable[str] = "L0",
     words: Callable[[str], str] = str,
     seed: int = 0,
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = None,
 ) -> Certificate:
-    """Return the certificate of a subject; `promised` is a level, or the laws that must hold."""
+    """Return the certificate of a subject; `promised` is a level, or the laws that must hold.
+
+    The tolerance is that of the subject's rounding, where none is given.
+    """
     wanted = _promised(promised, subject)
     subject.check(np.random.default_rng(seed))
-    sheet = Sheet(subject=subject, wanted=wanted, seed=seed, tolerance=tolerance)
+    used = tolerance_of(subject) if tolerance is None else checked_tolerance(tolerance)
+    sheet = Sheet(subject=subject, wanted=wanted, seed=seed, tolerance=used)
+    sheet.warnings.extend(subject.warnings)
     linear = sheet.test("linearity", of_positions.linearity)
     affine = sheet.test("affine", of_positions.linearity, affine=True)
     sheet.test("shift", of_positions.shift)
     sheet.test("gauge", of_positions.shift, gauge=True)
     sheet.test("cache", of_positions.cache)
-    sheet.test("dtype", of_positions.dtype, SINGLE)
+    sheet.test("dtype", of_positions.dtype, max(SINGLE, _of_vectors(subject)))
     alone = sheet.test("context", between.context)
     structure, rank = None, None
     if alone and not subject.whole:
-        sheet.test("continuity", of_positions.continuity, SMOOTH)
+        sheet.test("continuity", of_positions.continuity, max(SMOOTH, _of_vectors(subject)))
     if alone and affine:
         rank = _rank(sheet)
         sheet.test("boundedness", boundedness, GROWN, note=f"up to lag {subject.reach:g}")
@@ -80,16 +95,21 @@ def certify(
         sheet.test("order", between.order)
     elif alone:
         _content(sheet)
+    _warn_of_growth(sheet)
     sheet.fill(dict.fromkeys((*ALWAYS, *wanted)), {"alone": alone, "affine": affine})
+    level = level_of(sheet.found, timed=subject.timed)
+    if isinstance(promised, str) and promised in PROMISED:
+        sheet.want(_asked_of(promised_by(promised, sheet.found, level), subject))
     return Certificate(
         name=subject.name,
-        level=words(level_of(sheet.found, timed=subject.timed)),
+        level=words(level),
         laws=sheet.found,
         structure=structure,
         rank=rank,
         warnings=tuple(sheet.warnings),
         seed=seed,
         reach=subject.reach,
+        until="clock time" if subject.timed else "position",
     )
 
 
@@ -100,7 +120,24 @@ def _promised(promised: str | Iterable[str], subject: Subject) -> tuple[str, ...
     for name in names:
         if name not in NAMES:
             raise GroupError(f"There is no law {name!r}: {nearest(name, NAMES)}.")
+    return _asked_of(names, subject)
+
+
+def _asked_of(names: Iterable[str], subject: Subject) -> tuple[str, ...]:
+    """Return laws without that of continuity, where positions are whole numbers."""
     return tuple(name for name in names if not (subject.whole and name == "continuity"))
+
+
+def _of_vectors(subject: Subject) -> float:
+    """Return what the rounding of vectors alone leaves, or 0 in float64."""
+    return VECTORS * subject.rounding if subject.narrow else 0.0
+
+
+def _warn_of_growth(sheet: Sheet) -> None:
+    """Warn of logits that grow with the lag, where that was not promised to be otherwise."""
+    law = sheet.found.get("boundedness")
+    if law is not None and law.tested and not law.holds:
+        sheet.warnings.append(f"logits grow with the lag, {law.note}.")
 
 
 def _rank(sheet: Sheet) -> int | None:
@@ -138,11 +175,15 @@ def _group(sheet: Sheet) -> Structure | Step | None:
         return _stepped(sheet) if is_group else None
     if not (is_group and sheet.found["continuity"].holds):
         return None
-    x, error = generator_of(subject)
-    limit = max(GENERATED, 10.0 * sheet.found["group"].tolerance)
+    if subject.rounding > COARSE:
+        reason = f"vectors are rounded to {subject.rounding:.1e}, too coarse to read X"
+        sheet.skip("generator", reason)
+        return None
+    x, error, known = generator_of(subject)
+    limit = max(GENERATED, min(10.0 * sheet.found["group"].tolerance, LARGEST))
     if not sheet.put("generator", error, limit, note="exp(tX) = A(t)"):
         return None
-    return _classified(sheet, x)
+    return _classified(sheet, x, known)
 
 
 def _stepped(sheet: Sheet) -> Step | None:
@@ -158,13 +199,24 @@ def _stepped(sheet: Sheet) -> Step | None:
     return found
 
 
-def _classified(sheet: Sheet, x: Floats) -> Structure:
-    """Return the classes of a generator, whose spectrum decides what is bounded."""
-    structure = classify(x)
-    sheet.warnings.extend(structure.warnings)
+def _classified(sheet: Sheet, x: Floats, known: float) -> Structure | None:
+    """Return the classes of a generator, whose spectrum decides what is bounded.
+
+    Of what was rounded X is read to `known`, the share of it that rounding leaves open; a spectrum
+    that then grows, where no logit does, is not X.
+    """
+    exact = sheet.tolerance <= TOLERANCE or known <= KNOWN
+    structure = classify(x, tolerance=None if exact else min(known, COARSEST))
     direction = "causal" if sheet.subject.causal else "both"
     seen = sheet.found["boundedness"].residual
     growing = Generator(one.block for one in structure.structure).growing(direction)
+    if growing is not None and not exact and sheet.found["boundedness"].holds:
+        sheet.warnings.append(
+            f"the generator is known to {known:.1e} of itself only, too coarse to name it; pass "
+            "the same in float64."
+        )
+        return None
+    sheet.warnings.extend(structure.warnings)
     note = "for lags from 0 on" if sheet.subject.causal else "for lags of both signs"
     if growing is not None:
         note = f"{note}: X has {growing}"
@@ -183,15 +235,20 @@ def actions_of(subject: Subject) -> Callable[[float], Floats]:
     return at
 
 
-def generator_of(subject: Subject) -> tuple[Floats, float]:
-    """Return X of the first head on the first axis, and how far exp(tX) is from A(t)."""
+def generator_of(subject: Subject) -> tuple[Floats, float, float]:
+    """Return X of the first head on the first axis, how far exp(tX) is from A(t), and its rounding.
+
+    The last is a share of |X|: what A(h)^2 is off from A(2h), over |hX|.
+    """
     at = actions_of(subject)
     step = 1.0
     while step > 1e-9 and np.linalg.norm(at(step) - np.eye(subject.dimension), 2) > 0.5:
         step *= 0.5
-    x = np.asarray(logm(at(step)), dtype=np.complex128).real / step
+    once = at(step)
+    x = np.asarray(logm(once), dtype=np.complex128).real / step
     worst = 0.0
     for t in (2.0 * step, 16.0 * step, 7.0):
-        wanted = at(t)
-        worst = max(worst, of_positions.residual(np.asarray(expm(t * x)), wanted))
-    return x, worst
+        worst = max(worst, of_positions.residual(np.asarray(expm(t * x)), at(t)))
+    off = of_positions.residual(once @ once, at(2.0 * step))
+    size = step * float(np.linalg.norm(x, 2))
+    return x, worst, STEPPED * off / size if size > 0.0 else 0.0
