@@ -78,8 +78,35 @@ def test_the_json_is_what_the_library_finds(fit, text: Path) -> None:
     assert value["found"] == wanted["found"]
     assert value["kernel"] == wanted["kernel"]
     assert value["file"] == str(file)
-    assert value["encoding"]["name"] == "jordan"
-    assert value["encoding"]["dimension"] == 64
+    made: Any = gnomon.encoding(file)
+    wanted = {"name": "jordan", "dimension": 64, "heads": None}
+    assert value["encoding"] == wanted | {
+        "frequencies": pytest.approx(made.frequencies[:, 0]),
+        "decays": pytest.approx(-made.rates),
+    }
+
+
+def test_a_period_that_documents_begin_with_is_written_and_said_to_be_of_positions(
+    fit, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(2)
+    lines = [
+        "".join("ATG"[k % 3] if rng.random() < 0.3 else "ACGT"[rng.integers(4)] for k in range(150))
+        for _ in range(60)
+    ]
+    source = tmp_path / "frames.txt"
+    source.write_text("\n".join(lines) + "\n")
+    called, file = fit(source, "--dimension", 4, "--report", tmp_path / "page.html")
+    assert called.code == 0, called
+    assert "positions have a period of 3" in called.out
+    assert "all that the file has comes from the law of positions" in called.out
+    assert "half-lives in the file are 640 tokens at most, 16 times the lags" in called.out
+    made: Any = gnomon.encoding(file)
+    np.testing.assert_allclose(2 * np.pi / made.frequencies, 3.0, atol=0.01)
+    np.testing.assert_allclose(np.log(2.0) / -made.rates, 640.0)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<h2>1 period in the law of positions</h2>" in page
+    assert origin_of(file)["positions"]["modes"]
 
 
 def test_the_file_says_where_it_came_from(fit, text: Path) -> None:
@@ -110,6 +137,8 @@ def test_slopes_have_the_half_lives_of_a_corpus(fit, tmp_path: Path) -> None:
     assert called.code == 0, called
     made: Any = gnomon.encoding(file)
     assert (made.name, len(made.slopes)) == ("alibi", 4)
+    said = called.out.partition("slopes for 4 heads: ")[2].splitlines()[0]
+    assert [float(one) for one in said.split(", ")] == pytest.approx(made.slopes, rel=5e-3)
     assert min(made.slopes) <= -np.log(0.9) * 1.2
     assert max(made.slopes) >= -np.log(0.9) * 0.8
 

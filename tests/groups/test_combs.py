@@ -127,6 +127,18 @@ def test_a_period_is_not_taken_for_its_half_or_double(period):
         assert 1.0 / comb.frequency == pytest.approx(period, abs=0.02)
 
 
+@pytest.mark.parametrize("period", [50, 75, 100])
+def test_a_period_long_beside_the_lags_comes_back_and_not_its_parts(period):
+    """Sixty documents of 600 tokens: 100 has a fundamental of 4 cells, among lines as close."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        laws = rng.dirichlet(np.full(8, 0.4), size=period).cumsum(axis=1)
+        rows = laws[(rng.integers(period, size=(60, 1)) + np.arange(600)) % period]
+        documents = (rng.random((60, 600, 1)) > rows).sum(axis=2).clip(max=7)
+        found = dependence(lag_kernel(documents, lags=599), lags=128)
+        assert found.periods == (pytest.approx(period, abs=0.05),)
+
+
 def test_no_comb_is_found_where_there_is_no_order():
     """At most one of 100 small corpora; a line is 5.5 standard deviations above the background."""
     alarms = [len(found_in(shuffled(np.random.default_rng(seed)), 256)[0]) for seed in range(100)]

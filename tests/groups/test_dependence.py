@@ -8,7 +8,7 @@ import pytest
 from gnomon.encodings.fitted.group import encoding_of
 from gnomon.errors import EncodingError, GroupError
 from gnomon.groups.dependence import dependence
-from gnomon.groups.lags import lag_kernel
+from gnomon.groups.lags import LagKernel, jackknife_errors, lag_kernel
 
 
 def periodic(rng, period, *, types=20, length=400, documents=150, aligned=False):
@@ -104,6 +104,54 @@ def test_a_law_of_positions_alone_is_no_dependence(rng):
     aligned = lag_kernel(periodic(rng, 10, aligned=True))
     assert dependence(aligned).modes == ()
     assert np.abs(aligned.across).max() > 5 * np.abs(aligned.values).max()
+
+
+def known_kernel(rng, values, noise=1e-6):
+    """A kernel that is known, with a little noise between its folds."""
+    replicates = values + noise * rng.normal(size=(16, len(values)))
+    return LagKernel(
+        lags=np.arange(1, len(values) + 1),
+        values=values,
+        errors=jackknife_errors(replicates),
+        shuffled=np.zeros_like(values),
+        across=np.zeros_like(values),
+        pairs=np.full(len(values), 10**6),
+        replicates=replicates,
+        documents=100,
+    )
+
+
+def test_what_falls_at_once_is_no_harmonic_of_what_lasts(rng):
+    """Marks at every 41st place, and words: 19 x 2.158 is 41, yet they have no part in it."""
+    lags = np.arange(1.0, 513.0)
+    marks = np.where(lags % 41 == 0, 0.06, 0.0)
+    words = 0.1 * 2.0 ** (-lags / 1.8) * np.cos(2.0 * np.pi * lags / (41 / 19))
+    found = dependence(known_kernel(rng, marks + words), lags=128)
+    broad = [mode for mode in found.modes if mode.half_life < 10.0]
+    assert [mode.harmonic for mode in broad] == [1] * len(broad)
+    assert broad[0].half_life == pytest.approx(1.8, rel=0.05)
+    lines = [family for family in found.families if family[0].half_life > 1000.0]
+    assert [family[0].fundamental for family in lines] == [pytest.approx(41.0, abs=0.02)]
+    assert all(mode.half_life > 1000.0 for mode in lines[0])
+
+
+def test_harmonics_that_fall_alike_are_of_one_period(rng):
+    """A damped wave of 12 and its third: cos and cos of three times the turn, half-life 40."""
+    lags = np.arange(1.0, 129.0)
+    waves = np.cos(2.0 * np.pi * lags / 12.0) + 0.5 * np.cos(2.0 * np.pi * lags / 4.0)
+    found = dependence(known_kernel(rng, 0.1 * 2.0 ** (-lags / 40.0) * waves, 1e-4))
+    assert sorted(mode.harmonic for mode in found.modes) == [1, 3]
+    assert found.periods == (pytest.approx(12.0, rel=1e-3),)
+
+
+def test_what_alternates_has_no_interval(rng):
+    lags = np.arange(1.0, 65.0)
+    found = dependence(known_kernel(rng, 0.1 * (-0.9) ** lags))
+    assert found.modes[0].period == 2.0
+    assert found.modes[0].period_interval is None
+    turns = rng.integers(2, size=(60, 1)) + np.arange(200)
+    found = dependence(lag_kernel(2 * (turns % 2) + rng.integers(2, size=turns.shape)))
+    assert [(mode.period, mode.period_interval) for mode in found.modes] == [(2.0, None)]
 
 
 def test_the_encoding_has_the_periods_and_half_lives_that_were_found(rng):

@@ -85,7 +85,16 @@ def test_a_mode_is_drawn_by_what_it_has() -> None:
     assert len(modes_figure([mode()]).data) == 1
     endless = mode(period=200.0, period_interval=[80.0, None])
     assert modes_figure([endless]).summary == "1 mode that falls."
-    assert modes_figure([]).missing == "nothing depends on the lag beyond the noise"
+    assert modes_figure([]).missing == "no period and no half-life stands above the noise"
+
+
+def test_modes_of_the_law_of_positions_are_drawn_and_said_to_be_that() -> None:
+    placed = mode(period=3.0, half_life=None, half_life_interval=None)
+    figure = modes_figure([], placed=[placed])
+    assert figure.data[0]["x"] == [3.0]
+    assert figure.summary.endswith("All are in the law of positions, which is no dependence.")
+    both = modes_figure([mode()], placed=[placed]).summary
+    assert both.endswith("Of them 1 is in the law of positions, which is no dependence.")
 
 
 def test_the_page_says_in_words_what_the_text_says(bars: Any) -> None:

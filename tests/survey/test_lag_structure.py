@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gnomon
-from gnomon.errors import CorpusError
+from gnomon.errors import CorpusError, EncodingError
 from gnomon.groups.dependence import Dependence, Mode
 from gnomon.survey import lag_structure
 from gnomon.survey.lag_words import said_modes
@@ -35,7 +35,7 @@ def test_a_file_of_text_is_read_document_by_document(tmp_path, rng):
 def test_nothing_is_said_to_be_nothing(rng):
     found = gnomon.dependence(rng.integers(6, size=(60, 100)).tolist(), lags=32)
     assert found.text().splitlines()[1:] == [
-        "mutual information: none is detected at lags up to 32",
+        "mutual information: none is detected at any single lag up to 32",
         "nothing depends on the lag, up to 32, beyond the noise",
     ]
     assert found.slopes == ()
@@ -92,6 +92,88 @@ def test_a_law_of_positions_is_said_and_taken_off(rng):
     text = gnomon.dependence(documents, lags=32).text()
     assert "mutual information: none is detected" in text
     assert re.search(r"positions alone tell 0\.\d+ bits at lag [123]0: that is no depend", text)
+
+
+@pytest.fixture(scope="module")
+def in_phase():
+    """Marks at every tenth place, in documents that all begin with one."""
+    documents = np.random.default_rng(0).integers(1, 9, size=(80, 200))
+    documents[:, ::10] = 0
+    return gnomon.dependence(documents, lags=32)
+
+
+def test_a_period_that_documents_begin_with_is_said_apart_from_dependence(in_phase):
+    assert in_phase.found.modes == ()
+    assert in_phase.positions.periods == (pytest.approx(10.0, abs=0.01),)
+    nothing, positions = in_phase.text().splitlines()[-2:]
+    assert nothing == "nothing depends on the lag, up to 32, beyond the noise"
+    low, high = re.match(
+        r"positions have a period of 10\S* \[(.*?), (.*?)\] tokens", positions
+    ).groups()
+    assert float(low) <= 10.0 <= float(high)
+    assert positions.endswith(
+        "(documents start in phase): that is a law of positions, no dependence between tokens "
+        "beyond it"
+    )
+
+
+def test_the_encoding_has_the_periods_of_positions_unless_they_are_not_asked_for(in_phase):
+    made = in_phase.encoding(16)
+    turns = 10.0 * made.frequencies / (2.0 * np.pi)
+    np.testing.assert_allclose(turns, np.rint(turns), atol=0.01)
+    assert turns.min() > 0.9
+    with pytest.raises(EncodingError, match="Nothing depends on the lag in these documents"):
+        in_phase.encoding(16, positions=False)
+
+
+@pytest.mark.parametrize("documents", [20, 40])
+def test_a_law_of_positions_is_taken_off_of_few_documents_too(documents):
+    """Stretches with laws of their own; a fold of one document would have no other to compare."""
+    alarms = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        edges = rng.dirichlet(np.full(6, 0.4), size=5).cumsum(axis=1)[np.arange(120) // 24]
+        drawn = (rng.random((documents, 120, 1)) > edges).sum(axis=2).clip(max=5)
+        alarms += gnomon.dependence(drawn, lags=32).information.reach > 0
+    assert alarms <= 3  # of 12 at 5 %: more have a chance of 0.2 %
+
+
+def test_one_type_tells_nothing():
+    found = gnomon.dependence(np.zeros((20, 31), dtype=int), lags=27)
+    assert found.information.reach == 0
+    assert found.text().splitlines()[1:] == [
+        "all tokens are the same: there is one type only, and nothing that could depend"
+    ]
+
+
+def test_tokens_that_depend_but_are_never_equal_are_said_to(rng):
+    """A letter at an even place is told again in other letters 21 places later."""
+    documents = np.empty((100, 400), dtype=int)
+    documents[:, ::2] = rng.integers(2, size=(100, 200))
+    documents[:, 1::2] = rng.integers(2, 4, size=(100, 200))
+    documents[:, 21::2] = documents[:, :-21:2] + 2
+    found = gnomon.dependence(documents, lags=64)
+    text = found.text()
+    assert found.found.modes == ()
+    assert re.search(
+        r"at lag 1, most at lag 21 with 0\.\d+ bits, detected up to lag 21 of 64", text
+    )
+    assert re.search(r"depend on each other up to lag 21 \(0\.\d+ bits there\), but not by", text)
+    assert "no period and no half-life is read from it" in text
+    assert "nothing depends" not in text
+
+
+def test_what_alternates_is_said_without_an_interval(rng):
+    turns = rng.integers(2, size=(60, 1)) + np.arange(200)
+    text = gnomon.dependence(2 * (turns % 2) + rng.integers(2, size=turns.shape), lags=32).text()
+    assert "a period of 2 tokens (it alternates), amplitude" in text
+
+
+def test_slopes_are_said_for_the_heads_that_are_asked_for(rng):
+    found = gnomon.dependence([staying(rng, 0.9, 300) for _ in range(60)], lags=64)
+    ladder = found.text(heads=3).splitlines()[-1]
+    said = [float(one) for one in ladder.removeprefix("slopes for 3 heads: ").split(", ")]
+    assert said == pytest.approx(found.encoding(family="alibi", heads=3).slopes, rel=5e-3)
 
 
 def test_lags_of_few_long_documents_are_left_out(rng):

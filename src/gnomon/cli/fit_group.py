@@ -1,8 +1,9 @@
 """`gnomon fit --family group`: what a corpus does with the lag, as a relative encoding.
 
 Periods and half-lives become the turns and decays of `jordan` blocks, or their half-lives the
-slopes of `alibi`. A corpus in which nothing depends on the lag is a result, too: it is said, and no
-file is written.
+slopes of `alibi`. Periods of the law of positions, of documents that begin in phase, are written
+too, and said to be that. A corpus in which nothing depends on the lag is a result, too: it is said,
+and no file is written.
 """
 
 from __future__ import annotations
@@ -82,23 +83,24 @@ def fit_lags(
     finally:
         progress.close()
     made, reason = _encoding(found, given)
-    value = _value(found, made, reason, place)
-    lines = [found.text(), ""]
+    value = _value(found, made, reason, place, given["heads"])
+    text = found.text(heads=given["heads"])
+    lines = [text, ""]
     if made is None:
         lines.append(f"no file is written: {reason}")
     else:
         _write(made, place, value)
-        lines.append(f"written to {place}")
-    lines += _page(value, found.text(), given["page"])
+        lines += [*_about(found, given["family"]), f"written to {place}"]
+    lines += _page(value, text, given["page"])
     emit(value, "\n".join(lines), json_file=given["json_file"], quiet=given["quiet"])
 
 
 def _encoding(found: Any, given: dict[str, Any]) -> tuple[Any, str | None]:
     """Return the encoding that has what was found, or None and the reason."""
     family, size = given["family"], _dimension(given)
-    if found.slopes if family == "alibi" else found.found.modes:
+    if found.slopes if family == "alibi" else found.both.modes:
         return found.encoding(size, heads=given["heads"], family=family), None
-    if not found.found.modes and not found.slopes:
+    if not found.both.modes and not found.slopes:
         seen = "no period and no half-life stands above the noise here"
         none = seen if found.information.reach else "nothing depends on the lag here"
         return None, f"{none}, so there is nothing to encode"
@@ -108,6 +110,26 @@ def _encoding(found: Any, given: dict[str, Any]) -> tuple[Any, str | None]:
             "nothing falls with the lag here, so there are no slopes; --family group may do",
         )
     return None, "no period and no half-life stands above the noise; --family alibi has slopes"
+
+
+def _about(found: Any, family: str) -> list[str]:
+    """Return what the file holds that the lines above do not say."""
+    from gnomon.encodings.fitted.group import LONG, longest_life
+
+    if family == "alibi":
+        return []
+    lines = []
+    if found.positions.modes and found.found.modes:
+        lines.append("the file also has the periods of the law of positions")
+    elif found.positions.modes:
+        lines.append("all that the file has comes from the law of positions")
+    longest = longest_life(found.found)
+    if any(mode.half_life > longest for mode in found.both.modes):
+        lines.append(
+            f"half-lives in the file are {longest:,.0f} tokens at most, {LONG:.0f} times the lags: "
+            "what lasts longer, or does not decay, has that"
+        )
+    return lines
 
 
 def _dimension(given: dict[str, Any]) -> int | None:
@@ -129,18 +151,34 @@ def _check_sizes(given: dict[str, Any]) -> None:
         checks.whole("dimension", size, least=2, multiple_of=2, why="a mode takes two")
 
 
-def _value(found: Any, made: Any, reason: str | None, place: Path) -> dict[str, Any]:
+def _value(found: Any, made: Any, reason: str | None, place: Path, heads: Any) -> dict[str, Any]:
     value: dict[str, Any] = found.to_dict()
-    value["encoding"] = None if made is None else {"name": made.name, **made.parameters}
+    if heads is not None:
+        value["slopes"] = list(found.slopes_for(heads))
+    value["encoding"] = None if made is None else _numbers(made)
     value["file"] = None if made is None else str(place)
     return value if reason is None else value | {"reason": reason}
+
+
+def _numbers(made: Any) -> dict[str, Any]:
+    """Return what the file holds: slopes, or the turns and decays a token of each pair."""
+    if made.name == "alibi":
+        return {"name": made.name, "heads": len(made.slopes), "slopes": list(made.slopes)}
+    turns = made.frequencies[..., 0]
+    return {
+        "name": made.name,
+        "dimension": made.dimension,
+        "heads": made.heads,
+        "frequencies": turns.tolist(),
+        "decays": (-made.rates).tolist(),
+    }
 
 
 def _write(made: Any, place: Path, value: dict[str, Any]) -> None:
     """Write the encoding; its origin is what was found, without the curves."""
     from gnomon.encodings.files.stored import write_encoding
 
-    kept = ("source", "documents", "tokens", "found", "law", "slopes")
+    kept = ("source", "documents", "tokens", "found", "positions", "law", "slopes")
     origin = {key: value[key] for key in kept}
     write_encoding(made, place, origin=origin | {"gnomon": gnomon.__version__})
 

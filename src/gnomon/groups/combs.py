@@ -6,7 +6,8 @@ for in the kernel's spectrum (`gnomon.groups.spectrum`), as in searches for puls
 
 1. From the strongest line, of frequency u, the fundamentals u, u/2, u/3, ... are tried, and near
    each the one with the largest sum over its harmonics h of ln(1 + ratio(h v)) - ln(1 + LINE) / 2.
-   A harmonic that is no line costs, so a period of 10 is not taken for 20, nor for 5.
+   A harmonic that is no line costs, so a period of 10 is not taken for 20, nor for 5. The
+   fundamental itself need be no line: a period of 100 may be told from 50, 33.3, 20, ... alone.
 2. The fundamental is refined over its slow lines together: the v with the largest sum of ratios.
    Its interval is that of a jackknife over folds of documents.
 3. Its part c_h = 2 Re Z(h v) e^(a tau) is taken off the kernel, and the next one is searched for.
@@ -43,6 +44,10 @@ DIVISORS = 256
 """Fundamentals that are tried below the strongest line."""
 MOST = 4
 """Combs in one kernel, at most."""
+CLOSEST = 3.0
+"""Cells between the lines of a comb, at least: of a fundamental that may be weak itself."""
+EXACT = 0.02
+"""Cells to which a line is known, at best."""
 FEWEST = 32
 """Lags in the window below which there is no spectrum to speak of."""
 
@@ -60,6 +65,8 @@ class Comb:
     decays: Floats
     rate: float
     """The decay where it is more than its error, else 0: it lasts."""
+    least: float = 0.0
+    """Error of the fundamental, at least: documents that end within a period shift it a little."""
 
 
 def comb_values(lags: Floats, frequencies: Floats, amplitudes: Floats, decay: float) -> Floats:
@@ -68,13 +75,18 @@ def comb_values(lags: Floats, frequencies: Floats, amplitudes: Floats, decay: fl
     return np.asarray(amplitudes @ waves)
 
 
-def combs(kernel: LagKernel) -> tuple[tuple[Comb, ...], LagKernel]:
-    """Return the combs of a kernel, the strongest first, and the kernel without them."""
+def combs(kernel: LagKernel, *, least: float = LINE) -> tuple[tuple[Comb, ...], LagKernel]:
+    """Return the combs of a kernel, the strongest first, and the kernel without them.
+
+    `least` is the ratio of the strongest line of a comb, at least.
+    """
+    if len(kernel.lags) - len(kernel.lags) // 8 < FEWEST:
+        return (), kernel
     found: list[Comb] = []
     rest = kernel
-    for _ in range(2 * MOST if len(kernel.lags) - len(kernel.lags) // 8 >= FEWEST else 0):
+    for _ in range(2 * MOST):
         spectrum = spectrum_of(rest)
-        strongest = _strongest(spectrum)
+        strongest = _strongest(spectrum, least)
         if strongest is None or len(found) == MOST:
             break
         comb, rest = _taken(rest, spectrum, _lines(spectrum, strongest))
@@ -92,10 +104,10 @@ def _echo(comb: Comb, other: Comb, cell: float) -> bool:
     return bool(np.abs(seen - comb.frequency).min() < 2.0 * cell)
 
 
-def _strongest(spectrum: Spectrum) -> float | None:
+def _strongest(spectrum: Spectrum, least: float) -> float | None:
     """Return the frequency of the strongest line, or None where there is no line."""
     ratios = np.where(spectrum.frequencies >= SLOWEST * spectrum.cell, spectrum.ratios, 0.0)
-    return float(spectrum.frequencies[np.argmax(ratios)]) if ratios.max() >= LINE else None
+    return float(spectrum.frequencies[np.argmax(ratios)]) if ratios.max() >= least else None
 
 
 def _fundamental(spectrum: Spectrum, strongest: float) -> float:
@@ -107,7 +119,7 @@ def _fundamental(spectrum: Spectrum, strongest: float) -> float:
         _best_near(spectrum, line, divisor)
         for line, least in ((strongest, 1), (1.0 - strongest, 2))
         for divisor in range(least, DIVISORS + 1)
-        if line / divisor >= SLOWEST * spectrum.cell
+        if line / divisor >= CLOSEST * spectrum.cell
     ]
     return max(tried)[1]
 
@@ -150,8 +162,8 @@ def _taken(
         replicates=kernel.replicates - comb_values(lags, at, np.stack(others), rate),
     )
     sizes = sizes[lines - 1]
-    made = Comb(frequency, decay, tuple(lines.tolist()), sizes, np.array(moved), decays, rate)
-    return made, rest
+    harmonics, least = tuple(lines.tolist()), EXACT * spectrum.cell / float(teeth.max())
+    return Comb(frequency, decay, harmonics, sizes, np.array(moved), decays, rate, least), rest
 
 
 def _slow(spectrum: Spectrum, first: float, lines: Floats) -> Floats:

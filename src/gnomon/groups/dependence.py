@@ -9,13 +9,17 @@ covariance of the kernel's own error, so the largest singular value that any of 
 `EDGE`, is the edge.
 
 Nothing may grow: |e^a| above 1 is put on the unit circle. A constant is left out: it is what a
-finite document's own dependence adds to its shuffles. A mode whose frequency is a whole multiple of
-another's is named as its harmonic.
+finite document's own dependence adds to its shuffles. Such modes are read only where the kernel is
+told from nothing at some lag (`gnomon.groups.detection`).
+
+A mode is named as the harmonic of a slower one where its frequency is a whole multiple of the
+other's within both errors, these errors leave little room for that by chance, and it lasts about as
+long as the other does: what falls within few tokens is wide, and meets some multiple of anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +29,7 @@ from scipy.stats import t as student
 from gnomon.errors import GroupError
 from gnomon.groups.blocks import Block, Floats
 from gnomon.groups.combs import Comb, combs
+from gnomon.groups.detection import told_from_nothing
 from gnomon.groups.generator import Generator
 from gnomon.groups.hankel import hankel, step_of
 from gnomon.groups.lags import LagKernel
@@ -42,6 +47,14 @@ DISTANT = 0.1
 """A mode that moves by more than this between folds is not the same mode, and has no interval."""
 SAME = 0.02
 """Periods that differ by less than this part, after harmonics are taken out, are the same."""
+CHANCE = 0.2
+"""Share of all frequencies that are a multiple of another within errors, at most."""
+VAGUE = 4.0
+"""Ends of a period's interval, at most: beyond, no period is known."""
+LASTING = 0.5
+"""Half-life of a harmonic, as a part of its fundamental's, at least."""
+EVERY_OTHER = 0.5 - 1e-6
+"""Turns a token of what alternates."""
 STRAIGHT = 1e-3
 """Frequencies below this, in turns over all lags, are none."""
 Complex = NDArray[np.complex128]
@@ -93,7 +106,7 @@ class Dependence(Result):
         """Return modes that are harmonics of one period together, the slowest of each first."""
         made: list[list[Mode]] = []
         for mode in self.modes:
-            home = next((family for family in made if _related(family[0], mode)), None)
+            home = next((one for one in made if _related(one[0], mode, self.lags)), None)
             made.append([mode]) if home is None else home.append(mode)
         return tuple(tuple(sorted(family, key=lambda one: one.harmonic)) for family in made)
 
@@ -110,17 +123,29 @@ class Dependence(Result):
         return Generator([mode.block for mode in self.modes])
 
 
-def _related(one: Mode, other: Mode) -> bool:
-    """Say whether two modes are harmonics of one period."""
+def _related(one: Mode, other: Mode, lags: int) -> bool:
+    """Say whether two modes are harmonics of one period, and last alike."""
     if not (np.isfinite(one.period) and np.isfinite(other.period)):
         return False
-    return bool(abs(one.fundamental / other.fundamental - 1.0) < SAME)
+    alike = _lasts(one, other, lags) and _lasts(other, one, lags)
+    return alike and bool(abs(one.fundamental / other.fundamental - 1.0) < SAME)
 
 
-def dependence(kernel: LagKernel, *, lags: int | None = None) -> Dependence:
+def _lasts(mode: Mode, base: Mode, lags: int) -> bool:
+    """Say whether a mode lasts about as long as another, both as far as lags show it."""
+    return min(mode.half_life, lags) >= LASTING * min(base.half_life, lags)
+
+
+def counted(kernel: LagKernel) -> int:
+    """Return how many lags have pairs enough for sharp periods to be searched for."""
+    return int((kernel.pairs * ENOUGH >= kernel.pairs[0]).sum())
+
+
+def dependence(kernel: LagKernel, *, lags: int | None = None, known: bool = False) -> Dependence:
     """Return the modes of a kernel that stand above its noise.
 
-    Sharp periods are searched for at all lags that have pairs enough, all else up to `lags`.
+    Sharp periods are searched for at all lags that have pairs enough, all else up to `lags`, and
+    only where the kernel is told from nothing, or dependence is `known` from elsewhere.
     """
     if len(kernel.lags) < FEWEST:
         raise GroupError(
@@ -128,26 +153,31 @@ def dependence(kernel: LagKernel, *, lags: int | None = None) -> Dependence:
             "pass longer documents or more lags."
         )
     near = min(len(kernel.lags) if lags is None else max(lags, FEWEST), len(kernel.lags))
-    counted = int((kernel.pairs * ENOUGH >= kernel.pairs[0]).sum())
-    sharp, rest = combs(kernel.first(max(counted, near)))
+    sharp, rest = combs(kernel.first(max(counted(kernel), near)))
     rest = rest.first(near)
-    others, rank, error = _modes(rest)
-    modes = sorted([*_teeth(sharp), *others], key=lambda mode: -mode.amplitude)
+    told = known or bool(sharp) or told_from_nothing(kernel.first(near))
+    others, rank, error = _modes(rest, most=MOST if told else 0)
+    modes = sorted([*teeth(sharp), *others], key=lambda mode: -mode.amplitude)
     lines = sum(len(comb.harmonics) for comb in sharp)
     return Dependence(
-        modes=_harmonics(modes), rank=rank + 2 * lines, lags=near, largest_error=error
+        modes=_harmonics(modes, near), rank=rank + 2 * lines, lags=near, largest_error=error
     )
 
 
-def _teeth(sharp: tuple[Comb, ...]) -> Iterator[Mode]:
-    """Yield the modes of combs: their harmonics, with the intervals of the fundamental."""
+def teeth(sharp: Iterable[Comb]) -> Iterator[Mode]:
+    """Yield the modes of combs: their harmonics, with the intervals of the fundamental.
+
+    No more than half a turn a token is seen: a period of 2 is the end of all periods, and where
+    the interval holds it, tokens alternate.
+    """
     for comb in sharp:
-        low, high = _inverted(comb.frequency, comb.frequencies, 1.0)
+        low, high = _inverted(comb.frequency, comb.frequencies, 1.0, least=comb.least)
+        alternates = comb.frequency >= EVERY_OTHER or low <= 2.0
         lasting = _inverted(comb.decay, comb.decays, float(np.log(2.0)))
         for harmonic, size in zip(comb.harmonics, comb.amplitudes, strict=True):
             yield Mode(
-                period=1.0 / (comb.frequency * harmonic),
-                period_interval=(low / harmonic, high / harmonic),
+                period=2.0 if alternates else 1.0 / (comb.frequency * harmonic),
+                period_interval=None if alternates else (low / harmonic, high / harmonic),
                 half_life=float(np.log(2.0) / comb.rate) if comb.rate else float("inf"),
                 half_life_interval=lasting,
                 amplitude=float(size),
@@ -155,10 +185,10 @@ def _teeth(sharp: tuple[Comb, ...]) -> Iterator[Mode]:
             )
 
 
-def _modes(kernel: LagKernel) -> tuple[list[Mode], int, float]:
+def _modes(kernel: LagKernel, *, most: int) -> tuple[list[Mode], int, float]:
     """Return the modes of a kernel by its Hankel matrix, their rank, and their largest error."""
     values = np.asarray(kernel.values)
-    rank = min(_rank(kernel), MOST)
+    rank = min(_rank(kernel), most) if most else 0
     if rank == 0:
         return [], 0, float(np.abs(values - values.mean()).max())
     steps = _steps(values, rank)
@@ -218,9 +248,11 @@ def _mode(step: complex, amplitude: float, moved: list[complex], lags: int) -> M
     steady = len(near) == len(moved)
     decay, turn = -step.real, step.imag
     slow = decay * lags < 1e-3  # over all lags it does not fall by a thousandth
-    between = _inverted(turn, near.imag, 2.0 * np.pi) if steady and turn else None
-    # A turn that is longer than all lags, or no more than its error, is none.
-    turns = turn * lags >= 2.0 * np.pi and (between is None or np.isfinite(between[1]))
+    alternates = turn >= 2.0 * np.pi * EVERY_OTHER
+    known = steady and turn and not alternates
+    between = _inverted(turn, near.imag, 2.0 * np.pi) if known else None
+    # A turn that is longer than all lags, or hardly more than its error, is none.
+    turns = turn * lags >= 2.0 * np.pi and (between is None or between[1] <= VAGUE * between[0])
     return Mode(
         period=float(2.0 * np.pi / turn) if turns else float("inf"),
         period_interval=between if turns else None,
@@ -230,26 +262,44 @@ def _mode(step: complex, amplitude: float, moved: list[complex], lags: int) -> M
     )
 
 
-def _inverted(rate: float, moved: Floats, unit: float) -> Interval:
+def _inverted(rate: float, moved: Floats, unit: float, *, least: float = 0.0) -> Interval:
     """Return the 95 % interval of unit / rate, from a jackknife of the rate."""
     folds = len(moved)
     spread = float(np.sqrt((folds - 1) / folds * ((moved - moved.mean()) ** 2).sum()))
-    reach = float(student.ppf(0.975, folds - 1)) * spread
+    reach = max(float(student.ppf(0.975, folds - 1)) * spread, least)
     slowest, fastest = rate - reach, rate + reach
     upper = float(unit / slowest) if slowest > 0.0 else float("inf")
     return (float(unit / fastest) if fastest > 0.0 else float("inf")), upper
 
 
-def _harmonics(modes: list[Mode]) -> tuple[Mode, ...]:
+def _harmonics(modes: list[Mode], lags: int) -> tuple[Mode, ...]:
     """Name multiples of a slower frequency; of one comb the slowest mode is the period."""
     slow = sorted((m for m in modes if np.isfinite(m.period)), key=lambda mode: -mode.period)
     names: dict[int, int] = {}
     for place, mode in enumerate(slow):
-        for base in slow[:place]:
-            times = base.period / mode.period
-            whole = round(times)
-            same = abs(times - whole) < min(SAME * whole, 0.1)
-            if names.get(id(base), base.harmonic) == 1 and whole > 1 and same:
+        bases = (base for base in slow[:place] if names.get(id(base), base.harmonic) == 1)
+        for base in bases if mode.harmonic == 1 else ():
+            whole = _multiple(mode, base, lags)
+            if whole > 1:
                 names[id(mode)] = whole
                 break
     return tuple(replace(mode, harmonic=names.get(id(mode), mode.harmonic)) for mode in modes)
+
+
+def _multiple(mode: Mode, base: Mode, lags: int) -> int:
+    """Return of which multiple of a slower mode's frequency a mode is, 1 where that is not told."""
+    whole = round(base.period / mode.period)
+    error = _error(mode) + whole * _error(base)
+    apart = abs(1.0 / mode.period - whole / base.period)
+    likely = 2.0 * error * base.period > CHANCE
+    if whole < 2 or likely or apart > error or not _lasts(mode, base, lags):
+        return 1
+    return whole
+
+
+def _error(mode: Mode) -> float:
+    """Return the reach of a frequency's interval; of what alternates it is not known, and small."""
+    if mode.period_interval is None:
+        return 1e-3 if mode.period == 2.0 else float("inf")
+    low, high = mode.period_interval
+    return 0.5 * (1.0 / low - 1.0 / high)

@@ -79,6 +79,11 @@ class LagInformation(Result):
         return np.asarray(self.p_values <= LEVEL)
 
     @property
+    def strongest(self) -> int:
+        """Return where most information is, of the lags with dependence, as a place in `lags`."""
+        return int(np.argmax(np.where(self.detected, self.values, -np.inf)))
+
+    @property
     def reach(self) -> int:
         """Return the furthest lag at which dependence is detected, 0 where there is none."""
         return int(np.max(self.lags[self.detected], initial=0))
@@ -105,7 +110,9 @@ def lag_information(
         plugin=whole[0],
         shuffled=parts[1],
         across=parts[2] - parts[3],
-        p_values=_adjusted(grams, np.random.default_rng([seed, 1])),
+        p_values=_adjusted(grams, np.random.default_rng([seed, 1]))
+        if line.types > 1
+        else np.ones(len(steps)),
         replicates=replicates,
         types=line.types,
         merged=merged,

@@ -5,13 +5,15 @@ Documents are read as a survey reads them, whole, and never joined: a lag stays 
 * `information`: mutual information by lag, which detects and dates dependence
   (`gnomon.groups.information`), and the law of its tail (`gnomon.groups.tails`);
 * `kernel`: the signed excess of equal tokens (`gnomon.groups.lags`), and the periods and half-lives
-  in it (`gnomon.groups.dependence`). Sharp periods are searched for at `WIDER` times as many lags.
+  in it (`gnomon.groups.dependence`). Sharp periods are searched for at `WIDER` times as many lags;
+* `positions`: periods in the law of positions (`gnomon.groups.position_law`), of documents that
+  begin in phase. They are no dependence, and are kept apart from it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from gnomon.groups.dependence import dependence as modes_of
 from gnomon.groups.information import LagInformation, lag_information
 from gnomon.groups.lags import LagKernel, lag_kernel
 from gnomon.groups.line import Line, Whole, line_of, steps_of
+from gnomon.groups.position_law import position_kernel, position_periods
 from gnomon.groups.tails import Law, law_of
 from gnomon.results import Result
 from gnomon.survey.lag_words import said_all
@@ -52,20 +55,30 @@ class LagStructure(Result):
     """The signed kernel, at the lags that were asked for."""
     information: LagInformation
     found: Dependence
+    positions: Dependence
+    """Periods of the law of positions: documents begin in phase. That is no dependence."""
     law: Law
     slopes: tuple[float, ...]
     """Of biases for `HEADS` heads, the steepest first; empty where nothing falls with the lag."""
 
     def encoding(
-        self, dimension: int | None = None, *, heads: int | None = None, family: str = "group"
+        self,
+        dimension: int | None = None,
+        *,
+        heads: int | None = None,
+        family: str = "group",
+        positions: bool = True,
     ) -> Encoding:
         """Return a relative encoding that has what was found.
 
         "group" turns and decays heads of a dimension: all alike, or with bands of half-lives for so
-        many heads. "alibi" has biases with a slope per head, and no dimension.
+        many heads. It has the periods of the law of positions, too, unless `positions` is False:
+        where all documents begin in phase, tokens a period apart are at the same place in it.
+        "alibi" has biases with a slope per head, and no dimension.
         """
         if family == "group":
-            return encoding_of(self.found, dimension=_given(dimension), heads=heads)
+            modes = self.both if positions else self.found
+            return encoding_of(modes, dimension=_given(dimension), heads=heads)
         if family != "alibi":
             raise EncodingError(f"family is {family!r}; choose 'group' or 'alibi'.")
         if dimension is not None:
@@ -75,10 +88,22 @@ class LagStructure(Result):
         many = HEADS if heads is None else heads
         return biases_of(self.found, self.law, reach=self.information.reach, heads=many)
 
-    def text(self) -> str:
-        """Return what was found in lines of text."""
+    @property
+    def both(self) -> Dependence:
+        """Return the modes of dependence and those of the law of positions together."""
+        modes = sorted((*self.found.modes, *self.positions.modes), key=lambda one: -one.amplitude)
+        rank = self.found.rank + self.positions.rank
+        return replace(self.found, modes=tuple(modes), rank=rank)
+
+    def slopes_for(self, heads: int) -> tuple[float, ...]:
+        """Return slopes for so many heads, the steepest first; none where nothing falls."""
+        return slopes_of(self.found, self.law, reach=self.information.reach, heads=heads)
+
+    def text(self, *, heads: int | None = None) -> str:
+        """Return what was found in lines of text, with slopes for so many heads."""
         head = f"{self.source}: {self.documents:,} documents, {self.tokens:,} tokens"
-        return "\n".join([head, *said_all(self)])
+        slopes = self.slopes if heads is None else self.slopes_for(heads)
+        return "\n".join([head, *said_all(self, slopes)])
 
 
 def _counted_well(line: Line, steps: Whole) -> Whole:
@@ -86,6 +111,11 @@ def _counted_well(line: Line, steps: Whole) -> Whole:
     pairs = np.array([np.maximum(line.lengths - step, 0).sum() for step in steps])
     kept = int((pairs >= SHARE * pairs[0]).sum())
     return steps[: max(kept, FEWEST)]
+
+
+def _folds(documents: int, asked: int) -> int:
+    """Return how many folds: each has two documents, or what positions do is not taken off."""
+    return min(asked, documents // 2) if documents >= asked else asked
 
 
 def lasting_period(found: Dependence) -> float:
@@ -113,11 +143,12 @@ def dependence(corpus: Any, *, lags: int = 128, **options: Any) -> LagStructure:
     """
     counting = CountOptions(**options)
     source = open_corpus(corpus, counting)
-    line = line_of(_documents(source, counting), folds=counting.folds, seed=counting.seed)
+    documents = list(_documents(source, counting))
+    line = line_of(documents, folds=_folds(len(documents), counting.folds), seed=counting.seed)
     steps = _counted_well(line, steps_of(line, lags))
     wide = lag_kernel(line, lags=WIDER * len(steps))
     information = lag_information(line, lags=len(steps), seed=counting.seed)
-    found = modes_of(wide, lags=len(steps))
+    found = modes_of(wide, lags=len(steps), known=information.reach > 0)
     law = law_of(information, period=lasting_period(found))
     return LagStructure(
         source=str(source.name),
@@ -126,6 +157,7 @@ def dependence(corpus: Any, *, lags: int = 128, **options: Any) -> LagStructure:
         kernel=wide.first(len(steps)),
         information=information,
         found=found,
+        positions=position_periods(position_kernel(line, np.asarray(wide.lags))),
         law=law,
         slopes=slopes_of(found, law, reach=information.reach, heads=HEADS),
     )

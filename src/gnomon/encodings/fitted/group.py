@@ -1,8 +1,8 @@
 """Relative encodings from what a corpus does with the lag: its periods, half-lives and tail.
 
 *Group*. Every mode is a block exp(t (a +- ib)) of two coordinates: "jordan" of order 1 has these,
-stable by construction and learnable [zhang2026]. A mode without a half-life gets one that is long
-beside the lags it was seen at; one without a period does not turn.
+stable by construction and learnable [zhang2026]. No half-life is longer than `LONG` times the lags
+that were looked at, a mode without one has that; one without a period does not turn.
 
 Heads share out the modes by half-life, the shortest first: each has a band of about as many modes,
 or, where there are fewer modes than heads, one that neighbouring heads share. In a head every mode
@@ -34,7 +34,7 @@ from gnomon.groups.tails import Law
 from gnomon.numeric.bounded import softplus_inverse
 
 LONG = 16.0
-"""Half-life of what does not decay, in units of the lags that were looked at."""
+"""The longest half-life of a mode, in units of the lags that were looked at."""
 WIDE = 4.0
 """The steepest slope over the slowest, at least: heads that are alike would learn the same."""
 
@@ -54,7 +54,8 @@ def encoding_of(found: Dependence, *, dimension: int, heads: int | None = None) 
         )
     bands = shared_out(found.modes, 1 if heads is None else heads)
     modes = [apportioned(band, dimension // 2) for band in bands]
-    lives = np.array([[min(mode.half_life, LONG * found.lags) for mode in head] for head in modes])
+    longest = longest_life(found)
+    lives = np.array([[min(mode.half_life, longest) for mode in head] for head in modes])
     decays = np.maximum(np.log(2.0) / lives, 2.0 * Jordan.least) - Jordan.least
     turns = np.array([[2.0 * np.pi / mode.period for mode in head] for head in modes])[..., None]
     raw = np.vectorize(softplus_inverse)(decays)
@@ -65,6 +66,11 @@ def encoding_of(found: Dependence, *, dimension: int, heads: int | None = None) 
         frequencies=turns[0] if heads is None else turns,
         decays=raw[0] if heads is None else raw,
     )
+
+
+def longest_life(found: Dependence) -> float:
+    """Return the longest half-life of an encoding: more is not told from the lags looked at."""
+    return LONG * found.lags
 
 
 def shared_out(modes: Sequence[Mode], heads: int) -> list[list[Mode]]:

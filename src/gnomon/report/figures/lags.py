@@ -8,6 +8,7 @@ position).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def lags_figures(contents: dict[str, Any]) -> list[Figure]:
     return [
         kernel_figure(contents["kernel"]),
         information_figure(contents["information"]),
-        modes_figure(contents["found"]["modes"]),
+        modes_figure(contents["found"]["modes"], placed=contents["positions"]["modes"]),
     ]
 
 
@@ -154,11 +155,15 @@ def _about_information(lags: Any, bits: Any, told: Any) -> str:
     )
 
 
-def modes_figure(modes: list[dict[str, Any]]) -> Figure:
-    """Return each mode by its period, or its half-life where it does not turn, and its size."""
+def modes_figure(found: list[dict[str, Any]], *, placed: Sequence[dict[str, Any]] = ()) -> Figure:
+    """Return each mode by its period, or its half-life where it does not turn, and its size.
+
+    Modes of the law of positions are drawn with the others, and said to be that.
+    """
     title = "Periods and half-lives"
+    modes = [*found, *placed]
     if not modes:
-        return missing("modes", title, "nothing depends on the lag beyond the noise")
+        return missing("modes", title, "no period and no half-life stands above the noise")
     kept = [one for one in _PANELS if any(mode[one[1]] is not None for mode in modes)]
     layout = panels([f"by {name}" for name, *_ in kept], gap=0.1)
     most = 1.15 * max(mode["amplitude"] for mode in modes)
@@ -174,7 +179,7 @@ def modes_figure(modes: list[dict[str, Any]]) -> Figure:
     return Figure(
         key="modes",
         title=title,
-        summary=_about_modes(modes),
+        summary=_about_modes(modes) + _about_placed(len(placed), len(modes)),
         data=data,
         layout=layout | {"showlegend": False},
         narrow=stacked(len(kept), each=240),
@@ -236,6 +241,14 @@ def _about_modes(modes: list[dict[str, Any]]) -> str:
     rest = len(modes) - len(turning)
     parts += [f"{some(rest, 'mode')} that {'falls' if rest == 1 else 'fall'}"] if rest else []
     return " and ".join(parts) + "."
+
+
+def _about_placed(placed: int, modes: int) -> str:
+    """Say how many of the modes are of the law of positions."""
+    if not placed:
+        return ""
+    whole = "All are" if placed == modes else f"Of them {placed} {'is' if placed == 1 else 'are'}"
+    return f" {whole} in the law of positions, which is no dependence."
 
 
 def turns(mode: dict[str, Any]) -> bool:

@@ -54,7 +54,10 @@ def lags_page(contents: dict[str, Any], text: str, *, version: str) -> bytes:
         label=label_of({"corpus": contents}),
         headline=_headline(contents),
         said=text.splitlines()[1:],
-        modes=_rows(contents["found"]["modes"]),
+        modes=[
+            *_rows(contents["found"]["modes"]),
+            *_rows(contents["positions"]["modes"], "law of positions"),
+        ],
         figures=shown,
         version=version,
         style=page_style(),
@@ -67,17 +70,19 @@ def lags_page(contents: dict[str, Any], text: str, *, version: str) -> bytes:
 
 def _headline(contents: dict[str, Any]) -> str:
     modes = contents["found"]["modes"]
-    if not modes:
+    placed = len(periods_of(contents["positions"]["modes"]))
+    by_position = [f"{some(placed, 'period')} in the law of positions"] if placed else []
+    if not modes and not by_position:
         near = f"stands above the noise, up to lag {contents['found']['lags']}"
         told = min(contents["information"]["p_values"], default=1.0) <= LEVEL
         return f"No period {near}" if contents["slopes"] or told else f"Nothing {near}"
     decays = sum(not turns(mode) for mode in modes)
     parts = [some(len(periods_of(modes)), "period")] if decays < len(modes) else []
     parts += [some(decays, "half-life").replace("half-lifes", "half-lives")] if decays else []
-    return " and ".join(parts)
+    return " and ".join(parts + by_position)
 
 
-def _rows(modes: list[dict[str, Any]]) -> list[list[str]]:
+def _rows(modes: list[dict[str, Any]], whose: str = "") -> list[list[str]]:
     """Return the cells of the table of modes."""
     return [
         [
@@ -86,10 +91,14 @@ def _rows(modes: list[dict[str, Any]]) -> list[list[str]]:
             _value(mode["half_life"], "no decay seen"),
             _interval(mode["half_life_interval"]),
             f"{mode['amplitude']:.2g}",
-            "" if mode["harmonic"] == 1 else f"harmonic {mode['harmonic']}",
+            ", ".join(filter(None, [whose, _harmonic(mode["harmonic"])])),
         ]
         for mode in modes
     ]
+
+
+def _harmonic(harmonic: int) -> str:
+    return "" if harmonic == 1 else f"harmonic {harmonic}"
 
 
 def _value(value: float | None, without: str) -> str:
