@@ -144,7 +144,10 @@ def test_the_page_needs_nothing_from_elsewhere(bars: Any) -> None:
     assert "default-src &#39;none&#39;; script-src &#39;sha256-" in shown
     head, _, store = shown.partition('id="figures">')
     assert not re.findall(r"(?:src|href)=[\"']?https?:", head)
-    assert set(json.loads(store.partition("</script>")[0])["figures"]) >= {"kernel", "modes"}
+    assert set(json.loads(store.partition("</script>")[0])["figures"]) >= {
+        "lags-kernel",
+        "lags-modes",
+    }
 
 
 def test_the_result_draws_itself(bars: Any) -> None:

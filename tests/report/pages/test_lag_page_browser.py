@@ -32,7 +32,7 @@ def lag_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_figure_of_lags_is_drawn_without_a_fault(opened, lag_page: Path, width: int) -> None:
     found = opened(lag_page, width=width, query="?all")
     states = found.drawn()
-    assert set(states) == {"kernel", "information", "modes"}
+    assert set(states) == {"lags-kernel", "lags-information", "lags-modes"}
     assert set(states.values()) == {"drawn"}
     assert found.faults == []
     assert [url for url in found.requests if not url.startswith(("file:", "data:", "blob:"))] == []

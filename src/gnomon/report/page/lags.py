@@ -10,16 +10,8 @@ from typing import Any
 
 from gnomon.report.figures.lags import LEVEL, lags_figures, periods_of, turns
 from gnomon.report.figures.places import some
-from gnomon.report.page.build import (
-    Shown,
-    file_name,
-    page_environment,
-    page_policy,
-    page_scripts,
-    page_style,
-)  # fmt: skip
-from gnomon.report.page.packing import Packer, script_json
 from gnomon.report.page.reading import label_of
+from gnomon.report.page.single import SinglePage
 
 EXPLAINED = {
     "kernel": "Left: how often two tokens of a document are equal, by how far apart they stand, "
@@ -41,15 +33,15 @@ def lags_page(contents: dict[str, Any], text: str, *, version: str) -> bytes:
 
     `contents` is what `gnomon fit --family group --json` writes, `text` its lines in words.
     """
-    packer, store = Packer(), dict[str, Any]()
-    shown = []
-    for figure in lags_figures(contents):
-        if figure.missing is None:
-            name = f"{file_name(contents['source'])}-{figure.key}"
-            store[figure.key] = packer.figure(figure, file=name)
-        shown.append(Shown(figure.key, figure, [EXPLAINED[figure.key]]))
-    scripts = page_scripts()
-    page = page_environment().get_template("lags.html").render(
+    page = SinglePage()
+    figures = page.shown(
+        lags_figures(contents),
+        prefix="lags",
+        label=contents["source"],
+        said=lambda figure: EXPLAINED[figure.key],
+    )
+    return page.made(
+        "lags.html",
         contents=contents,
         label=label_of({"corpus": contents}),
         headline=_headline(contents),
@@ -58,14 +50,9 @@ def lags_page(contents: dict[str, Any], text: str, *, version: str) -> bytes:
             *_rows(contents["found"]["modes"]),
             *_rows(contents["positions"]["modes"], "law of positions"),
         ],
-        figures=shown,
+        figures=figures,
         version=version,
-        style=page_style(),
-        policy=page_policy(scripts.values()),
-        store=script_json({"arrays": packer.arrays, "figures": store}),
-        **scripts,
-    )  # fmt: skip
-    return str(page).encode("utf-8", "backslashreplace")
+    )
 
 
 def _headline(contents: dict[str, Any]) -> str:
