@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from gnomon.groups.subject import Subject, of_maps
-from gnomon.torch.attention import attends, subject_of_attention
+from gnomon.torch.attended import attends, subject_of_attention
 
 Floats = NDArray[np.float64]
 
