@@ -77,6 +77,23 @@ def test_heads_are_put_in_order_in_every_run_before_they_are_averaged():
     assert row["heads"]["zero"]["index"][1] == pytest.approx([0.8, 1.0])
 
 
+def test_the_largest_excess_of_two_heads_has_a_band_for_all_pairs_and_rotary_pairs_are_averaged():
+    """Three heads are three pairs: the band is z(1 - 0.05 / 6) = 2.394 standard errors."""
+
+    def measures(excess, lost):
+        errors = [[0.0, 0.02, 0.01], [0.02, 0.0, 0.03], [0.01, 0.03, 0.0]]
+        told = {"excess": excess, "excess_errors": errors}
+        return {"redundancy": told, "pairs": {"drops": [[lost, 0.0]]}}
+
+    first = measures([[0.0, 0.1, 0.0], [0.1, 0.0, -0.3], [0.0, -0.3, 0.0]], 0.2)
+    second = measures([[0.0, 0.1, 0.0], [0.1, 0.0, 0.4], [0.0, 0.4, 0.0]], 0.4)
+    (row,) = compact([record(0, 0.6, measures=first), record(1, 0.8, measures=second)])["rows"]
+    assert row["redundancy"]["largest"] == [0.1, 0.4]
+    assert row["redundancy"]["noise_band"] == pytest.approx([2.394 * 0.02, 2.394 * 0.03], rel=1e-3)
+    assert row["pairs"]["drops"] == [[pytest.approx(0.3), 0.0]]
+    assert row["pairs"]["by_seed"] == [[[0.2, 0.0]], [[0.4, 0.0]]]
+
+
 def test_a_curve_keeps_its_ends_and_few_points():
     (row,) = compact([record(0, 0.6), record(1, 0.8)])["rows"]
     steps = row["curve"]["step"]

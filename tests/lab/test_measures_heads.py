@@ -102,6 +102,17 @@ def test_heads_that_stand_in_for_one_another_show_in_pairs_only(batch):
     assert found.drops[0, 1] == found.drops[1, 0] == 0.5
     assert found.excess[0, 1] == found.excess[0, 2] == 0.5
     assert found.excess[1, 2] == 0.0
+    lost = np.tile([0.0, 1.0], 50)  # without both, every row of class 1 is wrong
+    assert found.excess_errors[0, 1] == pytest.approx(lost.std(ddof=1) / 10)
+    assert found.excess_errors[1, 2] == 0.0
+
+
+def test_an_excess_is_what_rows_lose_beyond_both_single_losses(batch):
+    """Head (0, 0) alone holds class 1: what is lost without it and another is lost once."""
+    found = pair_ablation(Written(softly=0.3), batch, layer=0)
+    assert found.drops[0].tolist() == [0.5, 0.5, 0.5]
+    assert found.excess[0].tolist() == [0.0, 0.0, 0.0]
+    assert found.excess_errors[0].tolist() == [0.0, 0.0, 0.0]
 
 
 def test_a_layer_that_is_not_there_is_refused(batch):

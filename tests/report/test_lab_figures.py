@@ -11,6 +11,7 @@ from gnomon.report.figure import to_plotly
 from gnomon.report.figures.lab_beside import spectra_figure, stress_figure
 from gnomon.report.figures.lab_curves import curves_figure, lengths_figure
 from gnomon.report.figures.lab_heads import deposit_figure, heads_figure, rates_figure, subject
+from gnomon.report.figures.lab_pairs import pairs_figure, redundancy_figure
 from gnomon.report.figures.lab_rows import style
 from gnomon.report.figures.lab_scores import scores_figure
 from gnomon.report.page.lab import lab_page
@@ -49,6 +50,10 @@ def row(task: str, encoding: str, scores: list[float], rate: float = 3e-3, **mor
                   "high": [0.4, max(scores)]},
         "lengths": {"length": [16, 64], "scores": [scores, [0.25] * len(scores)]},
         "heads": {"zero": heads, "mean": heads},
+        "redundancy": {"largest": [0.2] * len(scores),
+                       "noise_band": [0.1 if k else 0.3 for k in range(len(scores))]},
+        "pairs": {"drops": [[0.4, 0.1, 0.0], [0.2, 0.0, -0.1]],
+                  "by_seed": [[[0.4, 0.1, 0.0], [0.2, 0.0, -0.1]]] * len(scores)},
         **more,
     }  # fmt: skip
 
@@ -58,7 +63,15 @@ ROWS = [
     row("distance", "alibi", [0.5, 0.4, 0.6]),
     row("order", "rope", [1.0, 1.0, 1.0]),
 ]
-ALL = (scores_figure, curves_figure, lengths_figure, heads_figure, deposit_figure)
+ALL = (
+    scores_figure,
+    curves_figure,
+    lengths_figure,
+    heads_figure,
+    deposit_figure,
+    redundancy_figure,
+    pairs_figure,
+)
 
 
 @pytest.mark.parametrize("figure", ALL)
@@ -96,6 +109,19 @@ def test_heads_of_two_layers_stand_beside_each_other_with_a_gap() -> None:
     made = heads_figure(ROWS)
     assert made.data[0]["z"][0] == [0.3, 0.1, None, 0.05, -0.01]
     assert made.table["lost"][:4] == [0.3, 0.1, 0.05, -0.01]
+
+
+def test_an_excess_within_its_noise_is_an_open_dot_and_said() -> None:
+    made = redundancy_figure(ROWS)
+    clear, within = made.data[:2]
+    assert (len(clear["x"]), len(within["x"])) == (4, 2)  # the first of three seeds of two rows
+    assert "distance: in 4 of 6 runs two heads stand in for one another" in made.summary
+
+
+def test_rotary_pairs_of_two_layers_stand_beside_each_other_with_a_gap() -> None:
+    made = pairs_figure(ROWS)
+    assert made.data[0]["z"][0] == [0.4, 0.1, 0.0, None, 0.2, 0.0, -0.1]
+    assert "distance: rope loses 0.4 without pair 0 of layer 0" in made.summary
 
 
 def test_rates_are_drawn_only_where_an_encoding_has_several() -> None:

@@ -2,8 +2,8 @@
 
 A row is one encoding on one task over the report seeds: scores, areas and steps by seed, the
 learning curve as mean and extremes at some steps, scores by length, what was measured of heads, of
-the Hessian and of logits. It is what a page is drawn from and what is kept beside a claim; the
-records themselves may be thrown away.
+pairs of them and of rotary pairs, of the Hessian and of logits. It is what a page is drawn from and
+what is kept beside a claim; the records themselves may be thrown away.
 
 Heads have no names that two seeds share, so the drops of a layer are put in descending order in
 every run before they are averaged over runs.
@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from gnomon.lab.measures.concentration import noise_band
 from gnomon.lab.records import Record, read_records
 from gnomon.lab.summaries import Row, summarise
 
@@ -104,6 +105,8 @@ def _row(row: Row, runs: Sequence[Record]) -> dict[str, Any]:
         "curve": _curve(row.curve),
         "lengths": _lengths(runs),
         "heads": _heads(runs),
+        "redundancy": _redundancy(runs),
+        "pairs": _pairs(runs),
         "hessian": _measure(runs, "hessian", lambda one: one["value"]),
         "hessian_along": _along(runs),
         "contraction": _measure(runs, "logits", lambda one: float(np.mean(one["contraction"]))),
@@ -167,6 +170,30 @@ def _ablated(told: Sequence[Mapping[str, Any]], ablation: str) -> dict[str, Any]
         key: [[line[key] for line in layers] for layers in lines] for key in _OF_LAYER
     }
     return made | {"uniform": lines[0][0]["uniform"], "drops": ordered.mean(axis=0).tolist()}
+
+
+def _redundancy(runs: Sequence[Record]) -> dict[str, list[float]] | None:
+    """Return the largest excess of a pair of heads by run, and the noise band it has to leave."""
+    told = [run.measures["redundancy"] for run in runs if "redundancy" in run.measures]
+    if not told or len(told) < len(runs) or len(told[0]["excess"]) < 2:
+        return None
+    made: dict[str, list[float]] = {"largest": [], "noise_band": []}
+    for table in told:
+        excess, errors = np.array(table["excess"]), np.array(table["excess_errors"])
+        upper = np.triu_indices(len(excess), 1)
+        top = int(np.argmax(excess[upper]))
+        made["largest"].append(float(excess[upper][top]))
+        made["noise_band"].append(noise_band(float(errors[upper][top]), len(upper[0])))
+    return made
+
+
+def _pairs(runs: Sequence[Record]) -> dict[str, Any] | None:
+    """Return what is lost without rotary pairs, by layer: pair k is the same pair in every run."""
+    told = [run.measures["pairs"] for run in runs if "pairs" in run.measures]
+    if not told or len(told) < len(runs):
+        return None
+    drops = np.array([table["drops"] for table in told], np.float64)
+    return {"drops": drops.mean(axis=0).tolist(), "by_seed": drops.tolist()}
 
 
 def _measure(

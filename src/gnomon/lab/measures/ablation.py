@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,8 @@ class Redundancy(Result):
     """(heads, heads): score lost beyond the sum of the single losses; 0 on the diagonal."""
     errors: Floats
     """(heads, heads): standard error of every drop."""
+    excess_errors: Floats
+    """(heads, heads): standard error of every excess, from the same rows."""
 
 
 def zero_ablation(model: Any, batch: Batch) -> Importance:
@@ -101,16 +103,18 @@ def pair_ablation(model: Any, batch: Batch, *, layer: int) -> Redundancy:
             f"0..{model.layers_count - 1}."
         )
     scores = row_scores(answers_of(model, batch), batch)
-    drops, errors = np.zeros((heads, heads)), np.zeros((heads, heads))
-    for first, second in [*combinations(range(heads), 2), *((h, h) for h in range(heads))]:
+    lost = np.zeros((heads, heads, len(scores)))
+    for first, second in combinations_with_replacement(range(heads), 2):
         without = _without(model, batch, [(layer, first), (layer, second)], None)
-        drop, error = paired(scores, row_scores(without, batch))
-        drops[first, second] = drops[second, first] = drop
-        errors[first, second] = errors[second, first] = error
-    single = np.diag(drops)
-    excess = drops - (single[:, None] + single[None, :])
-    np.fill_diagonal(excess, 0.0)
-    return Redundancy(layer=layer, drops=drops, excess=excess, errors=errors)
+        lost[first, second] = lost[second, first] = scores - row_scores(without, batch)
+    single = lost[range(heads), range(heads)]
+    beyond = lost - single[:, None] - single[None, :]
+    beyond[range(heads), range(heads)] = 0.0
+    drops, errors = mean_of_rows(lost)
+    excess, excess_errors = mean_of_rows(beyond)
+    return Redundancy(
+        layer=layer, drops=drops, excess=excess, errors=errors, excess_errors=excess_errors
+    )
 
 
 def _without(model: Any, batch: Batch, places: list[tuple[int, ...]], means: Any) -> Floats:
@@ -127,9 +131,16 @@ def paired(before: Floats, after: Floats) -> tuple[float, float]:
     >>> paired(np.array([1.0, 1.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0, 0.0]))[0]
     0.5
     """
-    lost = before - after
-    error = float(lost.std(ddof=1) / np.sqrt(len(lost))) if len(lost) > 1 else 0.0
-    return float(lost.mean()), error
+    lost, error = mean_of_rows(before - after)
+    return float(lost), float(error)
+
+
+def mean_of_rows(values: Floats) -> tuple[Floats, Floats]:
+    """Return the mean over the last axis, and its standard error; 0 for a single row."""
+    rows = values.shape[-1]
+    if rows < 2:
+        return values.mean(axis=-1), np.zeros(values.shape[:-1])
+    return values.mean(axis=-1), values.std(axis=-1, ddof=1) / np.sqrt(rows)
 
 
 Ablation = Callable[[Any, Batch], Importance]

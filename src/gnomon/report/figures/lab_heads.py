@@ -47,8 +47,8 @@ def heads_figure(rows: Rows, ablation: str = "zero") -> Figure:
     for k, task in enumerate(tasks):
         found = _with_heads(rows, task)
         drops = [np.array(row["heads"][ablation]["drops"]) for row in found]
-        data.append(_map(found, drops, k))
-        layout[axis("x", k)] |= {"tickangle": 0, **_ticks(drops[0].shape)}
+        data.append(layers_map(found, drops, k))
+        layout[axis("x", k)] |= {"tickangle": 0, **layer_ticks(drops[0].shape)}
         layout[axis("y", k)] |= {"showgrid": False, "automargin": True}
     bar = {"title": {"text": "score lost"}, "thickness": 12}
     layout["coloraxis"] = {"cmin": 0.0, "colorscale": colours(), "colorbar": bar}
@@ -163,14 +163,15 @@ def _rates(rows: Rows) -> list[float]:
     return sorted({row["learning_rate"] for row in rows})
 
 
-def _ticks(shape: tuple[int, ...]) -> dict[str, Any]:
+def layer_ticks(shape: tuple[int, ...]) -> dict[str, Any]:
     """Return ticks that name layers under their first heads; a gap stands between layers."""
     layers, heads = shape
     places = [layer * (heads + 1) + (heads - 1) / 2 for layer in range(layers)]
     return {"tickvals": places, "ticktext": [f"layer {layer}" for layer in range(layers)]}
 
 
-def _map(rows: Rows, drops: list[Any], k: int) -> dict[str, Any]:
+def layers_map(rows: Rows, drops: list[Any], k: int) -> dict[str, Any]:
+    """Return a heat-map of tables (layers, heads or pairs), a line for each row of the grid."""
     layers, heads = drops[0].shape
     width = layers * (heads + 1) - 1
     table = np.full((len(rows), width), np.nan)
@@ -195,12 +196,17 @@ def _map(rows: Rows, drops: list[Any], k: int) -> dict[str, Any]:
 def _dots(rows: Rows, ablation: str, k: int, *, clear: bool) -> dict[str, Any]:
     points = [(index, row["encoding"]) for row in rows for index, is_clear in indices(row, ablation)
               if is_clear is clear]  # fmt: skip
+    return noise_dots(points, k, clear=clear)
+
+
+def noise_dots(points: list[tuple[float, str]], k: int, *, clear: bool) -> dict[str, Any]:
+    """Return values by encoding as dots: filled above their noise, open within it."""
     return {
         "type": "scatter",
         "mode": "markers",
         "name": "above its noise" if clear else "within its noise",
         "showlegend": k == 0,
-        "x": short([index for index, _ in points]),
+        "x": short([value for value, _ in points]),
         "y": [name for _, name in points],
         "marker": {
             "color": BLUE if clear else VERMILION,

@@ -14,6 +14,7 @@ from gnomon.report.figure import Figure
 from gnomon.report.figures.lab_beside import spectra_figure, stress_figure
 from gnomon.report.figures.lab_curves import curves_figure, lengths_figure
 from gnomon.report.figures.lab_heads import deposit_figure, heads_figure, rates_figure
+from gnomon.report.figures.lab_pairs import pairs_figure, redundancy_figure
 from gnomon.report.figures.lab_rows import in_words
 from gnomon.report.figures.lab_scores import scores_figure
 from gnomon.report.page.build import Shown
@@ -34,6 +35,10 @@ EXPLAINED = {
     "is that of equal heads. An open dot is a run whose largest loss is within its noise.",
     "lab-rates": "The same index where the same encoding was trained at several learning rates: "
     "what moves with the rate is no property of the encoding.",
+    "lab-redundancy": "What is lost without two heads beyond what is lost without each: above 0, "
+    "one does the work of the other when it is gone, and single losses understate both.",
+    "lab-pairs": "Held-out score lost where one pair of coordinates is taken out of the logits of "
+    "all heads of a layer; pair 0 turns fastest where the encoding turns pairs.",
     "lab-lengths": "The trained model on sequences of other lengths, nothing trained again; bars "
     "reach from the lowest seed to the highest.",
     "lab-spectra": "Contraction is the ratio of the largest singular value of logits with the "
@@ -83,6 +88,8 @@ def _figures(rows: Sequence[Mapping[str, Any]]) -> list[Figure]:
         heads_figure(rows),
         deposit_figure(rows),
         rates_figure(rows),
+        redundancy_figure(rows),
+        pairs_figure(rows),
     ]
     first = made[0]
     return [one for one in made if one is first or one.missing is None]
