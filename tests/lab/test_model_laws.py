@@ -155,3 +155,27 @@ def test_vectors_of_every_encoding_enter_at_the_same_root_mean_square(name):
     assert float(vectors.square().mean().sqrt()) == pytest.approx(0.25, rel=1e-6)
     many = Transformer(vocabulary=4000, classes=2, dimension=32, heads=4, rms=0.25)
     assert float(many.embed.weight.square().mean().sqrt()) == pytest.approx(0.25, rel=0.02)
+
+
+@pytest.mark.parametrize("name", ["jordan", "t5", "learned"])
+def test_what_a_frozen_part_could_learn_stays_and_the_rest_of_the_model_moves(name):
+    given = {
+        "jordan": {"dimension": 8},
+        "t5": {"heads": 4},
+        "learned": {"dimension": 32, "rows": 12},
+    }
+    made = gnomon.encoding(name, **given[name])
+    model = model_of(Part(encoding=made, frozen=True, both_directions=True))
+    free = model_of(Part(encoding=made, both_directions=True))
+    torch.testing.assert_close(model(tokens_of()), free(tokens_of()))  # the same before training
+    assert [len(held) for held, _ in model.learned_parts()] == [0]
+    assert [len(held) > 0 for held, _ in free.learned_parts()] == [True]
+    own = [
+        one for _, modules in model.modules_of_parts() for m in modules for one in m.parameters()
+    ]
+    before = [one.clone() for one in own]
+    model(tokens_of()).square().mean().backward()
+    assert all(one.grad is None for one in own)
+    assert model.embed.weight.grad.abs().sum() > 0
+    torch.optim.AdamW(model.parameters(), lr=0.1).step()
+    assert all(torch.equal(a, b) for a, b in zip(own, before, strict=True))

@@ -62,6 +62,7 @@ def parts_for(
                 heads=part.on_heads,
                 multiplier=part.multiplier,
                 both_directions=part.both_directions,
+                frozen=part.frozen,
             )
         )
     return tuple(made)

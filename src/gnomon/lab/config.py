@@ -139,12 +139,18 @@ class PartConfig(Config):
     on_heads: int | None = None
     multiplier: float = 1.0
     both_directions: bool = False
+    frozen: bool = False
     contents: str = ""
     """Digest of the file, where the name is that of a file: another file is another cell."""
 
     def check(self, where: str) -> None:
         """Refuse a multiplier that is no number above 0."""
         _real(where, "multiplier", self.multiplier, above=0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; a part that learns says nothing of it."""
+        made = super().to_dict()
+        return made if self.frozen else {k: v for k, v in made.items() if k != "frozen"}
 
 
 def replaced(config: Made, changes: Mapping[str, Any], where: str) -> Made:

@@ -39,6 +39,8 @@ class Coupled(nn.Module):  # type: ignore[misc]  # torch is not followed by the 
         self.heads, self.causal = heads, causal
         parts = [part for part in parts if not isinstance(part.encoding, Nope)]  # does nothing
         self.layers = nn.ModuleList([layer(_at_layer(part.encoding, number)) for part in parts])
+        for one in [one for part, one in zip(parts, self.layers, strict=True) if part.frozen]:
+            one.requires_grad_(False)
         self.spans = [part.heads or heads for part in parts]
         self._parts = tuple(parts)
         self._kept: dict[Any, Any] = {}
@@ -123,7 +125,7 @@ class Coupled(nn.Module):  # type: ignore[misc]  # torch is not followed by the 
         if counted and not one.shares_tables and _pays(one, q):
             at_q, at_k = self._matrices(number, q)
             return _multiplied(q, at_q), _multiplied(k, at_k)
-        if not counted or one.definition.learnable or not one.shares_tables:
+        if not counted or _learns(one) or not one.shares_tables:
             turned: tuple[Tensor, Tensor] = one(q, k, *places)
             return turned
         key = (number, q.shape[-2], q.dtype)
@@ -141,7 +143,7 @@ class Coupled(nn.Module):  # type: ignore[misc]  # torch is not followed by the 
             return kept
         basis = torch.eye(d, dtype=q.dtype)[:, None, None, :].expand(d, heads, n, d)
         made = tuple(side.permute(1, 2, 0, 3) for side in one(basis, basis))
-        if not one.definition.learnable:
+        if not _learns(one):
             self._kept[key] = made
         return made[0], made[1]
 
@@ -164,7 +166,7 @@ class Coupled(nn.Module):  # type: ignore[misc]  # torch is not followed by the 
             bias: Tensor = one(*places)
             return bias
         key = (number, n, m)
-        if one.definition.learnable:
+        if _learns(one):
             made: Tensor = one(torch.arange(n), torch.arange(m))
             return made
         if key not in self._kept:
@@ -204,6 +206,11 @@ def _at_layer(encoding: Any, number: int) -> Encoding:
     return made
 
 
+def _learns(one: Layer) -> bool:
+    """Whether training changes what a layer does, so that nothing of it can be kept."""
+    return any(number.requires_grad for number in one.parameters())
+
+
 def _pays(one: Transform, q: Tensor) -> bool:
     """Whether a transform is linear, and a basis of it has fewer vectors than the batch."""
     strict = one.definition.card.level.startswith("L0")
@@ -218,7 +225,9 @@ def _multiplied(x: Tensor, matrices: Tensor) -> Tensor:
 class Added(nn.Module):  # type: ignore[misc]
     """The vectors of an encoding at a given root mean square, as they are added to embeddings."""
 
-    def __init__(self, encoding: Encoding, *, rms: float, length: int) -> None:
+    def __init__(
+        self, encoding: Encoding, *, rms: float, length: int, frozen: bool = False
+    ) -> None:
         super().__init__()
         louder = rms / _loudness(encoding, length)
         if encoding.learnable:
@@ -226,6 +235,8 @@ class Added(nn.Module):  # type: ignore[misc]
             encoding = encoding.with_numbers(**numbers)
         self.factor = rms / _loudness(encoding, length)
         self.vectors = layer(encoding)
+        if frozen:
+            self.vectors.requires_grad_(False)
 
     def forward(self, positions: Tensor) -> Tensor:
         """Return one vector for each position."""

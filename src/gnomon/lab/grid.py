@@ -18,6 +18,7 @@
     name = "rope"                     on_heads = 1, on_layers = [0]     where it acts
     base = 100.0                      multiplier = 20.0                 of the rate of its numbers
                                       both_directions = true            though it is causal only
+                                      frozen = true                     its numbers are not learned
                                       sweep = { base = [30.0, 100.0] }  chosen as the rate is
                                       model, training, tasks            as above; only these tasks
                                       parts = [{ name = "rope" }, ...]  several that act together;
@@ -46,7 +47,7 @@ from gnomon.lab.config import Config, ModelConfig, PartConfig, TrainingConfig, r
 
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _OWN = ("model", "training", "sweep", "parts", "tasks")
-_PLACE = ("on_layers", "on_heads", "multiplier", "both_directions")
+_PLACE = ("on_layers", "on_heads", "multiplier", "both_directions", "frozen")
 CRITERIA = ("area", "score")
 
 

@@ -119,9 +119,11 @@ class Transformer(nn.Module):  # type: ignore[misc]
         self.parts = parts_of(encoding, layers=layers, heads=heads, causal=causal)
         self.scales = Scales()
         self.embed = self._embedding(vocabulary, dimension, rms)
-        vectors = [part.encoding for part in self.parts if part.kind == "vectors"]
+        vectors = [part for part in self.parts if part.kind == "vectors"]
         loud = rms if vectors_rms is None else vectors_rms
-        self.added = nn.ModuleList([Added(one, rms=loud, length=length) for one in vectors])
+        self.added = nn.ModuleList(
+            [Added(one.encoding, rms=loud, length=length, frozen=one.frozen) for one in vectors]
+        )
         inner = 2 * dimension if feedforward is None else feedforward
         self.blocks = nn.ModuleList(
             [Block(dimension, inner, self._attention(dimension, i), dropout) for i in range(layers)]

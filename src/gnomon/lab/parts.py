@@ -31,6 +31,8 @@ class Part:
     """How many heads it acts on, the first ones."""
     multiplier: float = 1.0
     """What the learning rate of its learned numbers is multiplied by."""
+    frozen: bool = False
+    """Whether numbers that it could learn stay as they are: what is compared is then its form."""
     both_directions: bool = False
     """Whether one that is causal only acts on keys after their query, too."""
 
