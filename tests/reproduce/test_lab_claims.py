@@ -157,6 +157,19 @@ def test_a_deposit_of_rope_alone_is_found_where_it_was_planted() -> None:
     assert deposit_claims.only([heads(0.6, 0.3, 0.9)]).holds == "depends"
 
 
+@pytest.mark.parametrize(("index", "holds"), [(0.7, "holds"), (0.3, "does not hold")])
+def test_a_deposit_is_more_than_half_of_what_the_layer_loses(index, holds) -> None:
+    """Above all others at 0.3 is no deposit: most of the work is done elsewhere."""
+    assert deposit_claims.deposited([heads(index, 0.15, 0.15)]).holds == holds
+    assert deposit_claims.only([heads(index, 0.15, 0.15)]).holds == "holds"
+
+
+def test_a_run_that_did_not_learn_has_no_index_though_its_row_has_learned() -> None:
+    told = row("distance", "rope", index=0.8)
+    told["scores"][0] = 0.2
+    assert sorted(Table(grid(told)).values("distance", "rope", "index zero")) == [1, 2, 3, 4]
+
+
 def test_heads_of_models_that_did_not_learn_say_nothing_and_are_named() -> None:
     made = deposit_claims.only([heads(0.9, 0.3, 0.3, score=0.1)])
     assert {one.what.split(",")[0] for one in made.contrasts} == {
@@ -210,6 +223,7 @@ def test_contraction_helps_where_that_was_planted() -> None:
     assert helps(lines(1.0)).holds == "holds"
     assert helps(lines(-1.0)).holds == "does not hold"
     assert helps(lines(1.0)[:4]).holds == "untested here"
+    assert "nothing below 0.71 in size can be shown" in helps(lines(1.0)).reason
     shuffled = lines(1.0)
     order = [6, 2, 11, 9, 0, 13, 4, 7, 1, 12, 3, 10, 5, 8]
     for place, line in zip(order, shuffled, strict=True):
@@ -218,21 +232,33 @@ def test_contraction_helps_where_that_was_planted() -> None:
     assert correlations_of(lines(1.0))["hessian"]["value"] == 1.0
 
 
-def test_a_jordan_block_is_judged_task_by_task_and_by_its_cost() -> None:
+def test_a_jordan_block_is_judged_by_task_and_rival_and_by_its_cost() -> None:
+    rivals = {"rope": 0.7, "alibi": 0.3, "rope-alibi": 0.7}
     table = Table(
         grid(
             row("distance", "jordan", area=0.9, seconds=15.0),
             row("lag", "jordan", area=0.5, seconds=15.0),
-            *(row(task, name, area=0.7) for task in ("distance", "lag") for name in jordan.OTHERS),
+            *(row(task, name, area=area) for task in ("distance", "lag")
+              for name, area in rivals.items()),
         )
-    )
-    outcomes = {one.claim.split(" learns ")[-1].split(" ")[0]: one.holds for one in
-                jordan.claims(table)}  # fmt: skip
-    assert outcomes["distance"] == "holds"
-    assert outcomes["lag"] == "does not hold"
+    )  # fmt: skip
+    outcomes = {one.claim.removeprefix("a Jordan block learns "): one.holds
+                for one in jordan.claims(table)}  # fmt: skip
+    assert outcomes["distance better than RoPE"] == "holds"
+    assert outcomes["distance better than RoPE and ALiBi together"] == "holds"
+    assert outcomes["lag better than RoPE"] == "does not hold"
+    assert outcomes["lag better than ALiBi"] == "holds"
+    assert jordan.learned(table).holds == "untested here"
     assert jordan.cheap(table).holds == "does not hold"
     cheap = Table(grid(row("lag", "jordan", seconds=10.2), row("lag", "rope")))
     assert jordan.cheap(cheap).holds == "holds"
+
+
+def test_a_jordan_block_that_learns_its_numbers_is_compared_with_rope_that_does() -> None:
+    table = Table(
+        grid(row("lag", "jordan-learned", area=0.9), row("lag", "rope-learned", area=0.5))
+    )
+    assert jordan.learned(table).holds == "holds"
 
 
 def test_what_is_kept_on_longer_sequences_is_told_from_what_is_lost() -> None:

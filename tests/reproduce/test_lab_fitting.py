@@ -175,26 +175,35 @@ def test_what_optimisation_is_measured_by_is_kept_and_read_again(tmp_path, monke
         {
             "model": MODEL,
             "tasks": {"distance": {"length": 8, "distances": 4}},
-            "encodings": {"sinusoidal": {}, "rope": {"base": 100.0}},
+            "encodings": {
+                "sinusoidal": {},
+                "rope": {"base": 100.0},
+                "one": {"name": "rope", "base": 100.0, "on_heads": 1},
+                "nope": {},
+            },
         },
         name="try",
     )
     rows = [
-        {"task": "distance", "encoding": name, "choice": {}, "seeds": [0], "scores": [0.5],
-         "areas": [0.4]}
-        for name in ("sinusoidal", "rope")
+        {"task": "distance", "encoding": name, "choice": {}, "seeds": [0], "areas": [0.4],
+         "scores": [0.25 if name == "nope" else 0.9], "ceiling": {"constant": 0.25, "value": 1.0}}
+        for name in ("sinusoidal", "rope", "one", "nope")
     ]  # fmt: skip
     table = Table({"name": "try", "rows": rows})
     first = optimisation.measured(asked, table, tmp_path, Silence())
     assert (first[0]["contraction"], first[0]["in_model"]) == (1.0, 1.0)  # nothing acts on logits
     assert 0.0 < first[1]["contraction"] < 1.0  # the shared mean is damped
     assert first[1]["in_model"] != 1.0
+    heads = MODEL["heads"]  # nothing acts on the others
+    shared = (first[1]["contraction"] + heads - 1) / heads
+    assert first[2]["contraction"] == pytest.approx(shared, abs=0.01)
+    assert [line["encoding"] for line in first] == ["sinusoidal", "rope", "one"]  # those that learn
     for line in first:
         assert line["stable_rate"] > 0.0
         assert line["hessian"] > 0.0
         assert line["area"] == 0.4
     files = sorted(tmp_path.glob("*.json"))
-    assert len(files) == 2
+    assert len(files) == 3
     files[0].write_text(
         json.dumps(json.loads(files[0].read_text("utf-8")) | {"hessian": 7.5}), encoding="utf-8"
     )

@@ -69,7 +69,7 @@ def train(
     how = TrainingConfig() if training is None else training
     shape = ModelConfig() if model is None else model
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(_number(seed, "weights"))
+        torch.manual_seed(starting_seed(seed))
         made = model_for(encoding, shape, task)
         run = _Run(task, made, how, seed, "" if cell is None else cell.digest, checkpoint)
         try:
@@ -250,9 +250,9 @@ def versions() -> dict[str, str]:
     }
 
 
-def _number(seed: int, purpose: str) -> int:
-    """Return one number for (seed, purpose), for generators that take only that."""
-    words = np.random.SeedSequence([seed, PURPOSES[purpose]]).generate_state(2, np.uint32)
+def starting_seed(seed: int) -> int:
+    """Return what the generator of starting weights is seeded with in a run of this seed."""
+    words = np.random.SeedSequence([seed, PURPOSES["weights"]]).generate_state(2, np.uint32)
     return int(words[0]) << 31 ^ int(words[1])
 
 

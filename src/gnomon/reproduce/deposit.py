@@ -33,7 +33,7 @@ NOTES = (
     ),
     "at this size a claim that fails is not refuted for larger models: it does not appear here.",
     "rates are chosen by area on other seeds; every learned table is offered a rate of its own.",
-    "a difference below about 0.04 in area can not be told from 0 with five seeds.",
+    "with five seeds and several comparisons in a claim, intervals are wide: what is open is open.",
 )
 
 

@@ -3,14 +3,16 @@
 (i)   RoPE learns the distance between two tokens better than additive encodings
 (ii)  without an encoding, or with MLA, counting is learned no worse than with RoPE
 (iii) one head of the first layer does the work of position (a deposit) with RoPE on distance, and
-      neither with other encodings nor on counting
+      neither with other encodings nor on counting; judged in two halves
 (iv)  MLA lowers that concentration
 (v)   RoPE on one head is enough
 
 What decides was fixed before the runs: the area under the learning curve for (i) and (ii), since
 final accuracies meet at the ceiling; the deposit index of the first layer under zero- and
 mean-ablation for (iii) and (iv), of runs that have learned the task and whose largest drop is above
-its noise; final score and area for (v). "No worse" allows 0.02, "enough" 0.05.
+its noise; final score and area for (v). "No worse" allows 0.02, "enough" 0.05. One thing was added
+when the first runs of RoPE on distance had been seen: that "one head does it" means more than half
+of what the layer loses head by head. Until then (iii) was a comparison with others alone.
 """
 
 from __future__ import annotations
@@ -21,14 +23,21 @@ from gnomon.reproduce.contrasts import Claim, Contrast, claim
 from gnomon.reproduce.lab_tables import Table, words
 
 ADDITIVE = ("sinusoidal", "learned", "alibi", "offset-bias", "t5")
-NO_WORSE, ENOUGH = 0.02, 0.05
+NO_WORSE, ENOUGH, MOST = 0.02, 0.05, 0.5
 ABLATIONS = ("zero", "mean")
 ROPE, DISTANCE, COUNTING = "rope", "distance", "counting"
 
 
 def claims(tables: Sequence[Table]) -> list[Claim]:
-    """Judge the five claims on one size of model or several."""
-    return [better(tables), counting(tables), only(tables), lowered(tables), one_head(tables)]
+    """Judge the claims on one size of model or several."""
+    return [
+        better(tables),
+        counting(tables),
+        deposited(tables),
+        only(tables),
+        lowered(tables),
+        one_head(tables),
+    ]
 
 
 def better(tables: Sequence[Table]) -> Claim:
@@ -66,15 +75,33 @@ def counting(tables: Sequence[Table]) -> Claim:
     )
 
 
+def deposited(tables: Sequence[Table]) -> Claim:
+    """Judge the first half of (iii)."""
+    found = [
+        one
+        for table in tables
+        for ablation in ABLATIONS
+        for one in _sized(
+            table,
+            table.level(DISTANCE, ROPE, f"index {ablation}", bound=MOST, note=_index(ablation)),
+        )
+    ]
+    return claim(
+        "(iii) with RoPE one head of the first layer does most of the work of distance",
+        found,
+        f"Most: an index above {MOST}.",
+    )
+
+
 def only(tables: Sequence[Table]) -> Claim:
-    """Judge (iii)."""
+    """Judge the second half of (iii)."""
     found: list[Contrast] = []
     left: list[str] = []
     for table in tables:
         if not table.learned(DISTANCE, ROPE):
             continue
         for ablation in ABLATIONS:
-            quantity, note = f"index {ablation}", f"index by {ablation}-ablation"
+            quantity, note = f"index {ablation}", _index(ablation)
             for other in ADDITIVE:
                 if (DISTANCE, other) in table.rows and not table.learned(DISTANCE, other):
                     left.append(other)
@@ -86,7 +113,7 @@ def only(tables: Sequence[Table]) -> Claim:
                 found += _sized(table, made)
     told = f"Left out, since they did not learn distance: {_listed(left)}." if left else ""
     return claim(
-        "(iii) the work of position is deposited in one head with RoPE on distance, and only there",
+        "(iii) and it is concentrated more than with other encodings, or than on counting",
         found,
         told,
     )
@@ -106,7 +133,7 @@ def lowered(tables: Sequence[Table]) -> Claim:
                 (DISTANCE, ROPE),
                 f"index {ablation}",
                 relation="<",
-                note=f"index by {ablation}-ablation",
+                note=_index(ablation),
             ),
         )
     ]
@@ -144,6 +171,10 @@ def _sized(table: Table, found: Sequence[Contrast]) -> list[Contrast]:
         )
         for one in found
     ]
+
+
+def _index(ablation: str) -> str:
+    return f"index by {ablation}-ablation"
 
 
 def _listed(names: Sequence[str]) -> str:

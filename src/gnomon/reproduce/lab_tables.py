@@ -1,7 +1,8 @@
 """Numbers of a grid by task, encoding and seed, and their contrasts.
 
 score   at the end        area    under the learning curve
-index   deposit index of the first layer, where a head's removal is above its noise
+index   deposit index of the first layer, of runs that have learned their task and have a head
+        whose removal is above its noise
 share   of the way from the best constant answer to the ceiling
 """
 
@@ -57,6 +58,16 @@ class Table:
         found = self.values(task, encoding, "share")
         return bool(found) and float(np.mean(list(found.values()))) >= least
 
+    def level(
+        self, task: str, encoding: str, quantity: str, *, bound: float, note: str = ""
+    ) -> list[Contrast]:
+        """Return the numbers themselves against a bound: a list of one, empty without two seeds."""
+        found = self.values(task, encoding, quantity)
+        if len(found) < FEWEST:
+            return []
+        what = f"{encoding}, {note or quantity.rstrip('s')} on {task}"
+        return [Contrast(what=what, values=tuple(found.values()), bound=bound)]
+
     def contrast(
         self,
         first: tuple[str, str],
@@ -97,15 +108,19 @@ def share_of(row: Mapping[str, Any], score: float) -> float:
 
 
 def _indices(row: Mapping[str, Any], ablation: str) -> Values:
-    """Return the index of the first layer of runs whose largest drop is above its noise."""
+    """Return the index of the first layer, by run, where there is something to share out."""
     if not row.get("heads"):
         return {}
     told = row["heads"][ablation]
-    lines = zip(row["seeds"], told["index"], told["largest"], told["noise_band"], strict=True)
+    learned = [share_of(row, score) >= LEARNED for score in row["scores"]]
+    runs = zip(row["seeds"], learned, told["index"], strict=True)
+    clear = [
+        top[0] > band[0] for top, band in zip(told["largest"], told["noise_band"], strict=True)
+    ]
     return {
         seed: index[0]
-        for seed, index, top, band in lines
-        if index[0] is not None and top[0] > band[0]
+        for (seed, done, index), above in zip(runs, clear, strict=True)
+        if done and above and index[0] is not None
     }
 
 

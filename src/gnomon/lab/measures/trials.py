@@ -53,7 +53,7 @@ def trial_losses(
         raise LabError(f"a trial of {steps} steps shows nothing; give it 2 or more.")
     copy, rng = deepcopy(model), np.random.default_rng(seed)
     copy.train()
-    stepping, losses = optimiser(copy.parameters(), rate), []
+    stepping, losses = optimiser(_groups(copy, rate), rate), []
     for _ in range(steps):
         stepping.zero_grad()
         value = loss(copy, task.batch(rng, size))
@@ -63,6 +63,15 @@ def trial_losses(
         value.backward()
         stepping.step()
     return losses
+
+
+def _groups(model: Any, rate: float) -> list[dict[str, Any]]:
+    """Return what is trained, learned numbers of encodings at their multiple of the rate."""
+    own = model.learned_parts() if hasattr(model, "learned_parts") else []
+    taken = {id(one) for held, _ in own for one in held}
+    rest = [one for one in model.parameters() if id(one) not in taken]
+    several = [{"params": held, "lr": rate * multiple} for held, multiple in own if held]
+    return [{"params": rest}, *several]
 
 
 def stable_rate(model: Any, task: Task, *, start: float = 1e-2, **trial: Any) -> StableRate:
