@@ -19,6 +19,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "arora2023": "S. Arora, S. Eyuboglu, A. Timalsina, I. Johnson, M. Poli, J. Zou, A. Rudra "
         "and C. Ré, Zoology: measuring and improving recall in efficient language models, "
         "arXiv:2312.04927, 2023.",
+        "ba2016": "J. L. Ba, J. R. Kiros and G. E. Hinton, Layer normalization, arXiv:1607.06450, "
+        "2016.",
         "bai1993": "Z. Bai and J. W. Demmel, On swapping diagonal blocks in real Schur form, "
         "Linear Algebra and its Applications 186, 73-95, 1993.",
         "bai2025": "S. Bai et al., Qwen3-VL technical report, arXiv:2511.21631, 2025.",

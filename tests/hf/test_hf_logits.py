@@ -16,21 +16,67 @@ pytest.importorskip("transformers", minversion="5.0")
 hf_logits = pytest.importorskip("gnomon.hf.logits")
 
 
-@pytest.mark.parametrize("family", ["llama", "gpt2", "bert"])
+MODELS = {
+    "llama": {},
+    "gpt2": {},
+    "bert": {},
+    "mistral": {"sliding_window": 4},
+    "gemma2": {"sliding_window": 4, "attn_logit_softcapping": 2.0},
+    "t5": {},
+}
+
+
+@pytest.mark.parametrize("family", MODELS)
 def test_logits_make_the_attention_weights_of_the_model(room, family: str) -> None:
-    model = room.build(family)
+    """Windows, caps and biases among them: what the softmax of the model itself meets."""
+    model = room.build(family, **MODELS[family])
     tokens = room.sentences(model)["input_ids"]
+    model = model.get_encoder() if family == "t5" else model
     found = hf_logits.collect(model, tokens)
     model.set_attn_implementation("eager")
     with torch.no_grad():
         wanted = model(input_ids=tokens, output_attentions=True).attentions
     assert len(found) == len(wanted) == 2
     for one, weights in zip(found, wanted, strict=True):
-        logits = one.logits()
-        if one.causal:
-            logits = np.where(np.tril(np.ones(logits.shape[-2:])) > 0, logits, -np.inf)
+        logits = np.where(one.seen, one.logits(), -np.inf)
         np.testing.assert_allclose(softmax(logits, axis=-1), weights.numpy(), atol=1e-5)
-    assert found[0].causal is (family != "bert")
+    assert found[0].causal is (family not in ("bert", "t5"))
+    windows = family in ("mistral", "gemma2")
+    assert found[0].seen.sum(axis=1).max() == (4 if windows else tokens.shape[-1])
+
+
+def test_the_share_of_a_model_with_a_bias_holds_its_bias(room) -> None:
+    """T5's own bias made a hundred times as large: the lag is then nearly all there is."""
+    model = room.build("t5").get_encoder()
+    tokens = room.sentences(model)["input_ids"]
+    before = hf_logits.collect(model, tokens)[0].share().share
+    with torch.no_grad():
+        table = model.block[0].layer[0].SelfAttention.relative_attention_bias.weight
+        table.copy_(1000.0 * torch.randn(table.shape, generator=torch.Generator().manual_seed(0)))
+    after = hf_logits.collect(model, tokens)[0].share().share
+    assert before.max() < 0.9
+    assert after.min() > 0.99
+
+
+@pytest.mark.parametrize("name", ["rope", "rope-yarn", "rope-ntk"])
+@pytest.mark.parametrize("fraction", [1.0, 0.5])
+def test_what_an_encoding_turned_is_turned_back_though_it_scales(name: str, fraction) -> None:
+    given = {
+        "rope": {},
+        "rope-yarn": {"factor": 4.0, "original_length": 64},
+        "rope-ntk": {"factor": 4.0},
+    }
+    turns = gnomon.encoding(name, dimension=16, fraction=fraction, **given[name])
+    q, k = np.random.default_rng(0).standard_normal((2, 1, 2, 9, 16))
+    there = turns.transform(q, k, np.arange(9))
+    seen = np.ones((9, 9), dtype=bool)
+    made = hf_logits.Heads(layer=0, q=there[0], k=there[1], scale=1.0, causal=False, seen=seen)
+    back = made.unturned(turns)
+    np.testing.assert_allclose(back[0], q, atol=1e-12)
+    np.testing.assert_allclose(back[1], k, atol=1e-12)
+    fourier = gnomon.encoding("fope", dimension=16, length=32)
+    with pytest.raises(SpectrumError, match="Turning by 'fope' can not be undone"):
+        made.unturned(fourier)
 
 
 @pytest.mark.parametrize("implementation", ["eager", "sdpa"])
@@ -76,7 +122,9 @@ def test_what_can_not_be_collected_is_refused_in_words(room) -> None:
     mask[0, :3] = 0
     with pytest.raises(SpectrumError, match="The attention_mask hides some tokens"):
         hf_logits.collect(model, tokens, attention_mask=mask)
-    with pytest.raises(SpectrumError, match="A Linear has no layers of attention"):
+    with pytest.raises(SpectrumError, match="A Linear has no layers of attention that ask"):
         hf_logits.collect(torch.nn.Linear(2, 2), tokens)
+    with pytest.raises(SpectrumError, match=r"can not read these 70 tokens .*pass ids of its"):
+        hf_logits.collect(room.build("gpt2"), torch.ones(1, 70, dtype=torch.long))
     with pytest.raises(SpectrumError, match="'alibi' does not turn queries and keys"):
         hf_logits.collect(model, tokens)[0].unturned(gnomon.encoding("alibi", heads=4))

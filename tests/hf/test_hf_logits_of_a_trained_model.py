@@ -110,6 +110,39 @@ def test_in_a_trained_model_turns_expand_the_norm_of_most_heads(heads: Any) -> N
     assert found.min() < 1.0
 
 
+def spectra(heads: Any, *, turned: bool) -> np.ndarray:
+    """The eight singular values of every head, (layers, heads, 8)."""
+    found = []
+    for one in heads:
+        q, k = (x if turned else turned_back(x) for x in (one.q[0], one.k[0]))
+        found.append(np.linalg.svd(q @ np.swapaxes(k, -1, -2), compute_uv=False)[..., :8])
+    return np.array(found)
+
+
+def test_in_a_trained_model_turns_even_out_the_spectrum_of_most_heads(heads: Any) -> None:
+    """The condition number falls, and the effective rank, exp(entropy of shares), grows."""
+    before, after = (spectra(heads, turned=turned) for turned in (False, True))
+    condition = [x[..., 0] / x[..., -1] for x in (before, after)]
+    shares = [x / x.sum(axis=-1, keepdims=True) for x in (before, after)]
+    rank = [np.exp(-np.sum(x * np.log(x), axis=-1)) for x in shares]
+    assert (condition[1] < condition[0]).mean() > 0.6
+    assert (rank[1] > rank[0]).mean() > 0.6
+
+
+def test_before_turns_the_lag_explains_next_to_nothing(heads: Any) -> None:
+    n = LENGTH
+    lags = np.subtract.outer(np.arange(n), np.arange(n))
+    seen = lags >= 0
+    found = []
+    for one in heads:
+        for q, k in zip(turned_back(one.q[0]), turned_back(one.k[0]), strict=True):
+            logits = q @ k.T
+            means = np.array([np.diagonal(logits, -lag).mean() for lag in range(n)])
+            y, fit = logits[seen], means[lags[seen]]
+            found.append(1.0 - np.sum((y - fit) ** 2) / np.sum((y - y.mean()) ** 2))
+    assert np.median(found) < 0.05
+
+
 def test_couplings_of_collected_heads_are_those_of_plain_numpy(heads: Any) -> None:
     wanted, known = ratios(heads), gnomon.encoding("rope", dimension=8, layout="half")
     for layer in (0, 3):

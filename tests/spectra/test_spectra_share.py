@@ -65,10 +65,50 @@ def test_masked_logits_are_read_under_causal_alone() -> None:
     logits = np.asarray(encoding("xpos", dimension=4).scores(*np.ones((2, 9, 4)), np.arange(9)))
     assert np.isneginf(logits).any()
     assert toeplitz_share(logits, causal=True).share == pytest.approx(1.0)
-    with pytest.raises(SpectrumError, match="Some logits are not finite; pass causal=True"):
+    with pytest.raises(
+        SpectrumError, match="that count are not finite; pass causal=True or a mask"
+    ):
         toeplitz_share(logits)
-    with pytest.raises(SpectrumError, match="pass logits before they are masked"):
+    with pytest.raises(SpectrumError, match="not finite at keys before their query"):
         toeplitz_share(np.full((3, 3), -np.inf), causal=True)
+    with pytest.raises(SpectrumError, match="Some logits are NaN; pass finite ones"):
+        toeplitz_share(np.full((3, 3), np.nan))
+    with pytest.raises(SpectrumError, match="The logits are complex; pass real ones"):
+        toeplitz_share(np.ones((3, 3)) * 1j)
+    with pytest.raises(SpectrumError, match="pass one matrix"):
+        lag_share(np.ones((2, 3, 3)))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(4, 9), st.integers(0, 2**31))
+def test_under_a_mask_shares_are_least_squares_over_what_is_seen(n, seed) -> None:
+    rng = np.random.default_rng(seed)
+    mask, x = rng.random((n, n)) < 0.7, rng.standard_normal((n, n))
+    mask[0, :3] = True
+    found = toeplitz_share(np.where(mask, x, -np.inf), mask=mask)
+    i, j = np.nonzero(mask)
+    y, lags = x[i, j], (i - j)[:, None] == np.arange(1 - n, n)
+    rows = i[:, None] == np.arange(n)
+
+    def rest(design: np.ndarray) -> float:
+        fit = np.linalg.lstsq(design.astype(float), y, rcond=None)[0]
+        return float(np.sum((y - design @ fit) ** 2))
+
+    assert found.share == pytest.approx(1.0 - rest(lags) / rest(np.ones((len(y), 1))), abs=1e-8)
+    if rest(rows) > 1e-9:
+        both = np.concatenate([rows, lags], axis=1)
+        assert found.share_of_rows == pytest.approx(1.0 - rest(both) / rest(rows), abs=1e-6)
+    seen = np.unique(i - j)
+    assert found.lags.tolist() == seen.tolist()
+    means = [y[i - j == lag].mean() for lag in seen]
+    np.testing.assert_allclose(found.profile, means, atol=1e-12)
+
+
+def test_a_mask_that_is_none_is_refused() -> None:
+    with pytest.raises(SpectrumError, match=r"pass booleans \(3, 3\), True where a key is seen"):
+        toeplitz_share(np.ones((3, 3)), mask=np.ones((2, 2), dtype=bool))
+    with pytest.raises(SpectrumError, match="Fewer than two logits are seen"):
+        toeplitz_share(np.ones((3, 3)), mask=np.zeros((3, 3), dtype=bool))
 
 
 def test_where_nothing_varies_there_is_no_share() -> None:

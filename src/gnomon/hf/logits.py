@@ -3,8 +3,13 @@ r"""Queries and keys of a model's own attention, layer by layer: the logits of r
 Layers of attention ask transformers' registry for their function [wolf2020]. While text is read,
 that function is one that keeps queries and keys and then calls the one the model had, so outputs
 are the model's own, bit for bit. What is kept has seen the model's positions: rotary models turn
-queries and keys before, tables of positions were added to the embeddings. `unturned` turns back,
-q = R_i^-1 q~, for rotary encodings, so that content can be coupled with another encoding.
+queries and keys before, tables of positions were added to the embeddings, and biases such as T5's
+are kept beside. The logits are those that the softmax of the model meets,
+
+    cap tanh(scale q.k / cap) + bias         at the keys that its masks leave; without a cap, plain
+
+`unturned` turns back, q = R_i^-1 q~, for rotary encodings, so that content can be coupled with
+another encoding.
 
 Kept are whole matrices of one text after the other: O(layers heads n d) numbers.
 """
@@ -43,14 +48,23 @@ class Heads(Result):
     k: Floats
     scale: float
     causal: bool
+    seen: NDArray[np.bool_]
+    """(n, n): keys that the model's masks leave to each query, a sliding window among them."""
+    bias: Floats | None = None
+    """What the model itself adds to logits, (batch or 1, heads, n, n)."""
+    cap: float | None = None
+    """What the model caps logits at, before the bias."""
 
     def logits(self) -> Floats:
-        """Return scale q.k (batch, heads, n, n), before any mask."""
-        return np.asarray(self.scale * (self.q @ np.swapaxes(self.k, -1, -2)))
+        """Return the logits (batch, heads, n, n), before any mask."""
+        made = np.asarray(self.scale * (self.q @ np.swapaxes(self.k, -1, -2)))
+        if self.cap is not None:
+            made = self.cap * np.tanh(made / self.cap)
+        return made if self.bias is None else made + self.bias
 
     def share(self) -> ToeplitzShare:
-        """Return the Toeplitz share of every text and head, of keys that the mask leaves."""
-        return toeplitz_share(self.logits(), causal=self.causal)
+        """Return the Toeplitz share of every text and head, of keys that the masks leave."""
+        return toeplitz_share(self.logits(), causal=self.causal, mask=self.seen)
 
     def unturned(self, encoding: Encoding, positions: Any = None) -> tuple[Floats, Floats]:
         """Return queries and keys as they were before a rotary encoding turned them."""
@@ -60,8 +74,19 @@ class Heads(Result):
                 f"The encoding {encoding.name!r} does not turn queries and keys, so they can not "
                 "be turned back; pass the rotary encoding of the model."
             )
-        back = encoding.transform(self.q, self.k, -at)
-        return np.asarray(back[0]), np.asarray(back[1])
+        basis = np.eye(self.q.shape[-1])
+        # Some scale what they turn: turning back scales once more.
+        gains = np.diagonal(encoding.transform(basis, basis, np.zeros(len(basis)))[0])
+        q, k = (np.asarray(x) / gains**2 for x in encoding.transform(self.q, self.k, -at))
+        there = encoding.transform(q, k, at)
+        if not (
+            np.allclose(there[0], self.q, atol=1e-6) and np.allclose(there[1], self.k, atol=1e-6)
+        ):
+            raise SpectrumError(
+                f"Turning by {encoding.name!r} can not be undone by turning back; pass a rotary "
+                "encoding whose turns are a group."
+            )
+        return q, k
 
 
 def collect(model: Any, input_ids: Any, **inputs: Any) -> tuple[Heads, ...]:
@@ -72,27 +97,69 @@ def collect(model: Any, input_ids: Any, **inputs: Any) -> tuple[Heads, ...]:
     tokens = torch.as_tensor(input_ids)
     tokens = tokens[None] if tokens.ndim == 1 else tokens
     _check(model, inputs)
-    kept: list[tuple[Any, Tensor, Tensor, float | None]] = []
-    with torch.no_grad(), _kept(model, kept):
-        model(input_ids=tokens.to(next(model.parameters()).device), use_cache=False, **inputs)
-    found = [one for one in kept if one[1].shape[-2] == one[2].shape[-2] == tokens.shape[-1]]
+    kept: list[dict[str, Any]] = []
+    try:
+        with torch.no_grad(), _kept(model, kept):
+            model(input_ids=tokens.to(next(model.parameters()).device), use_cache=False, **inputs)
+    except IndexError as error:
+        raise SpectrumError(
+            f"{type(model).__name__} can not read these {tokens.shape[-1]} tokens ({error}); pass "
+            "ids of its vocabulary, no more than it has positions."
+        ) from error
+    size = tokens.shape[-1]
+    found = [one for one in kept if one["q"].shape[-2] == one["k"].shape[-2] == size]
     if not found:
         raise SpectrumError(
             f"No layer of {type(model).__name__} asked transformers for its attention while this "
             "text was read; take a model whose attention can be chosen (attn_implementation)."
         )
-    return tuple(_heads(place, *one) for place, one in enumerate(found))
+    return tuple(_heads(place, **one) for place, one in enumerate(found))
 
 
-def _heads(place: int, module: Any, q: Tensor, k: Tensor, scaling: float | None) -> Heads:
+def _heads(
+    place: int, *, module: Any, q: Tensor, k: Tensor, mask: Tensor | None, more: dict[str, Any]
+) -> Heads:
     groups = q.shape[1] // k.shape[1]  # heads that share a key
+    scaling, window = more.get("scaling"), more.get("sliding_window")
+    causal, n = bool(module.is_causal), q.shape[-2]
+    seen = np.ones((n, n), dtype=bool)
+    if mask is None and window:
+        seen &= np.subtract.outer(np.arange(n), np.arange(n)) < window
+    seen &= True if mask is None else _seen(mask)
+    biases = [one for one in (more.get("position_bias"), _added(mask)) if one is not None]
     return Heads(
         layer=place,
-        q=q.double().cpu().numpy(),
-        k=k.repeat_interleave(groups, dim=1).double().cpu().numpy(),
+        q=_floats(q),
+        k=_floats(k.repeat_interleave(groups, dim=1)),
         scale=float(q.shape[-1] ** -0.5 if scaling is None else scaling),
-        causal=bool(module.is_causal),
+        causal=causal,
+        seen=np.tril(seen) if causal else seen,
+        bias=_floats(sum(biases)) if biases else None,
+        cap=more.get("softcap"),
     )
+
+
+def _floats(x: Tensor) -> Floats:
+    return np.asarray(x.detach().double().cpu().numpy())
+
+
+def _seen(mask: Tensor) -> NDArray[np.bool_]:
+    """Return what a mask of the model leaves; without padding all texts and heads have the same."""
+    left = mask if mask.dtype == torch.bool else mask > _least(mask)
+    return np.asarray(left[0, 0].cpu().numpy())
+
+
+def _added(mask: Tensor | None) -> Tensor | None:
+    """Return what a mask of numbers adds at keys that it leaves; None where that is nothing."""
+    if mask is None or mask.dtype == torch.bool:
+        return None
+    left = torch.where(mask > _least(mask), mask, 0.0)
+    return left if bool(left.any()) else None
+
+
+def _least(mask: Tensor) -> float:
+    """Return a number below any bias and above what hides a key: half of the type's smallest."""
+    return float(torch.finfo(mask.dtype).min) / 2
 
 
 @contextmanager
@@ -100,9 +167,12 @@ def _kept(model: Any, kept: list[Any]) -> Iterator[None]:
     """Let the model's attention pass through a function that keeps what it is given."""
     before = model.config._attn_implementation  # noqa: SLF001 - it has no public name
 
-    def forward(module: Any, query: Tensor, key: Tensor, *rest: Any, **more: Any) -> Any:
-        kept.append((module, query.detach(), key.detach(), more.get("scaling")))
-        return _own(module, before)(module, query, key, *rest, **more)
+    def forward(
+        module: Any, query: Tensor, key: Tensor, value: Tensor, mask: Any = None, **more: Any
+    ) -> Any:
+        mask = more.pop("attention_mask", mask)
+        kept.append({"module": module, "q": query, "k": key, "mask": mask, "more": more})
+        return _own(module, before)(module, query, key, value, mask, **more)
 
     AttentionInterface.register(IMPLEMENTATION, forward)
     AttentionMaskInterface.register(IMPLEMENTATION, ALL_MASK_ATTENTION_FUNCTIONS[before])
@@ -123,8 +193,8 @@ def _own(module: Any, implementation: str) -> Any:
 def _check(model: Any, inputs: dict[str, Any]) -> None:
     if not hasattr(model, "config") or not attention_modules(model):
         raise SpectrumError(
-            f"A {type(model).__name__} has no layers of attention that could be asked; pass a "
-            "model of transformers."
+            f"A {type(model).__name__} has no layers of attention that ask transformers for their "
+            "function; take a model whose attention can be chosen (attn_implementation)."
         )
     mask = inputs.get("attention_mask")
     if mask is not None and not bool(torch.as_tensor(mask).all()):

@@ -1,7 +1,7 @@
 r"""How much of a matrix of logits the lag alone explains: its Toeplitz share.
 
 The Toeplitz matrix nearest to L in the Frobenius norm has the mean of each diagonal on it. Over the
-entries that are seen (all, or keys up to their query),
+entries that are seen (all, keys up to their query, or those of a mask),
 
     share = 1 - sum (L_ij - mean of its diagonal)^2 / sum (L_ij - mean of all)^2,
 
@@ -40,8 +40,9 @@ class ToeplitzShare(Result):
     chance: float
     chance_of_rows: float
     profile: Floats
-    """The mean logit at lags -(n-1) ... n-1, or 0 ... n-1 where causal, (..., lags)."""
+    """The mean logit at each of `lags`, (..., lags)."""
     lags: NDArray[np.int64]
+    """Query less key: -(n-1) ... n-1, 0 ... n-1 where causal, those that a mask leaves."""
     causal: bool
 
 
@@ -55,28 +56,27 @@ class _Seen:
     lags: NDArray[np.int64]
 
 
-def toeplitz_share(logits: Any, *, causal: bool = False) -> ToeplitzShare:
+def toeplitz_share(logits: Any, *, causal: bool = False, mask: Any = None) -> ToeplitzShare:
     """Return the Toeplitz share of logits (..., n, n); with `causal` of keys up to their query.
 
-    What is masked (-inf) must lie after the query, under `causal`. Cost O(n^2) for each matrix, and
-    n^3 once.
+    `mask` (n, n) is True where a key is seen, such as that of a sliding window. What is masked in
+    the logits (-inf) must be hidden by one of both. Cost O(n^2) for each matrix, and n^3 once.
 
     >>> found = toeplitz_share(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
     >>> float(found.share), found.profile.tolist()
     (1.0, [-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0])
     """
-    values = _checked(logits, causal=causal)
-    seen = _seen(values.shape[-1], causal=causal)
+    values, seen = _checked(logits, causal=causal, mask=mask)
     n, lags, entries = values.shape[-1], len(seen.lags), float(seen.pairs.sum())
     inverse = _rows_given_lags(seen)
     found = [_shares(one, seen, inverse) for one in values.reshape(-1, n, n)]
-    lead = values.shape[:-2]
+    lead, rows = values.shape[:-2], int(seen.entries.any(axis=1).sum())
     return ToeplitzShare(
         share=np.array([one[0] for one in found]).reshape(lead),
         share_of_rows=np.array([one[1] for one in found]).reshape(lead),
         chance=(lags - 1) / max(entries - 1.0, 1.0),
         # The constant is a sum of rows and one of lags: it counts once.
-        chance_of_rows=(lags - 1) / max(entries - n, 1.0),
+        chance_of_rows=(lags - 1) / max(entries - rows, 1.0),
         profile=np.array([one[2] for one in found]).reshape(*lead, lags),
         lags=seen.lags,
         causal=causal,
@@ -89,18 +89,18 @@ def lag_share(logits: Any, *, causal: bool = False) -> float:
     >>> lag_share([[1.0, 0.0], [2.0, 1.0]])
     1.0
     """
-    values = _checked(logits, causal=causal)
-    seen = _seen(len(values), causal=causal)
+    values, seen = _checked(logits, causal=causal)
+    if values.ndim != 2:
+        raise SpectrumError(f"The logits have shape {values.shape}; pass one matrix, (n, n).")
     return _plain(_centred(values, seen), seen)[0]
 
 
-def _seen(n: int, *, causal: bool) -> _Seen:
-    steps = np.arange(n)[:, None] - np.arange(n)
-    entries = steps >= 0 if causal else np.ones((n, n), dtype=bool)
-    lags = np.arange(0 if causal else 1 - n, n)
-    place = np.where(entries, steps - lags[0], len(lags))
-    pairs = np.bincount(place[entries], minlength=len(lags)).astype(np.float64)
-    return _Seen(entries, place, pairs, lags)
+def _seen(entries: NDArray[np.bool_]) -> _Seen:
+    steps = np.subtract.outer(np.arange(len(entries)), np.arange(len(entries)))
+    lags, of_entry, pairs = np.unique(steps[entries], return_inverse=True, return_counts=True)
+    place = np.full(entries.shape, len(lags))
+    place[entries] = of_entry
+    return _Seen(entries, place, pairs.astype(np.float64), lags)
 
 
 def _centred(x: Floats, seen: _Seen) -> tuple[Floats, float, float]:
@@ -126,7 +126,7 @@ def _shares(x: Floats, seen: _Seen, inverse: Floats) -> tuple[float, float, Floa
     centred = _centred(np.where(seen.entries, x, 0.0), seen)
     share, rest, profile = _plain(centred, seen)
     whole, _, floor = centred
-    level = whole.sum(axis=1) / seen.entries.sum(axis=1)
+    level = whole.sum(axis=1) / np.maximum(seen.entries.sum(axis=1), 1)
     varies = float(np.sum(np.where(seen.entries, whole - level[:, None], 0.0) ** 2))
     sums = rest.sum(axis=1)
     left = max(float(np.sum(rest**2)) - float(sums @ inverse @ sums), 0.0)
@@ -147,19 +147,35 @@ def _rows_given_lags(seen: _Seen) -> Floats:
     return np.asarray(np.linalg.pinv(normal, rcond=1e-10, hermitian=True))
 
 
-def _checked(logits: Any, *, causal: bool) -> Floats:
+def _checked(logits: Any, *, causal: bool, mask: Any = None) -> tuple[Floats, _Seen]:
+    if np.iscomplexobj(logits):
+        raise SpectrumError("The logits are complex; pass real ones.")
     values = np.asarray(logits, dtype=np.float64)
     if values.ndim < 2 or values.shape[-1] != values.shape[-2] or values.shape[-1] < 2:
         raise SpectrumError(
             f"The logits have shape {values.shape}; pass (..., n, n) with n of at least 2, queries "
             "before keys."
         )
-    n = values.shape[-1]
-    seen = np.tril(np.ones((n, n), dtype=bool)) if causal else np.ones((n, n), dtype=bool)
-    if not np.isfinite(values[..., seen]).all():
-        advice = "pass logits before they are masked" if causal else "pass causal=True"
+    entries = _entries(values.shape[-1], causal=causal, mask=mask)
+    known = values[..., entries]
+    if np.isnan(known).any():
+        raise SpectrumError("Some logits are NaN; pass finite ones, -inf where a key is masked.")
+    if not np.isfinite(known).all():
         raise SpectrumError(
-            f"Some logits are not finite{' at keys before their query' if causal else ''}; "
-            f"{advice}."
+            f"Some logits that count are not finite{' at keys before their query' * causal}; pass "
+            "causal=True or a mask of what is seen, and cut padding off."
         )
-    return values
+    return values, _seen(entries)
+
+
+def _entries(n: int, *, causal: bool, mask: Any) -> NDArray[np.bool_]:
+    entries = np.ones((n, n), dtype=bool) if mask is None else np.asarray(mask)
+    if entries.shape != (n, n) or entries.dtype != np.bool_:
+        raise SpectrumError(
+            f"The mask has shape {entries.shape} and type {entries.dtype}; pass booleans "
+            f"({n}, {n}), True where a key is seen."
+        )
+    entries = np.tril(entries) if causal else entries
+    if entries.sum() < 2:
+        raise SpectrumError("Fewer than two logits are seen; pass a mask that leaves more.")
+    return entries

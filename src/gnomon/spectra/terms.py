@@ -74,11 +74,19 @@ def four_terms(
             "(dimension, width)."
         )
     times = w_q.shape[1] ** -0.5 if scale is None else float(scale)
-    left, right = [c @ w_q, p @ w_q], [c @ w_k, p @ w_k]
-    parts = np.array([times * (a @ b.T) for a in left for b in right])
-    seen = (
-        np.tril(np.ones((len(c), len(c)), dtype=bool)) if causal else np.ones((len(c),) * 2, bool)
-    )
+    return terms_of((c @ w_q, p @ w_q), (c @ w_k, p @ w_k), scale=times, causal=causal)
+
+
+def terms_of(
+    queries: tuple[Any, Any], keys: tuple[Any, Any], *, scale: float, causal: bool = False
+) -> Terms:
+    """Return the terms of queries and keys (n, width) that are given as content and position."""
+    left, right = ([np.asarray(x, dtype=np.float64) for x in pair] for pair in (queries, keys))
+    parts = np.array([scale * (a @ b.T) for a in left for b in right])
+    if not np.isfinite(parts).all():
+        raise SpectrumError("Weights, scale or vectors are not finite; pass finite numbers.")
+    every = np.ones(parts.shape[1:], dtype=bool)
+    seen = np.tril(every) if causal else every
     flat = parts[:, seen] - parts[:, seen].mean(axis=1, keepdims=True)
     whole = flat.sum(axis=0)
     variance = float(whole @ whole)
