@@ -83,7 +83,8 @@ def test_the_largest_excess_of_two_heads_has_a_band_for_all_pairs_and_rotary_pai
     def measures(excess, lost):
         errors = [[0.0, 0.02, 0.01], [0.02, 0.0, 0.03], [0.01, 0.03, 0.0]]
         told = {"excess": excess, "excess_errors": errors}
-        return {"redundancy": told, "pairs": {"drops": [[lost, 0.0]]}}
+        where = {"coordinates": [[[0, 1], [2, 3]]], "reason": ""}
+        return {"redundancy": told, "pairs": {"drops": [[lost, 0.0]], **where}}
 
     first = measures([[0.0, 0.1, 0.0], [0.1, 0.0, -0.3], [0.0, -0.3, 0.0]], 0.2)
     second = measures([[0.0, 0.1, 0.0], [0.1, 0.0, 0.4], [0.0, 0.4, 0.0]], 0.4)
@@ -92,6 +93,19 @@ def test_the_largest_excess_of_two_heads_has_a_band_for_all_pairs_and_rotary_pai
     assert row["redundancy"]["noise_band"] == pytest.approx([2.394 * 0.02, 2.394 * 0.03], rel=1e-3)
     assert row["pairs"]["drops"] == [[pytest.approx(0.3), 0.0]]
     assert row["pairs"]["by_seed"] == [[[0.2, 0.0]], [[0.4, 0.0]]]
+
+
+def test_pairs_without_coordinates_are_not_shown_and_a_model_that_turns_none_is_named():
+    def row_of(**pairs):
+        (row,) = compact([record(0, 0.6, measures={"pairs": pairs})])["rows"]
+        return row["pairs"]
+
+    assert row_of(drops=[[0.1]]) is None  # nothing says which coordinates were taken out
+    assert row_of(drops=[[], []], coordinates=[[], []], reason="none") == {
+        "drops": [], "by_seed": [], "reason": "none"
+    }  # fmt: skip
+    fewer = row_of(drops=[[0.1], [None]], coordinates=[[[0, 1]], []], reason="")
+    assert fewer["drops"] == [[0.1], [None]]
 
 
 def test_a_curve_keeps_its_ends_and_few_points():

@@ -191,19 +191,30 @@ def test_a_pair_without_weight_in_the_queries_costs_nothing_when_taken_out(train
 
     model, batch = trained
     copy = deepcopy(model)
-    with torch.no_grad():  # pairs are the halves of a head: coordinates 1 and 3 of four
+    with torch.no_grad():  # pairs stand side by side: the second has coordinates 2 and 3 of four
         for block in copy.blocks:
             rows = block.attention.project.weight[:16].view(4, 4, 16)
-            rows[:, [1, 3]] = 0.0
-            block.attention.project.bias[:16].view(4, 4)[:, [1, 3]] = 0.0
-    found = pair_importance(copy, batch, pairs=2)
+            rows[:, [2, 3]] = 0.0
+            block.attention.project.bias[:16].view(4, 4)[:, [2, 3]] = 0.0
+    found = pair_importance(copy, batch)
     assert (found.drops[:, 1] == 0.0).all()
     assert found.drops.shape == (2, 2)
+    assert found.coordinates == (((0, 1), (2, 3)),) * 2
+    tokens = torch.from_numpy(batch.tokens)
+    without = np.ones((2, 4, 2))
+    without[:, :, 1] = 0.0
+    with torch.no_grad(), copy.pairs_scaled(without):
+        scaled = copy(tokens)
+    assert torch.equal(scaled, copy(tokens))
 
 
-def test_no_pair_and_no_heads_are_refused(trained):
+def test_too_few_pairs_and_no_heads_are_refused(trained):
     model, batch = trained
-    with pytest.raises(LabError, match="0 pairs can not be taken out; pass 1 or more"):
-        pair_importance(model, batch, pairs=0)
+    few = np.ones((2, 4, 1))
+    with (
+        pytest.raises(LabError, match="factors for 1 pairs, and the layer turns 2; pass one for"),
+        model.pairs_scaled(few),
+    ):
+        score(model, batch)
     with pytest.raises(LabError, match="measure heads needs a model with heads, and a Linear has"):
         MEASURES["heads"](torch.nn.Linear(1, 1), batch)

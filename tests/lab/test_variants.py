@@ -61,7 +61,8 @@ def test_decoupled_rotation_of_latent_attention_sees_order_and_not_absolute_posi
     shifted = model(tokens, positions=at + 5.0)
     torch.testing.assert_close(model(tokens, positions=at), shifted, rtol=0, atol=1e-12)
     assert (model(tokens) - model(tokens.flip(1))).abs().max() > 1e-4
-    assert model.pairs_count == 8
+    coordinates = [one.coordinates for one in model.turned_pairs()]
+    assert coordinates == [((8, 9), (10, 11), (12, 13), (14, 15))] * 2  # 0..7 is content
 
 
 @torch.no_grad()
@@ -177,6 +178,8 @@ def test_a_model_of_patches_reads_values_and_two_axes_of_the_digits():
         ("latent-query", "rope", "lag", "Latent queries give one answer for a sequence"),
         ("gru", "rope", "distance", "acts on attention, and this model has none"),
         ("patches", "rope", "distance", "has tokens and no numbers"),
+        ("seq2seq", "rope", "modular", "is shown the answer before, which gives the answers of"),
+        ("seq2seq", "rope", "characters", "is shown all tokens, and so what comes next, which"),
         ("transformer", "mla", "distance", 'add model = { kind = "latent" }'),
         ("transformr", "rope", "distance", "There is no model 'transformr': did you mean"),
     ],

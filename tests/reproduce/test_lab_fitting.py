@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from gnomon.corpus.counting import count
 from gnomon.corpus.progress import Silence
 from gnomon.encodings.generators.jordan import Jordan
 from gnomon.encodings.registry import encoding
@@ -17,9 +19,10 @@ from gnomon.lab.grid import EncodingEntry, grid_of
 from gnomon.lab.tasks.base import Batch
 from gnomon.lab.tasks.order import Order
 from gnomon.lab.tasks.registry import task
-from gnomon.reproduce import optimisation, stress_accuracy
+from gnomon.reproduce import lab_fitting, optimisation, stress_accuracy
 from gnomon.reproduce.lab_fitting import (
     corpus_of,
+    data_notes,
     group_parts,
     mds_part,
     named,
@@ -28,6 +31,7 @@ from gnomon.reproduce.lab_fitting import (
 )
 from gnomon.reproduce.lab_tables import Table
 from gnomon.reproduce.samples import Options
+from gnomon.survey.fitting import fit
 
 MODEL = {"dimension": 16, "layers": 1, "heads": 2}
 
@@ -37,14 +41,17 @@ def test_a_fit_sees_training_rows_and_no_held_out_one() -> None:
     digits = task("digits-raster")
     documents = digits.documents()
     rows = corpus_of(digits)
-    assert len(rows) == int((documents.folds != 0).sum()) < len(documents.tokens)
-    held = digits.held_out().batch(np.random.default_rng(0), 10_000)
-    assert len(rows) + held.size == len(documents.tokens)
-    assert not {row.tobytes() for row in rows} & {
-        row.tobytes() for row, fold in zip(documents.tokens, documents.folds, strict=True)
-        if fold == 0 and row.tobytes() not in
-        {one.tobytes() for one in documents.tokens[documents.folds != 0]}
-    }  # fmt: skip
+    held = [
+        digits.held_out(phase).batch(np.random.default_rng(0), 10_000)
+        for phase in ("selection", "report")
+    ]
+    assert len(rows) + sum(batch.size for batch in held) == len(documents.tokens)
+    # pictures that differ may have equal tokens: as many of each as the fit did not see
+    seen = Counter(row.tobytes() for row in rows)
+    every = Counter(row.tobytes() for row in documents.tokens)
+    others = Counter(row.tobytes() for batch in held for row in batch.tokens)
+    assert every - seen == others
+    assert corpus_of(digits.held_out())[0].tobytes() == rows[0].tobytes()
 
 
 def test_mds_of_three_regimes_has_three_points(tmp_path: Path) -> None:
@@ -56,7 +63,36 @@ def test_mds_of_three_regimes_has_three_points(tmp_path: Path) -> None:
     inside = regime[:, None] == regime[None]
     assert apart[inside].max() < 0.25 * apart[~inside].min()
     assert part.contents
-    assert mds_part(regimes, Path(part.name), 16) == part
+    assert mds_part(regimes, tmp_path / "made" / "mds.safetensors", 16) == part
+
+
+def test_a_fit_to_other_rows_is_another_file_and_is_not_taken_for_the_first(tmp_path) -> None:
+    """Under another fold other rows are seen: what is kept is what a fit to these gives now."""
+    pytest.importorskip("sklearn")
+    made = [
+        mds_part(task("digits-raster", fold=f), tmp_path / "mds.safetensors", 8) for f in (0, 3)
+    ]
+    assert len(list(tmp_path.iterdir())) == 2
+    for fold, part in zip((0, 3), made, strict=True):
+        counts = count(corpus_of(task("digits-raster", fold=fold)), length=16, cache=False)
+        at = np.arange(16.0)
+        anew = np.asarray(fit(counts, dimension=8).vectors(at))
+        np.testing.assert_allclose(np.asarray(encoding(part.name).vectors(at)), anew, atol=1e-6)
+    assert made[0].contents != made[1].contents
+
+
+def test_notes_say_on_how_many_documents_scores_rest() -> None:
+    data = {"test": 400, "one_answer": True, "standard_error": 0.015}
+    rows = [
+        {"task": "splice", "scores": [0.9], "data": data},
+        {"task": "splice", "scores": [0.5], "data": data | {"standard_error": 0.025}},
+        {"task": "code", "scores": [0.5], "data": {"test": 46, "one_answer": False}},
+        {"task": "order", "scores": [0.5], "data": None},
+    ]
+    fixed, documents = data_notes({"rows": rows})
+    assert "over seeds on one fixed test set" in fixed
+    assert "splice 400, 0.015 to 0.025; code 46 files of many answers each." in documents
+    assert data_notes({"rows": rows[3:]}) == []
 
 
 class Bars(Order):
@@ -130,7 +166,19 @@ def test_encodings_of_one_task_run_there_alone_and_get_their_name_back() -> None
     assert ("lag", "mds.lag") in list(made.pairs())
     assert ("order", "mds.lag") not in list(made.pairs())
     rows = [{"task": "lag", "encoding": "mds.lag"}, {"task": "lag", "encoding": "rope"}]
-    assert [r["encoding"] for r in named({"rows": rows}, ["mds"])["rows"]] == ["mds", "rope"]
+    lines = [{"task": "lag", "encoding": "rope", "reference": "mds.lag"}]
+    table = named({"rows": rows, "compared": lines}, ["mds"])
+    assert [r["encoding"] for r in table["rows"]] == ["mds", "rope"]
+    assert table["compared"][0]["reference"] == "mds"
+
+
+def test_digits_without_their_pictures_are_left_out_unless_drawn_ones_are_asked_for(
+    monkeypatch,
+) -> None:
+    monkeypatch.setattr(lab_fitting, "real_digits", lambda: None)
+    asked = grid(digits={}, raster={"name": "digits-raster", "drawn": True}, order={"length": 8})
+    kept, left = with_data(asked, Options())
+    assert (list(kept.tasks), left) == (["raster", "order"], ["digits"])
 
 
 def test_raw_stress_follows_the_scale_that_enters_and_scale_free_stress_does_not() -> None:

@@ -8,9 +8,11 @@ scaled to, the axes of positions, and the seed of its starting values.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import inspect
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,6 +53,7 @@ def parts_for(
     """Return encodings by name, with what they need of the model and the task filled in."""
     made = []
     for part in parts:
+        _check_contents(part)
         given = {**_filled(part, model, on, seed), **part.parameters}
         given = {
             key: list(value) if isinstance(value, tuple) else value for key, value in given.items()
@@ -73,6 +76,8 @@ def model_for(encoding: Any, model: ModelConfig, on: Task) -> nn.Module:
     if model.kind not in VARIANTS:
         raise LabError(f"There is no model {model.kind!r}: {nearest(model.kind, VARIANTS)}.")
     build = VARIANTS[model.kind].load()
+    causal = on.causal if model.causal is None else model.causal
+    _check_hidden(on, model.kind, causal=causal, told=getattr(build, "reads_answers", False))
     own = {"features": _features(on)} if VARIANTS[model.kind].reads_values else {}
     known = [name for name, one in inspect.signature(build).parameters.items() if _named(one)]
     for name in model.extra:
@@ -88,7 +93,7 @@ def model_for(encoding: Any, model: ModelConfig, on: Task) -> nn.Module:
         layers=model.layers,
         heads=model.heads,
         feedforward=model.feedforward,
-        causal=on.causal if model.causal is None else model.causal,
+        causal=causal,
         pooling="mean" if on.output == "label" else "tokens",
         length=on.length,
         rms=model.rms,
@@ -96,6 +101,37 @@ def model_for(encoding: Any, model: ModelConfig, on: Task) -> nn.Module:
         **own,
         **model.extra,
     )
+
+
+def _check_hidden(on: Task, kind: str, *, causal: bool, told: bool) -> None:
+    """Refuse a model that is shown the answers of a task."""
+    if told and (on.tells_ahead or on.tells_on):
+        where = "all tokens, and so what comes next" if on.tells_ahead else "the answer before"
+        raise LabError(
+            f"A model of kind {kind!r} is shown {where}, which gives the answers of task "
+            f"{on.name!r} away; choose another task or another model."
+        )
+    if on.tells_ahead and not causal:
+        raise LabError(
+            f"The answers of task {on.name!r} are tokens that come later, and a model with causal "
+            "= false sees them; leave causal out."
+        )
+
+
+def _check_contents(part: PartConfig) -> None:
+    """Refuse a file that is no longer the one that the cell was made with."""
+    if not part.contents:
+        return
+    try:
+        found = hashlib.sha256(Path(part.name).read_bytes()).hexdigest()
+    except OSError as error:
+        raise LabError(
+            f"The encoding {part.name} can not be read ({error.strerror}); put the file there."
+        ) from error
+    if not found.startswith(part.contents):
+        raise LabError(
+            f"The encoding {part.name} has changed since its cell was made; read the grid again."
+        )
 
 
 def _features(on: Task) -> int:

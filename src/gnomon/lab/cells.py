@@ -1,7 +1,8 @@
 """A cell: everything that decides one run, as plain values, and the digest that names it.
 
 The digest is SHA-256 of the canonical JSON of the values: the same cell has the same record on any
-machine, and a cell whose settings changed is another cell.
+machine, and a cell whose settings changed is another cell. A file counts by its contents and not by
+its name or folder; a task whose rows are drawn or split anew counts by its edition.
 """
 
 from __future__ import annotations
@@ -54,8 +55,19 @@ class Cell(Config):
     @property
     def digest(self) -> str:
         """Return 16 hexadecimal digits that stand for all settings of this cell."""
-        text = json.dumps(self.to_dict(), sort_keys=True, ensure_ascii=False)
+        text = json.dumps(self._identity(), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:16]
+
+    def _identity(self) -> dict[str, Any]:
+        """Return the values that the digest stands for."""
+        from gnomon.lab.tasks.registry import edition_of
+
+        table = self.to_dict()
+        table["parts"] = [
+            {**part, "name": ""} if part["contents"] else part for part in table["parts"]
+        ]
+        edition = edition_of(self.task_name)
+        return table if edition == 1 else {**table, "edition": edition}
 
     @property
     def words(self) -> str:

@@ -21,6 +21,8 @@ import numpy as np
 from gnomon.lab.measures.concentration import noise_band
 from gnomon.lab.records import Record, read_records
 from gnomon.lab.summaries import Row, summarise
+from gnomon.lab.summary_tables import compared, data_of
+from gnomon.results import plain
 
 POINTS = 12
 """Points of a curve that are kept."""
@@ -32,7 +34,8 @@ _OF_LAYER = ("index", "effective_heads", "gini", "largest", "noise_band", "null"
 def compact(records: Iterable[Record], *, name: str = "grid", question: str = "") -> dict[str, Any]:
     """Return the table of these records as plain values."""
     found = list(records)
-    rows = [_row(row, _runs(found, row)) for row in summarise(found).rows]
+    summary = summarise(found)
+    rows = [_row(row, _runs(found, row)) for row in summary.rows]
     costs = [one.cpu_seconds or 0.0 for one in found]
     states = [one.status for one in found]
     return {
@@ -44,6 +47,7 @@ def compact(records: Iterable[Record], *, name: str = "grid", question: str = ""
         "cpu_seconds": round(sum(costs)),
         "versions": dict(next((one.versions for one in found if one.versions), {})),
         "rows": rows,
+        "compared": _rounded(compared(summary)),
     }
 
 
@@ -67,7 +71,8 @@ def with_selection(made: dict[str, Any], status: Path) -> dict[str, Any]:
         row["tried"] = _rounded([dict(tried) for tried in one.get("tried", ())])
     last = len(keys)
     place = {key: number for number, key in enumerate(keys)}
-    made["rows"].sort(key=lambda row: place.get((row["task"], row["encoding"]), last))
+    for lines in (made["rows"], made.get("compared", [])):
+        lines.sort(key=lambda row: place.get((row["task"], row["encoding"]), last))
     return made
 
 
@@ -100,6 +105,7 @@ def _row(row: Row, runs: Sequence[Record]) -> dict[str, Any]:
         "diverged": row.diverged,
         "failed": row.failed,
         "ceiling": dict(row.ceiling),
+        "data": data_of(runs),
         "parameters": row.parameters,
         "cpu_seconds": [one.cpu_seconds for one in runs],
         "curve": _curve(row.curve),
@@ -190,10 +196,12 @@ def _redundancy(runs: Sequence[Record]) -> dict[str, list[float]] | None:
 def _pairs(runs: Sequence[Record]) -> dict[str, Any] | None:
     """Return what is lost without rotary pairs, by layer: pair k is the same pair in every run."""
     told = [run.measures["pairs"] for run in runs if "pairs" in run.measures]
-    if not told or len(told) < len(runs):
-        return None
+    if not told or len(told) < len(runs) or any("coordinates" not in one for one in told):
+        return None  # without coordinates it is not known what was taken out
+    if told[0]["reason"]:
+        return {"drops": [], "by_seed": [], "reason": told[0]["reason"]}
     drops = np.array([table["drops"] for table in told], np.float64)
-    return {"drops": drops.mean(axis=0).tolist(), "by_seed": drops.tolist()}
+    return {"drops": plain(drops.mean(axis=0)), "by_seed": plain(drops), "reason": ""}
 
 
 def _measure(

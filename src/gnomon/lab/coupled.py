@@ -24,7 +24,9 @@ from torch import Tensor, nn
 
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.nope import Nope
+from gnomon.errors import LabError
 from gnomon.lab.parts import Part
+from gnomon.lab.turned import TurnedPairs, turned_pairs
 from gnomon.torch import attention, layer
 from gnomon.torch.attending.kernel import attend
 from gnomon.torch.base import Layer
@@ -68,8 +70,8 @@ class Coupled(nn.Module):  # type: ignore[misc]  # torch is not followed by the 
     ) -> Tensor:
         """Return attention of q (b, heads, n, d); `mask` (b, m) is True where there is a token.
 
-        Positions are counted where they are not given. `pairs` (heads, d / 2) multiplies the pairs
-        of turned queries.
+        Positions are counted where they are not given. `pairs` (heads, pairs) multiplies the pairs
+        of queries that are turned (`turned_pairs`), in the heads that turn them.
         """
         places = positions_q, positions_k
         seen = None if mask is None else mask[:, None, None, :]
@@ -77,7 +79,7 @@ class Coupled(nn.Module):  # type: ignore[misc]  # torch is not followed by the 
             return self._by_rule(q, k, v, places, seen)
         q, k = self._all_turned(q, k, places)
         if pairs is not None:
-            q = q * self._coordinates(pairs)
+            q = q * self._coordinates(pairs, q.shape[-1])
         bias = self._bias(places, q.shape[-2], k.shape[-2])
         scale = q.shape[-1] ** -0.5
         if bias is None and seen is None:
@@ -103,6 +105,27 @@ class Coupled(nn.Module):  # type: ignore[misc]  # torch is not followed by the 
         q, k = self._all_turned(q, k, places)
         bias = self._bias(places, n, m)
         return scale * (q @ k.mT) + (0.0 if bias is None else bias)
+
+    def turned(
+        self,
+        q: Tensor,
+        k: Tensor,
+        *,
+        positions_q: Tensor | None = None,
+        positions_k: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Return queries and keys as all transforms of the layer make them."""
+        return self._all_turned(q, k, (positions_q, positions_k))
+
+    def turned_pairs(self, width: int) -> TurnedPairs:
+        """Return the pairs of coordinates that are turned in heads of a width."""
+        if any(one.definition.learnable for one in self.layers):
+            return turned_pairs(self, width)
+        key = ("pairs", width)
+        if key not in self._kept:
+            self._kept[key] = turned_pairs(self, width)
+        found: TurnedPairs = self._kept[key]
+        return found
 
     def _all_turned(self, q: Tensor, k: Tensor, places: tuple[Any, Any]) -> tuple[Tensor, Tensor]:
         for number, one in enumerate(self.layers):
@@ -192,11 +215,19 @@ class Coupled(nn.Module):  # type: ignore[misc]  # torch is not followed by the 
         made: Tensor = attention(q, k, v, self.layers[0], causal=self.causal, mask=seen, **given)
         return made
 
-    def _coordinates(self, pairs: Tensor) -> Tensor:
+    def _coordinates(self, pairs: Tensor, width: int) -> Tensor:
         """Return the factor of every coordinate, (heads, 1, d), from those of pairs."""
-        turning = next((one for one in self.layers if isinstance(one, Transform)), None)
-        halves = getattr(getattr(turning, "definition", None), "layout", "") == "half"
-        each = pairs.repeat(1, 2) if halves else pairs.repeat_interleave(2, dim=-1)
+        found = self.turned_pairs(width)
+        count = len(found.coordinates)
+        if pairs.shape[-1] < count:
+            raise LabError(
+                f"There are factors for {pairs.shape[-1]} pairs, and the layer turns {count}; pass "
+                "one for each."
+            )
+        each = pairs.new_ones(self.heads, width)
+        if count:
+            factors = torch.where(torch.from_numpy(found.heads), pairs[:, :count], 1.0)
+            each[:, torch.tensor(found.coordinates)] = factors[:, :, None]
         return each[:, None, :]
 
 

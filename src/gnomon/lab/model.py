@@ -24,6 +24,7 @@ from torch.nn.functional import gelu
 from gnomon.errors import LabError
 from gnomon.lab.coupled import Added, Coupled
 from gnomon.lab.parts import Part, parts_of
+from gnomon.lab.turned import TurnedPairs
 
 POOLINGS = ("mean", "tokens")
 
@@ -130,7 +131,7 @@ class Transformer(nn.Module):  # type: ignore[misc]
         )
         self.norm = nn.LayerNorm(dimension)
         self.read = nn.Linear(dimension, 1 if classes is None else classes)
-        self.pairs_count = self._query_width(dimension // heads) // 2
+        self.query_width = self._query_width(dimension // heads)
 
     def _embedding(self, vocabulary: int, dimension: int, rms: float) -> nn.Module:
         made = nn.Embedding(vocabulary, dimension)
@@ -199,6 +200,10 @@ class Transformer(nn.Module):  # type: ignore[misc]
         """Return what encodings do in each layer of attention."""
         return [block.attention.coupled for block in self.blocks]
 
+    def turned_pairs(self) -> list[TurnedPairs]:
+        """Return the pairs of coordinates that each layer of attention turns."""
+        return [one.turned_pairs(self.query_width) for one in self.coupled()]
+
     @contextmanager
     def heads_scaled(self, factors: Any, means: Any = None) -> Iterator[None]:
         """Multiply outputs of heads by factors (layers, heads); the rest is filled from `means`."""
@@ -207,7 +212,7 @@ class Transformer(nn.Module):  # type: ignore[misc]
 
     @contextmanager
     def pairs_scaled(self, factors: Any) -> Iterator[None]:
-        """Multiply pairs of turned queries by factors (layers, heads, pairs)."""
+        """Multiply turned pairs of queries by factors (layers, heads, pairs)."""
         with self._scaled(pairs=self._factors(factors, 3)):
             yield
 

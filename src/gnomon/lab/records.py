@@ -40,6 +40,8 @@ class Record(Result):
     curve: tuple[Mapping[str, Any], ...] = ()
     """Points {step, score, loss}: held-out score, mean training loss since the point before."""
     ceiling: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """Digest of the documents that were read, and how many each part has; none of drawn tasks."""
     lengths: tuple[Mapping[str, Any], ...] = ()
     """Points {length, score} of the trained model."""
     measures: Mapping[str, Any] = field(default_factory=dict)

@@ -71,7 +71,8 @@ def train(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(starting_seed(seed))
         made = model_for(encoding, shape, task)
-        run = _Run(task, made, how, seed, "" if cell is None else cell.digest, checkpoint)
+        scored = task.held_out("report" if cell is None else cell.phase)
+        run = _Run(task, scored, made, how, seed, "" if cell is None else cell.digest, checkpoint)
         try:
             run.go()
             ended = {"status": "done", **run.final(() if cell is None else cell.measures)}
@@ -83,6 +84,7 @@ def train(
         curve=tuple(run.curve),
         area=area(tuple(run.curve)) if ended["status"] == "done" else None,
         ceiling=run.ceiling.to_dict(),
+        data=task.data_read(),
         parameters=sum(p.numel() for p in made.parameters()),
         versions=versions(),
         wall_seconds=round(run.wall(), 3),
@@ -98,6 +100,7 @@ class _Run:
     def __init__(
         self,
         task: Task,
+        scored: Task,
         model: nn.Module,
         how: TrainingConfig,
         seed: int,
@@ -105,9 +108,10 @@ class _Run:
         checkpoint: Path | None,
     ) -> None:
         self.task, self.model, self.how, self.seed = task, model, how, seed
+        self.scored = scored
         self.digest, self.checkpoint = digest, checkpoint
         self.ceiling = task.ceiling()
-        self.held_out = drawn(task.held_out(), seed, "held-out", how.held_out)
+        self.held_out = drawn(scored, seed, "held-out", how.held_out)
         self.optimiser = torch.optim.AdamW(
             parameter_groups(model, how), lr=how.learning_rate, betas=how.betas, fused=True
         )
@@ -178,7 +182,7 @@ class _Run:
 
     def _at_length(self, length: int) -> dict[str, Any]:
         size = self.how.curve_samples
-        batch = drawn(self.task.held_out(), self.seed, "lengths", size, length, length=length)
+        batch = drawn(self.scored, self.seed, "lengths", size, length, length=length)
         return {"length": length, "score": score(self.model, batch)}
 
     def _keep(self) -> None:

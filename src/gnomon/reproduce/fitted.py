@@ -18,6 +18,8 @@ from gnomon.lab.grid import EncodingEntry, Grid
 from gnomon.reproduce.claims import Reproduction
 from gnomon.reproduce.contrasts import Claim, claim
 from gnomon.reproduce.lab_fitting import (
+    LEFT,
+    data_notes,
     group_parts,
     mds_part,
     named,
@@ -45,7 +47,7 @@ def fitted(options: Options, progress: Progress) -> Reproduction:
     grid, left = with_data(grid_named("fitted", options.records), options)
     whole, without = _with_fits(grid, options, progress)
     table = named(ran(whole, options, progress), (MDS, GROUP))
-    notes = [*NOTES, *_absences(left, without)]
+    notes = [*NOTES, *data_notes(table), *_absences(left, without)]
     return reproduced(
         "fitted",
         TITLE,
@@ -78,7 +80,7 @@ def _with_fits(grid: Grid, options: Options, progress: Progress) -> tuple[Grid, 
 def _absences(left: list[str], without: list[str]) -> list[str]:
     told = []
     if left:
-        told.append(f"left out, since no folder of real data was named: {', '.join(left)}.")
+        told.append(f"{LEFT}: {', '.join(left)}.")
     if without:
         told.append(f"no group could be fitted to: {', '.join(without)}.")
     return told

@@ -1,6 +1,8 @@
 """Encodings fitted to the training rows of a task, as parts of a grid.
 
-Held-out rows are never counted: an encoding that had seen them would be judged on what it knows.
+Rows of the test and of the validation are never counted: an encoding that had seen them would be
+judged on what it knows. A fit is kept in a file whose name has the digest of the rows it was made
+of: other data, another fold or another window are another fit.
 MDS is the encoding of `gnomon.fit` (debiased, at its effective rank) at the dimension of the model;
 the group is that of `gnomon.dependence`, periods and half-lives of the lag structure, at the width
 of a head.
@@ -19,15 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.corpus.counting import count
+from gnomon.corpus.reading.digits import real_digits
 from gnomon.encodings.fitted.group import LONG, encoding_of
 from gnomon.errors import LabError
 from gnomon.groups.dependence import Dependence
 from gnomon.lab.building import DATA
 from gnomon.lab.config import PartConfig
-from gnomon.lab.grid import EncodingEntry, Grid
+from gnomon.lab.grid import EncodingEntry, Grid, TaskEntry
 from gnomon.lab.tasks.alignment import Alignment
 from gnomon.lab.tasks.base import Task
-from gnomon.lab.tasks.real.documents import Labelled
+from gnomon.lab.tasks.real.digits import Digits, DigitsRaster
+from gnomon.lab.tasks.real.documents import TRAIN, Labelled, digest_of
 from gnomon.lab.tasks.registry import task as made_task
 from gnomon.reproduce.samples import Options
 from gnomon.survey.fitting import fit
@@ -37,14 +41,20 @@ ROWS = 4000
 """Rows that are drawn of a task without documents."""
 MOST_LAGS = 64
 NEED_DATA = ("splice", "promoters", "promoter-alignment", "sentences")
+FIXED = (
+    "intervals are over seeds on one fixed test set, and do not hold the choice of its documents; "
+    "rates are chosen on other documents."
+)
+LEFT = "left out, since their data are not here (a folder by --data, or scikit-learn for digits)"
 Documents = list[NDArray[np.int64]]
 
 
 def with_data(grid: Grid, options: Options) -> tuple[Grid, list[str]]:
     """Return the grid without the tasks whose data are not there, and the names of these."""
-    if options.data is not None or os.environ.get(DATA):
+    folder = options.data is not None or bool(os.environ.get(DATA))
+    left = [label for label, one in grid.tasks.items() if not _readable(one, folder=folder)]
+    if not left:
         return grid, []
-    left = [label for label, one in grid.tasks.items() if one.name in NEED_DATA]
     kept = {label: one for label, one in grid.tasks.items() if label not in left}
     if not kept:
         raise LabError(
@@ -55,6 +65,15 @@ def with_data(grid: Grid, options: Options) -> tuple[Grid, list[str]]:
         for label, one in grid.encodings.items()
     }
     return replace(grid, tasks=kept, encodings=encodings), left
+
+
+def _readable(entry: TaskEntry, *, folder: bool) -> bool:
+    """Whether the data of a task are here."""
+    if entry.name in NEED_DATA:
+        return folder
+    if entry.name in (Digits.name, DigitsRaster.name) and not entry.parameters.get("drawn"):
+        return real_digits() is not None
+    return True
 
 
 def task_in(grid: Grid, label: str, options: Options) -> Task:
@@ -70,7 +89,7 @@ def corpus_of(task: Task) -> Documents:
     """Return the training rows of a task as token numbers, one document each."""
     if isinstance(task, Labelled):
         found = task.documents()
-        rows = found.tokens[np.flatnonzero(found.folds != task.fold)]
+        rows = found.tokens[replace(task, part=TRAIN).of_part(found)]
         lengths = (rows > 0).sum(axis=1)
         return [
             row[:length]
@@ -85,13 +104,16 @@ def corpus_of(task: Task) -> Documents:
 
 
 def mds_part(task: Task, path: Path, dimension: int) -> PartConfig:
-    """Return MDS of the positions of a task, kept in a file."""
-    if not path.is_file():
-        counts = count(corpus_of(task), length=task.length, cache=False)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fit(counts, dimension=dimension).save(path)
-    contents = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    return PartConfig(name=str(path), contents=contents)
+    """Return MDS of the positions of a task, kept in a file: STEM-DIGEST beside `path`."""
+    rows = corpus_of(task)
+    sizes = np.array([task.length, dimension])
+    kept = path.with_name(f"{path.stem}-{digest_of((sizes, *rows))}{path.suffix}")
+    if not kept.is_file():
+        counts = count(rows, length=task.length, cache=False)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        fit(counts, dimension=dimension).save(kept)
+    contents = hashlib.sha256(kept.read_bytes()).hexdigest()[:16]
+    return PartConfig(name=str(kept), contents=contents)
 
 
 def group_parts(task: Task, *, width: int, heads: int) -> tuple[PartConfig, ...]:
@@ -125,8 +147,34 @@ def with_parts(grid: Grid, parts: Mapping[tuple[str, str], EncodingEntry]) -> Gr
 def named(table: dict[str, Any], labels: Iterable[str]) -> dict[str, Any]:
     """Return a table of a grid in which LABEL.TASK is called LABEL again."""
     known = set(labels)
-    for row in table["rows"]:
-        label, _, task = str(row["encoding"]).rpartition(".")
-        if label in known and task == row["task"]:
-            row["encoding"] = label
+    for row in (*table["rows"], *table.get("compared", ())):
+        for key in ("encoding", "reference"):
+            label, _, task = str(row.get(key, "")).rpartition(".")
+            if label in known and task == row["task"]:
+                row[key] = label
     return table
+
+
+def data_notes(table: Mapping[str, Any]) -> list[str]:
+    """Say on how many documents the scores of a table rest, and what these alone leave open."""
+    told = {}
+    for row in table["rows"]:
+        data = row.get("data")
+        if data and row["scores"] and row["task"] not in told:
+            told[row["task"]] = _in_words(row["task"], table["rows"], data)
+    if not told:
+        return []
+    return [
+        FIXED,
+        f"test documents and the standard error they alone give: {'; '.join(told.values())}.",
+    ]
+
+
+def _in_words(task: str, rows: Iterable[Mapping[str, Any]], data: Mapping[str, Any]) -> str:
+    """Return the number of documents, and the smallest and the largest standard error."""
+    if not data["one_answer"]:
+        return f"{task} {data['test']:,} files of many answers each"
+    own = [one["data"]["standard_error"] for one in rows if one["task"] == task and one.get("data")]
+    known = [error for error in own if error is not None]
+    ends = sorted({f"{min(known):.3f}", f"{max(known):.3f}"}) if known else ["not known"]
+    return f"{task} {data['test']:,}, {' to '.join(ends)}"

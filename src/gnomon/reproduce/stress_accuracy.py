@@ -34,7 +34,9 @@ from gnomon.lab.measures.intervals import over_seeds
 from gnomon.reproduce.claims import Reproduction
 from gnomon.reproduce.contrasts import Claim, Contrast, claim
 from gnomon.reproduce.lab_fitting import (
+    LEFT,
     corpus_of,
+    data_notes,
     mds_part,
     named,
     task_in,
@@ -70,9 +72,9 @@ def stress_accuracy(options: Options, progress: Progress) -> Reproduction:
     labels = {label.rpartition(".")[0] for label in whole.encodings if label not in grid.encodings}
     table = named(ran(whole, options, progress), labels)
     lines = measured(whole, Table(table), options, progress)
-    notes = [*NOTES]
+    notes = [*NOTES, *data_notes(table)]
     if left:
-        notes.append(f"left out, since no folder of real data was named: {', '.join(left)}.")
+        notes.append(f"{LEFT}: {', '.join(left)}.")
     return reproduced(
         "stress-accuracy",
         TITLE,

@@ -4,8 +4,10 @@ r"""Intervals over seeds.
     difference, paired       the same of d_i = x_i - y_i, seed by seed, with its p value
     several differences      Holm's step-down: p_(1) <= ... <= p_(m), adjusted
                              p_(j) = max_(i<=j) min(1, (m - i + 1) p_(i))      [holm1979]
+    accuracy a, n documents  sqrt(a (1 - a) / n), its standard error with one answer each
 
-Seeds are few: one seed gives a mean and no interval.
+Seeds are few: one seed gives a mean and no interval. Where all seeds are scored on the same
+documents, an interval over seeds does not hold what the choice of documents leaves open.
 """
 
 from __future__ import annotations
@@ -51,6 +53,17 @@ def over_seeds(values: Any, *, confidence: float = 0.95) -> Estimate:
         interval = (mean - half, mean + half)
     smallest, largest = float(made.min()), float(made.max())
     return Estimate(mean=mean, interval=interval, seeds=count, smallest=smallest, largest=largest)
+
+
+def document_error(accuracy: float, documents: int) -> float | None:
+    """Return the standard error that the number of documents alone gives an accuracy.
+
+    >>> round(document_error(0.9, 900) or 0.0, 6)
+    0.01
+    """
+    if documents < 1 or not 0.0 <= accuracy <= 1.0:
+        return None
+    return float(np.sqrt(accuracy * (1.0 - accuracy) / documents))
 
 
 def paired_difference(first: Any, second: Any, *, confidence: float = 0.95) -> Estimate:

@@ -37,7 +37,7 @@ def redundancy(model: Any, batch: Batch) -> Redundancy:
 def pairs(model: Any, batch: Batch) -> PairImportance:
     """Return losses of rotary pairs by layer."""
     _check(model, "pairs_scaled", "pairs")
-    return pair_importance(model, batch, pairs=model.pairs_count)
+    return pair_importance(model, batch)
 
 
 def hessian(model: Any, batch: Batch) -> TopEigenvalue:

@@ -68,6 +68,13 @@ class Task(ABC):
     axes: ClassVar[int] = 1
     """How many coordinates a position has."""
 
+    edition: ClassVar[int] = 1
+    """Raised where rows of the same name and parameters change: old records are of other cells."""
+    tells_ahead: ClassVar[bool] = False
+    """Whether the answer is a token that is yet to come, which a model must not see."""
+    tells_on: ClassVar[bool] = False
+    """Whether an answer gives away the next one, so that none may be shown before the next."""
+
     length: int = 32
 
     @property
@@ -93,9 +100,19 @@ class Task(ABC):
     def batch(self, rng: Rng, size: int, length: int | None = None) -> Batch:
         """Return `size` rows, of the task's lengths or of another one."""
 
-    def held_out(self) -> Task:
-        """Return the task on held-out documents; drawn tasks are fresh every time."""
+    def held_out(self, phase: str = "report") -> Task:  # noqa: ARG002 - for tasks that read
+        """Return the task on documents that are not trained on; drawn tasks are always fresh.
+
+        What is chosen in the phase "selection" and what is shown in "report" is scored on
+        different documents.
+        """
         return self
+
+    def data_read(self) -> dict[str, Any]:
+        """Return what a task that reads documents has read: their digest, how many each part has,
+        and whether a document has one answer; nothing of drawn tasks.
+        """
+        return {}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,6 +29,7 @@ class Modular(Drawn):
 
     name: ClassVar[str] = "modular"
     output: ClassVar[str] = "tokens"
+    tells_on: ClassVar[bool] = True
 
     modulus: int = 8
     symbols: int = 31

@@ -48,6 +48,15 @@ REAL: tuple[type[Task], ...] = (
 TASKS: dict[str, type[Task]] = {kind.name: kind for kind in (*SYNTHETIC, *PLANTED, *REAL)}
 
 
+def edition_of(name: str) -> int:
+    """Return the edition of a task; a name that is not known has the first one.
+
+    >>> edition_of("distance"), edition_of("splice")
+    (1, 2)
+    """
+    return TASKS[name].edition if name in TASKS else 1
+
+
 def task(name: str, **parameters: Any) -> Task:
     """Return the task of that name with these parameters.
 

@@ -49,7 +49,7 @@ def _drawn(rows: Rows, key: str, title: str, along: str, read: Any) -> Figure:
         for row in found:
             shown = row["encoding"] not in seen
             seen.add(row["encoding"])
-            data.append(_line(row, names.index(row["encoding"]), read(row), k, legend=shown))
+            data.append(line_of(row, names.index(row["encoding"]), read(row), k, legend=shown))
         layout[axis("x", k)] |= {"title": {"text": along}}
         layout[axis("y", k)] |= {"title": {"text": measure_of(found)}}
     if along == "length":
@@ -86,9 +86,10 @@ def _lengths(row: Mapping[str, Any]) -> list[tuple[float, float, float, float]]:
     return [(at, float(np.mean(values)), min(values), max(values)) for at, values in pairs]
 
 
-def _line(
+def line_of(
     row: Mapping[str, Any], number: int, points: Sequence[Any], k: int, *, legend: bool
 ) -> dict[str, Any]:
+    """Return points (x, mean, smallest, largest) of a row as a line with bars."""
     look, (x, mean, low, high) = style(number), zip(*points, strict=True)
     return {
         "type": "scatter",

@@ -4,7 +4,8 @@ The *excess* of two heads is what is lost without both, beyond the sum of what i
 above 0 where one does the work of the other in its absence, so that single losses understate both.
 A dot is the largest excess of a run in its first layer, open where it is within its noise band
 (Bonferroni over pairs). A rotary pair has one frequency in every run, so losses are averaged pair
-by pair; pair 0 turns fastest.
+by pair. Encodings that turn no pairs have none to lose: they are left out of the map, and named.
+Where layers or encodings turn fewer pairs than others, the rest is a gap.
 """
 
 from __future__ import annotations
@@ -58,15 +59,17 @@ def redundancy_figure(rows: Rows) -> Figure:
 
 def pairs_figure(rows: Rows) -> Figure:
     """Return a heat-map for every task: encodings down, layers and their rotary pairs across."""
-    tasks = _tasks(rows, "pairs")
+    tasks = [task for task in tasks_of(rows) if _turning(rows, task)]
     if not tasks:
-        return missing(*PAIRS, "rotary pairs were not taken out in this grid")
-    each = _height(rows, tasks, "pairs")
+        none = _tasks(rows, "pairs")
+        why = "no encoding turns pairs" if none else "rotary pairs were not taken out"
+        return missing(*PAIRS, f"{why} in this grid")
+    each = LINE * max(len(_turning(rows, task)) for task in tasks) + 40
     layout, height = laid_out(tasks, each=each, names=encodings_of(rows), y=UPRIGHT)
     data = []
     for k, task in enumerate(tasks):
-        found = _alike(_with(rows, task, "pairs"))
-        drops = [np.array(row["pairs"]["drops"]) for row in found]
+        found = _turning(rows, task)
+        drops = _widened(found)
         data.append(layers_map(found, drops, k))
         layout[axis("x", k)] |= {"tickangle": 0, **layer_ticks(drops[0].shape)}
         layout[axis("y", k)] |= {"showgrid": False, "automargin": True}
@@ -101,10 +104,28 @@ def _runs(row: Mapping[str, Any]) -> list[tuple[float, bool]]:
     return [(e, e > band) for e, band in zip(told["largest"], told["noise_band"], strict=True)]
 
 
-def _alike(rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the rows that have as many layers and pairs as the first: one axis serves all."""
-    shape = np.shape(rows[0]["pairs"]["drops"])
-    return [row for row in rows if np.shape(row["pairs"]["drops"]) == shape]
+def _turning(rows: Rows, task: str) -> list[Mapping[str, Any]]:
+    """Return the rows of a task that turn pairs."""
+    return [row for row in _with(rows, task, "pairs") if np.size(row["pairs"]["drops"])]
+
+
+def _drops(row: Mapping[str, Any]) -> Any:
+    """Return losses (layers, pairs), nan where there is no such pair."""
+    return np.array(row["pairs"]["drops"], np.float64)
+
+
+def _widened(rows: Rows) -> list[Any]:
+    """Return the losses of rows with as many layers and pairs as the largest: one axis serves all.
+
+    >>> _widened([{"pairs": {"drops": [[0.1]]}}, {"pairs": {"drops": [[0.2, None]]}}])[0].shape
+    (1, 2)
+    """
+    found = [_drops(row) for row in rows]
+    layers, pairs = np.max([one.shape for one in found], axis=0)
+    whole = [np.full((layers, pairs), np.nan) for _ in found]
+    for wide, one in zip(whole, found, strict=True):
+        wide[: one.shape[0], : one.shape[1]] = one
+    return whole
 
 
 def _about_redundancy(rows: Rows, tasks: list[str]) -> str:
@@ -120,13 +141,19 @@ def _about_redundancy(rows: Rows, tasks: list[str]) -> str:
 def _about_pairs(rows: Rows, tasks: list[str]) -> str:
     parts = []
     for task in tasks:
-        found = _alike(_with(rows, task, "pairs"))
-        top = max(found, key=lambda row: float(np.max(row["pairs"]["drops"])))
-        drops = np.array(top["pairs"]["drops"])
-        layer, pair = np.unravel_index(int(drops.argmax()), drops.shape)
-        lost = figure_of(float(drops.max()))
+        top = max(_turning(rows, task), key=lambda row: float(np.nanmax(_drops(row))))
+        drops = _drops(top)
+        layer, pair = np.unravel_index(int(np.nanargmax(drops)), drops.shape)
+        lost = figure_of(float(np.nanmax(drops)))
         parts.append(f"{task}: {top['encoding']} loses {lost} without pair {pair} of layer {layer}")
-    return f"{'; '.join(parts)} (mean over seeds)."
+    return f"{'; '.join(parts)} (mean over seeds).{_left_out(rows)}"
+
+
+def _left_out(rows: Rows) -> str:
+    """Name the encodings that were asked for pairs and turn none."""
+    asked = [row for task in tasks_of(rows) for row in _with(rows, task, "pairs")]
+    none = dict.fromkeys(row["encoding"] for row in asked if not np.size(row["pairs"]["drops"]))
+    return f" Left out, since they turn no pairs: {', '.join(none)}." if none else ""
 
 
 def _redundancy_table(rows: Rows, tasks: list[str]) -> dict[str, list[Any]]:
@@ -146,10 +173,11 @@ def _pairs_table(rows: Rows, tasks: list[str]) -> dict[str, list[Any]]:
     lines = [
         (task, row["encoding"], row["learning_rate"], seed, layer, pair, lost)
         for task in tasks
-        for row in _with(rows, task, "pairs")
+        for row in _turning(rows, task)
         for seed, table in zip(row["seeds"], row["pairs"]["by_seed"], strict=True)
         for layer, drops in enumerate(table)
         for pair, lost in enumerate(drops)
+        if lost is not None
     ]
     names = ("task", "encoding", "learning_rate", "seed", "layer", "pair", "lost")
     return {n: list(c) for n, c in zip(names, zip(*lines, strict=True), strict=True)}

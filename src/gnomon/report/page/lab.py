@@ -12,11 +12,13 @@ from typing import Any
 
 from gnomon.report.figure import Figure
 from gnomon.report.figures.lab_beside import spectra_figure, stress_figure
+from gnomon.report.figures.lab_curvature import hessian_figure, logits_figure
 from gnomon.report.figures.lab_curves import curves_figure, lengths_figure
 from gnomon.report.figures.lab_heads import deposit_figure, heads_figure, rates_figure
 from gnomon.report.figures.lab_pairs import pairs_figure, redundancy_figure
 from gnomon.report.figures.lab_rows import in_words
 from gnomon.report.figures.lab_scores import scores_figure
+from gnomon.report.figures.places import figure_of
 from gnomon.report.page.build import Shown
 from gnomon.report.page.single import SinglePage
 
@@ -37,8 +39,16 @@ EXPLAINED = {
     "what moves with the rate is no property of the encoding.",
     "lab-redundancy": "What is lost without two heads beyond what is lost without each: above 0, "
     "one does the work of the other when it is gone, and single losses understate both.",
-    "lab-pairs": "Held-out score lost where one pair of coordinates is taken out of the logits of "
-    "all heads of a layer; pair 0 turns fastest where the encoding turns pairs.",
+    "lab-pairs": "Held-out score lost where one pair of coordinates that the encoding turns is "
+    "taken out of the logits of all heads of a layer that turn it. Pairs stand in the order of "
+    "their coordinates; a gap is a pair that is not there.",
+    "lab-hessian": "How curved the loss is in its steepest direction, on held-out rows; means over "
+    "seeds, bars from the lowest seed to the highest. Plain descent is stable at rates below 2 "
+    "over it. It belongs to the loss, and not to the logits.",
+    "lab-logits": "Of trained models, on held-out rows: the largest singular value of logits with "
+    "encodings over that without them, and how much of the logits is a function of the lag. Means "
+    "over layers and heads; a dot is a run. Vectors are in queries and keys already, so that their "
+    "ratio is 1.",
     "lab-lengths": "The trained model on sequences of other lengths, nothing trained again; bars "
     "reach from the lowest seed to the highest.",
     "lab-spectra": "Contraction is the ratio of the largest singular value of logits with the "
@@ -60,6 +70,8 @@ def lab_page(contents: Mapping[str, Any], *, version: str) -> bytes:
             **grid,
             "figures": _shown(page, _figures(grid["rows"]), f"g{k}", grid["name"]),
             "lines": [_line(row) for row in grid["rows"]],
+            "differences": [_difference(one) for one in grid.get("compared") or ()],
+            "data": _data(grid["rows"]),
         }
         for k, grid in enumerate(contents["grids"])
     ]
@@ -90,6 +102,8 @@ def _figures(rows: Sequence[Mapping[str, Any]]) -> list[Figure]:
         rates_figure(rows),
         redundancy_figure(rows),
         pairs_figure(rows),
+        hessian_figure(rows),
+        logits_figure(rows),
     ]
     first = made[0]
     return [one for one in made if one is first or one.missing is None]
@@ -130,6 +144,65 @@ def _line(row: Mapping[str, Any]) -> dict[str, str]:
         "seconds": f"{sum(costs) / len(costs):.1f}" if costs else "-",
         "note": _note(row),
     }  # fmt: skip
+
+
+def _difference(one: Mapping[str, Any]) -> dict[str, str]:
+    """Return a paired difference in words."""
+    ends = one["interval"]
+    return {
+        "task": str(one["task"]),
+        "encoding": str(one["encoding"]),
+        "reference": str(one["reference"]),
+        "seeds": str(one["seeds"]),
+        "difference": signed(one["difference"]),
+        "interval": "-" if ends is None else f"[{signed(ends[0])}, {signed(ends[1])}]",
+        "p": chance(one["p"]),
+        "p_holm": chance(one["p_holm"]),
+    }
+
+
+def signed(value: float) -> str:
+    """Return a difference with its sign.
+
+    >>> signed(0.1234), signed(-0.02)
+    ('+0.123', '-0.020')
+    """
+    return f"{value:+.3f}"
+
+
+def chance(value: float | None) -> str:
+    """Return a p value as it is read.
+
+    >>> chance(0.2345), chance(0.00001), chance(None)
+    ('0.234', '< 0.001', '-')
+    """
+    if value is None:
+        return "-"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _data(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say for every task that reads documents how many there are, and what they leave open."""
+    by_task: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        if row.get("data") and row["scores"]:
+            by_task.setdefault(str(row["task"]), []).append(row["data"])
+    return [f"{task}: {_documents(own)}" for task, own in by_task.items()]
+
+
+def _documents(own: Sequence[Mapping[str, Any]]) -> str:
+    first, words = own[0], f"{own[0]['test']:,} test documents"
+    errors = sorted(one["standard_error"] for one in own if one["standard_error"] is not None)
+    if errors:
+        ends = dict.fromkeys(figure_of(error) for error in (errors[0], errors[-1]))
+        words += f", which alone give a standard error of {' to '.join(ends)}"
+    elif not first["one_answer"]:
+        words += ", of many answers each"
+    words += f"; {first['validation']:,} for choices and {first['train']:,} for training"
+    words += f"; digest {first['digest']}."
+    if max(one["digests"] for one in own) > 1 or len({one["digest"] for one in own}) > 1:
+        words += " Not all runs have read the same data."
+    return words
 
 
 def _note(row: Mapping[str, Any]) -> str:

@@ -4,10 +4,10 @@
     targets  e f _ r e a d ( s e l            every character but the last has an answer
 
 The corpus is that of the survey's `python-stdlib`: functions and classes, here one after the other
-with an empty line between. Files are held out whole. Characters are printable ASCII and the
+with an empty line between. A file is in one part as a whole. Characters are printable ASCII and the
 newline; any other is one unknown. Windows start anywhere, so absolute places mean nothing.
 
-No ceiling is known. The one given is what counting reaches on held-out files: the commonest
+No ceiling is known. The one given is what counting reaches on files of the test: the commonest
 successor of the longest of the last five, four, ... characters that was met in training. The prior
 is that of the last character alone.
 """
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,7 +25,15 @@ from gnomon.corpus.reading.builtin import python_stdlib
 from gnomon.errors import LabError
 from gnomon.lab.ceilings import Ceiling
 from gnomon.lab.tasks.base import Batch, Ints, Rng, Task, check_whole
-from gnomon.lab.tasks.real.documents import check_fold, folds_of
+from gnomon.lab.tasks.real.documents import (
+    PARTS,
+    SCORED,
+    TRAIN,
+    check_fold,
+    digest_of,
+    folds_of,
+    in_part,
+)
 
 FIRST, LAST = 32, 126
 UNKNOWN, NEWLINE = 1, 2
@@ -43,10 +51,12 @@ class Characters(Task):
     name: ClassVar[str] = "characters"
     output: ClassVar[str] = "tokens"
     causal: ClassVar[bool] = True
+    edition: ClassVar[int] = 2
+    tells_ahead: ClassVar[bool] = True
 
     length: int = 64
     fold: int = 0
-    part: str = "train"
+    part: str = TRAIN
 
     def __post_init__(self) -> None:
         """Check length and fold."""
@@ -63,17 +73,19 @@ class Characters(Task):
         """Every token but padding."""
         return SIZE - 1
 
-    def held_out(self) -> Characters:
-        """Return the task on held-out files."""
-        return replace(self, part="held-out")
+    def held_out(self, phase: str = "report") -> Characters:
+        """Return the task on files of the test, or on those that choices are made on."""
+        return replace(self, part=SCORED[phase])
+
+    def data_read(self) -> dict[str, Any]:
+        """Return digest and numbers of the files."""
+        return dict(_told(self.fold))
 
     def stream(self) -> Ints:
         """Return all characters of this part, in order."""
         documents, folds = _read()
-        held = self.part == "held-out"
-        return np.concatenate(
-            [d for d, f in zip(documents, folds, strict=True) if (f == self.fold) == held]
-        )
+        kept = in_part(folds, self.fold, self.part)
+        return np.concatenate([one for one, own in zip(documents, kept, strict=True) if own])
 
     def batch(self, rng: Rng, size: int, length: int | None = None) -> Batch:
         """Return windows that start anywhere; held-out ones start at different places."""
@@ -87,7 +99,7 @@ class Characters(Task):
                 f"task characters: {size} windows of {width} do not fit {len(stream)} characters; "
                 "ask for fewer or shorter ones."
             )
-        if self.part == "train":
+        if self.part == TRAIN:
             first = rng.integers(0, starts, size)
         else:
             first = rng.choice(starts, size, replace=False)
@@ -97,7 +109,7 @@ class Characters(Task):
 
     def ceiling(self) -> Ceiling:
         """Return what counting reaches; some seconds at the first call."""
-        return _ceiling(replace(self, part="train", length=1))
+        return _ceiling(replace(self, part=TRAIN, length=1))
 
 
 @lru_cache(maxsize=1)
@@ -115,6 +127,13 @@ def _read() -> tuple[list[Ints], list[int]]:
     sources = ("\n\n".join(texts) + "\n\n" for texts in files.values())
     raw = (np.frombuffer(text.encode("latin-1", "replace"), np.uint8) for text in sources)
     return [codes[letters] for letters in raw], folds
+
+
+@lru_cache(maxsize=8)
+def _told(fold: int) -> dict[str, Any]:
+    documents, folds = _read()
+    sizes = {part: int(in_part(folds, fold, part).sum()) for part in PARTS}
+    return {"digest": digest_of(documents), "one_answer": False, **sizes}
 
 
 @lru_cache(maxsize=4)

@@ -7,14 +7,15 @@
               (`digits-raster`)
 
 The pictures are those of [alpaydin1998] that scikit-learn carries, 1,797 of them; where it is not
-installed, drawn ones stand in. A model without position sees a bag of patches.
+installed the task is refused. `drawn = true` asks for drawn ones, as many: another task. A model
+without position sees a bag of patches.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,10 +39,14 @@ class Digits(Labelled):
 
     length: int = 16
     """Number of patches: 64, 16 or 4 (of 1, 4 or 16 points)."""
+    drawn: bool = False
+    """Whether pictures are drawn, where they are not those of people."""
 
     def __post_init__(self) -> None:
         """Check that the patches tile the picture."""
         super().__post_init__()
+        if not isinstance(self.drawn, bool):
+            raise LabError(f"task {self.name}: drawn is {self.drawn!r}; it is true or false.")
         if self.length not in [(SIDE // patch) ** 2 for patch in PATCHES]:
             raise LabError(
                 f"task {self.name}: length is {self.length}; 8 x 8 points make 64, 16 or 4 patches."
@@ -64,14 +69,18 @@ class Digits(Labelled):
 
     def documents(self) -> Documents:
         """Return all pictures as tokens."""
-        pictures, labels, folds = _read()
+        pictures, labels, folds = _read(self.name, self.drawn)
         levels = patches(pictures, self.side).mean(axis=2)
         tokens = np.floor(levels + 0.5).astype(np.int64) + 1
         return Documents(tokens=tokens, labels=labels, folds=folds)
 
+    def raw(self) -> tuple[NDArray[Any], ...]:
+        """Return all pictures, point by point, and which digits they are."""
+        return _read(self.name, self.drawn)[:2]
+
     def made(self, rng: Rng, documents: Documents, picked: Ints) -> Batch:  # noqa: ARG002 - nothing is drawn
         """Return tokens, values and places of the picked pictures."""
-        pictures, labels, _ = _read()
+        pictures, labels, _ = _read(self.name, self.drawn)
         values = (patches(pictures[picked], self.side) / LEVELS).astype(np.float32)
         tokens = documents.tokens[picked]
         return Batch(
@@ -111,17 +120,26 @@ def patches(pictures: Ints, side: int) -> Ints:
     return cut.reshape(len(pictures), side * side, size * size)
 
 
-@lru_cache(maxsize=1)
-def _read() -> tuple[Ints, Ints, NDArray[np.uint8]]:
-    found = real_digits()
-    if found is None:
-        pictures = drawn_digits(DIGITS, np.random.default_rng(0))
+@lru_cache(maxsize=4)
+def _read(name: str, drawn: bool) -> tuple[Ints, Ints, NDArray[np.uint8]]:  # noqa: FBT001 - cached
+    if drawn:
+        pictures = drawn_digits(DIGITS, np.random.default_rng(0)).astype(np.int64)
         labels = np.arange(DIGITS) % 10
     else:
-        from sklearn.datasets import load_digits
-
-        pictures, labels = found, load_digits().target
+        pictures, labels = _real(name)
     flat = pictures.reshape(len(pictures), -1).astype(np.uint64)
     places = mix(np.arange(flat.shape[1], dtype=np.uint64))
     keys = mix(flat + places).sum(axis=1, dtype=np.uint64)
-    return pictures.astype(np.int64), labels.astype(np.int64), folds_of(keys)
+    return pictures, labels.astype(np.int64), folds_of(keys)
+
+
+def _real(name: str) -> tuple[Ints, Ints]:
+    found = real_digits()
+    if found is None:
+        raise LabError(
+            f"task {name} reads the pictures that scikit-learn carries, and it is not installed; "
+            "install scikit-learn, or say drawn = true for drawn ones."
+        )
+    from sklearn.datasets import load_digits
+
+    return found.astype(np.int64), load_digits().target

@@ -1,18 +1,25 @@
-"""Documents with labels, held in memory, and which of them are held out.
+"""Documents with labels, held in memory, in three parts: training, validation and test.
 
-A document is held out by a hash of its content (of its file, for source code): equal documents fall
-on the same side on every machine, whatever order they are read in. One fold of eight is held out;
-another `fold` holds out others.
+    fold f of eight        test         what is reported is scored on it
+    fold f + 1 (modulo 8)  validation   what is chosen, the learning rate first, is chosen on it
+    the other six          train
+
+A document has its fold by a hash of its content (of its file, for source code): equal documents
+fall in the same part on every machine, whatever order they are read in. Another `fold` tests on
+others. A rate that were chosen on the documents that are reported would report the luck of the
+choice.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +33,10 @@ from gnomon.lab.tasks.base import Batch, Ints, Rng, Task, check_whole
 from gnomon.lab.tasks.real.observers import observed
 
 FOLDS = 8
-PARTS = ("train", "held-out")
+TRAIN, VALIDATION, TEST = PARTS = ("train", "validation", "test")
+SCORED = {"selection": VALIDATION, "report": TEST}
+"""The part that a phase of a grid is scored on."""
+DIGITS = 16
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,6 +57,28 @@ class Documents:
 def folds_of(keys: Keys) -> NDArray[np.uint8]:
     """Return the fold of every content key, of eight."""
     return fold_of(keys, FOLDS)
+
+
+def in_part(folds: Any, fold: int, part: str) -> NDArray[np.bool_]:
+    """Return which documents are in a part, where `fold` is the one that is tested on.
+
+    >>> [in_part(range(8), 7, part).nonzero()[0].tolist() for part in PARTS]
+    [[1, 2, 3, 4, 5, 6], [0], [7]]
+    """
+    after = (np.asarray(folds, np.int64) - fold) % FOLDS
+    if part == TRAIN:
+        return np.asarray(after > 1)
+    return np.asarray(after == (0 if part == TEST else 1))
+
+
+def digest_of(arrays: Iterable[NDArray[Any]]) -> str:
+    """Return 16 hexadecimal digits that stand for arrays of numbers, in their order."""
+    made = hashlib.sha256()
+    for one in arrays:
+        whole = np.ascontiguousarray(one, "<i8")
+        made.update(repr(whole.shape).encode())
+        made.update(whole.tobytes())
+    return made.hexdigest()[:DIGITS]
 
 
 def padded(values: NDArray[np.int32], offsets: NDArray[np.int64]) -> Ints:
@@ -101,8 +133,9 @@ class Labelled(Task):
     data: str = ""
     """The folder of the real corpora, or the file."""
     fold: int = 0
-    """Which fold of eight is held out."""
-    part: str = "train"
+    """Which fold of eight is tested on; the next one is the validation."""
+    part: str = TRAIN
+    edition: ClassVar[int] = 2
     least: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -114,9 +147,23 @@ class Labelled(Task):
     def documents(self) -> Documents:
         """Return all documents, read once."""
 
-    def held_out(self) -> Labelled:
-        """Return the task on the documents of the held-out fold."""
-        return replace(self, part="held-out")
+    def held_out(self, phase: str = "report") -> Labelled:
+        """Return the task on documents of the test, or on those that choices are made on."""
+        return replace(self, part=SCORED[phase])
+
+    def data_read(self) -> dict[str, Any]:
+        """Return the digest of what was read, and how many documents each part has."""
+        return dict(_told(replace(self, part=TRAIN)))
+
+    def raw(self) -> tuple[NDArray[Any], ...]:
+        """Return what was read, as numbers."""
+        found = self.documents()
+        return found.tokens, found.labels
+
+    def size_of(self, documents: Documents, part: str) -> int:
+        """Return how many documents of a part are used, at the length of the task."""
+        rows = replace(self, part=part).chosen(documents, None)
+        return len(np.unique(rows % len(documents.tokens)))  # a document may give several rows
 
     def chosen(self, documents: Documents, length: int | None) -> Ints:
         """Return the rows of this part; those of another length only where lengths differ."""
@@ -125,10 +172,10 @@ class Labelled(Task):
                 f"task {self.name}: all rows have {self.length} tokens, so there are none of "
                 f"{length}; leave the length out."
             )
-        return self._of_part(documents)
+        return self.of_part(documents)
 
     def batch(self, rng: Rng, size: int, length: int | None = None) -> Batch:
-        """Return rows: with replacement for training, each at most once where held out."""
+        """Return rows: with replacement for training, each at most once otherwise."""
         check_whole(self.name, "size", size, least=1)
         documents = self.documents()
         rows = self.chosen(documents, length)
@@ -137,7 +184,7 @@ class Labelled(Task):
                 f"task {self.name}: no {self.part} document has the length asked for; ask for "
                 "another length."
             )
-        if self.part == "train":
+        if self.part == TRAIN:
             picked = rows[rng.integers(0, len(rows), size)]
         else:
             picked = rng.permutation(rows)[:size]
@@ -154,11 +201,11 @@ class Labelled(Task):
 
     def ceiling(self) -> Ceiling:
         """Return what two naive observers reach, and what contradictions leave possible."""
-        return _ceiling(replace(self, part="train"))
+        return _ceiling(replace(self, part=TRAIN))
 
-    def _of_part(self, documents: Documents) -> Ints:
-        held = documents.folds == self.fold
-        return np.flatnonzero(held if self.part == "held-out" else ~held)
+    def of_part(self, documents: Documents) -> Ints:
+        """Return the rows of this part."""
+        return np.flatnonzero(in_part(documents.folds, self.fold, self.part))
 
 
 def check_fold(name: str, fold: int, part: str) -> None:
@@ -173,3 +220,10 @@ def check_fold(name: str, fold: int, part: str) -> None:
 @lru_cache(maxsize=32)
 def _ceiling(task: Labelled) -> Ceiling:
     return observed(task)
+
+
+@lru_cache(maxsize=32)
+def _told(task: Labelled) -> dict[str, Any]:
+    found = task.documents()
+    sizes = {part: task.size_of(found, part) for part in PARTS}
+    return {"digest": digest_of(task.raw()), "one_answer": True, **sizes}

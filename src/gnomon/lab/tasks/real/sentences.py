@@ -24,10 +24,12 @@ from gnomon.corpus.tokenizing.tokenizers import open_tokenizer
 from gnomon.errors import LabError
 from gnomon.lab.tasks.base import Ints, check_whole
 from gnomon.lab.tasks.real.documents import (
+    TRAIN,
     Documents,
     Labelled,
     data_file,
     folds_of,
+    in_part,
     padded,
     read_texts,
 )
@@ -67,7 +69,7 @@ class Sentences(Labelled):
 
     def chosen(self, documents: Documents, length: int | None) -> Ints:
         """Return the rows of this part, short ones, or those of one range of lengths."""
-        rows = self._of_part(documents)
+        rows = self.of_part(documents)
         words = documents.lengths[rows]
         if length is None:
             return rows[words <= self.length]
@@ -87,7 +89,8 @@ def _read(path: Path, fold: int, least: int) -> tuple[Documents, int]:
         raise LabError(f"task sentences: {path} has the label {unknown[0]!r}; it must be 0 or 1.")
     words = padded(*open_tokenizer("words").encode(texts))
     folds = folds_of(text_keys(texts))
-    counts = np.bincount(words[folds != fold].reshape(-1), minlength=int(words.max()) + 1)
+    seen = words[in_part(folds, fold, TRAIN)]
+    counts = np.bincount(seen.reshape(-1), minlength=int(words.max()) + 1)
     known = np.flatnonzero(counts >= least)
     known = known[known > 0]  # 0 is padding
     renamed = np.full(len(counts), UNKNOWN, np.int64)
