@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from gnomon.corpus.progress import Progress
 from gnomon.reproduce.claims import Reproduction
 from gnomon.reproduce.contrasts import Claim, Contrast, Side, claim
+from gnomon.reproduce.lab_fitting import data_notes
 from gnomon.reproduce.lab_run import grid_named, ran, reproduced
 from gnomon.reproduce.lab_tables import FEWEST, Table, share_of
 from gnomon.reproduce.samples import Options
@@ -41,7 +42,7 @@ def extrapolation(options: Options, progress: Progress) -> Reproduction:
         source="press2021",
         grids=[grid],
         claims=claims(Table(grid)),
-        notes=NOTES,
+        notes=[*NOTES, *data_notes(grid)],
     )
 
 

@@ -17,6 +17,7 @@ from math import log
 from gnomon.corpus.progress import Progress
 from gnomon.reproduce.claims import Reproduction
 from gnomon.reproduce.contrasts import Claim, claim
+from gnomon.reproduce.lab_fitting import data_notes
 from gnomon.reproduce.lab_run import grid_named, ran, reproduced
 from gnomon.reproduce.lab_tables import Table, words
 from gnomon.reproduce.samples import Options
@@ -46,7 +47,7 @@ def jordan(options: Options, progress: Progress) -> Reproduction:
         source="puranik2026",
         grids=[grid],
         claims=claims(Table(grid)),
-        notes=NOTES,
+        notes=[*NOTES, *data_notes(grid)],
     )
 
 

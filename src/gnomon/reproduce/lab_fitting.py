@@ -135,7 +135,8 @@ def group_parts(task: Task, *, width: int, heads: int) -> tuple[PartConfig, ...]
 def _jordan(found: Dependence, width: int) -> PartConfig:
     made: Any = encoding_of(found, dimension=width)
     numbers = {name: np.asarray(made.numbers[name]).tolist() for name in ("frequencies", "decays")}
-    return PartConfig(name="jordan", parameters={"order": 1, **numbers}, both_directions=True)
+    given = {"order": 1, **numbers}
+    return PartConfig(name="jordan", parameters=given, both_directions=True, frozen=True)
 
 
 def with_parts(grid: Grid, parts: Mapping[tuple[str, str], EncodingEntry]) -> Grid:
