@@ -2,8 +2,9 @@
 
     python scripts/spectra_page.py docs/figures/spectra.svg
 
-Three rows, rotary encoding (masses), xPos (a bounded symbol) and ALiBi (a kernel that grows), each
-of dimension 64 at 256 positions, as `gnomon spectrum` measures them.
+Three rows, rotary encoding (masses), xPos (a bounded symbol) and ALiBi (a kernel that grows; its
+first head throughout), at 256 positions, coupled with content of dimension 64, as
+`gnomon spectrum` measures them.
 """
 
 from __future__ import annotations
@@ -17,11 +18,15 @@ from svg import BLUE, GREEN, GREY, PALE, RED, Axes, Sheet
 
 import gnomon
 
-NAMES = ("rope", "xpos", "alibi")
+ANGLES = (1e-4, float(np.pi))
+"""Frequencies are a ladder: their peaks are told apart on a logarithmic axis alone."""
+HEADS = {"rope": None, "xpos": None, "alibi": 0}
+DIMENSION = 64
 LENGTH = 256
 WIDTH, HEIGHT = 180, 120
 LEFTS = (62, 312, 562, 812)
 TITLES = ("kernel by lag", "eigenvalues, by size", "symbol", "norm after / before")
+ACROSS = ("lag", "order", "angle, radians per position", "mean that all positions share")
 
 
 def axes(sheet: Sheet, row: int, column: int, x: Any, y: Any, **logs: bool) -> Axes:
@@ -40,6 +45,8 @@ def axes(sheet: Sheet, row: int, column: int, x: Any, y: Any, **logs: bool) -> A
             size="11",
             fill=GREY,
         )
+    across = left + WIDTH / 2
+    sheet.text(across, top + HEIGHT + 30, ACROSS[column], anchor="middle", size="11", fill=GREY)
     return made
 
 
@@ -65,15 +72,15 @@ def symbol(sheet: Sheet, row: int, found: Any) -> None:
     """Draw the symbol as a line, or its masses as stems."""
     known = found.symbol
     if known.values is None:
-        made = axes(sheet, row, 2, (0.0, 3.14), (0.0, float(known.masses.max())))
+        made = axes(sheet, row, 2, ANGLES, (0.0, float(known.masses.max())), log_x=True)
         for place, mass in zip(known.mass_angles, known.masses, strict=True):
             x = made.across(place)
             made.rule((x, made.up(0.0)), (x, made.up(mass)), BLUE)
         return
-    kept = np.isfinite(known.values)
+    kept = np.isfinite(known.values) & (known.angles >= ANGLES[0])
     values = known.values[kept]
     ends = (float(values.min()), float(values.max()))
-    made = axes(sheet, row, 2, (0.0, 3.14), ends, log_y=True)
+    made = axes(sheet, row, 2, ANGLES, ends, log_x=True, log_y=True)
     made.line(known.angles[kept], values, BLUE)
 
 
@@ -93,17 +100,21 @@ def main() -> None:
     words = (
         "Rotary encoding: a kernel that oscillates, few eigenvalues, a symbol of masses, and norms "
         "that fall where queries and keys share a mean. xPos: a bounded symbol. ALiBi: a kernel "
-        "that grows, one large negative eigenvalue, and norms a hundred times larger."
+        "that grows, one large negative eigenvalue, and norms that its bias decides unless content "
+        "shares a large mean."
     )
-    sheet = Sheet(1030, 640, "Spectra of three encodings at 256 positions", words)
+    sheet = Sheet(1030, 640, "Spectra of three encodings at 256 positions, dimension 64", words)
     for left, title in zip(LEFTS, TITLES, strict=True):
         sheet.text(left, 24, title, weight="bold")
     sheet.text(LEFTS[1], 632, "blue: the matrix, red: nearest circulant", size="11", fill=GREY)
     sheet.text(LEFTS[3], 632, "blue: q = k, green: drawn apart", size="11", fill=GREY)
-    for row, name in enumerate(NAMES):
-        found = gnomon.spectrum(name, LENGTH)
-        apart = gnomon.spectrum(name, LENGTH, tied=False)
-        sheet.text(LEFTS[0], 48 + 196 * row, name, size="13", fill=GREY)
+    for row, (name, head) in enumerate(HEADS.items()):
+        found, apart = (
+            gnomon.spectrum(name, LENGTH, head=head, dimension=DIMENSION, tied=tied)
+            for tied in (True, False)
+        )
+        label = name if head is None else f"{name}, head {head}"
+        sheet.text(LEFTS[0], 48 + 196 * row, label, size="13", fill=GREY)
         kernel(sheet, row, found)
         eigenvalues(sheet, row, found)
         symbol(sheet, row, found)

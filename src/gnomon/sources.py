@@ -105,6 +105,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "Journal on Matrix Analysis and Applications 18, 653-692, 1997.",
         "efron1982": "B. Efron, The Jackknife, the Bootstrap and Other Resampling Plans, SIAM, "
         "1982.",
+        "ehlich1964": "H. Ehlich and K. Zeller, Schwankung von Polynomen zwischen Gitterpunkten, "
+        "Mathematische Zeitschrift 86, 41-44, 1964.",
         "elsner1985": "L. Elsner, An optimal bound for the spectral variation of two matrices, "
         "Linear Algebra and its Applications 71, 77-80, 1985.",
         "emozilla2023": "emozilla, Dynamically scaled RoPE further increases performance of long "

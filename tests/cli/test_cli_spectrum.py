@@ -57,6 +57,12 @@ def test_queries_and_keys_may_be_drawn_apart(call) -> None:
     assert norms[True] < 0.8 < norms[False]
 
 
+def test_content_for_a_bias_has_the_dimension_that_was_asked_for(call) -> None:
+    asked = ("spectrum", "alibi", "--length", 16, "--mean", 0, "--json", "-")
+    assert json.loads(call(*asked).out)["contraction"]["dimension"] == 64
+    assert json.loads(call(*asked, "--dimension", 8).out)["contraction"]["dimension"] == 8
+
+
 def test_a_page_is_written(call, tmp_path: Path) -> None:
     page = tmp_path / "spectrum.html"
     called = call("spectrum", "alibi", "--length", 24, "--mean", 0, "--figure", page)
@@ -85,6 +91,9 @@ def test_a_table_in_a_file_has_a_spectrum(call, tmp_path: Path) -> None:
         (("rope", "-p", "axes=2"), "has 2 axes"),
         (("rope", "--figure", "x.png"), "--figure x.png is no HTML file"),
         (("rope", "--mean", -1), "mean is -1.0; pass 0 or more"),
+        (("rope", "--mean", 1e200), "mean is 1e+200; pass 1e+06 at most"),
+        (("rope", "--length", 8, "--seed", -1), "seed is -1; pass a whole number from 0 on"),
+        (("rope", "--dimension", 8), "dimension is 8, and the encoding 'rope' is made for 64"),
         (("rope", "--tolerance", 3), "tolerance is 3.0; pass a number from 0 to below 1"),
         (("learned", "--length", 100000), "has no vectors at positions 0 to 99999"),
     ],

@@ -10,12 +10,13 @@ from scipy.linalg import toeplitz
 
 from gnomon.encodings.registry import encoding
 from gnomon.errors import SpectrumError
-from gnomon.spectra.bounds import complex_pairs, schur
+from gnomon.spectra.bounds import schur
 from gnomon.spectra.content import drawn_content
 from gnomon.spectra.contraction import contraction
 from gnomon.spectra.coupling import compared, couple, hadamard
 
 SEEDS = st.integers(0, 2**31)
+ROPE = encoding("rope", dimension=8)
 
 
 def correlation(rng: np.random.Generator, n: int, columns: int) -> np.ndarray:
@@ -31,7 +32,9 @@ def test_schur_keeps_eigenvalues_between_those_of_a_semidefinite_content(seed, n
     rng = np.random.default_rng(seed)
     factor = rng.standard_normal((n, n))
     a, t = factor @ factor.T, correlation(rng, n, columns)
-    norms, values = schur(a, t)
+    norms, squares, values = schur(a, t)
+    assert squares.applies
+    assert squares.holds
     assert norms.applies
     assert values.applies
     assert norms.holds
@@ -46,7 +49,9 @@ def test_schur_keeps_eigenvalues_between_those_of_a_semidefinite_content(seed, n
 def test_schur_bounds_the_norm_of_any_content(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     a, t = rng.standard_normal((n, n)), correlation(rng, n, 3)
-    norms, values = schur(a, t)
+    norms, squares, values = schur(a, t)
+    assert squares.applies
+    assert squares.holds
     assert norms.applies
     assert not values.applies
     assert np.linalg.norm(a * t, 2) <= np.linalg.norm(a, 2) * (1 + 1e-12)
@@ -56,7 +61,7 @@ def test_schur_bounds_the_norm_of_any_content(seed: int, n: int) -> None:
 
 def test_a_kernel_that_is_not_semidefinite_promises_nothing_and_may_expand() -> None:
     kernel = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, -1.0], [1.0, -1.0, 1.0]])
-    norms, _ = schur(kernel, kernel)  # all ones, of norm 3, from a matrix of norm 2
+    norms, _, _ = schur(kernel, kernel)  # all ones, of norm 3, from a matrix of norm 2
     assert norms.hypotheses == {"kernel positive semidefinite": False, "unit diagonal": True}
     assert (norms.reached_high, norms.high) == (pytest.approx(3.0), pytest.approx(2.0))
     assert not norms.holds
@@ -92,22 +97,6 @@ def test_the_real_part_of_a_single_frequency_does_change_the_spectrum() -> None:
         turned, turned, encoding("rope", dimension=2), positions=b * np.arange(n), scale=1.0
     )
     assert back.norm == pytest.approx(2.0, abs=0.05)
-
-
-def test_pairs_as_complex_numbers_give_back_the_logits_of_rotary_encoding() -> None:
-    """Re sum_k A_k o T_k against `scores`, in both layouts, with coordinates that do not turn."""
-    rng = np.random.default_rng(0)
-    for parameters in ({"layout": "half"}, {"layout": "interleaved", "fraction": 0.5}):
-        known = encoding("rope", dimension=8, **parameters)
-        q, k = rng.standard_normal((2, 11, 8))
-        z, w = complex_pairs(known, q), complex_pairs(known, k)
-        waves = np.exp(1j * np.outer(np.arange(11), known.frequencies[:, 0]))
-        contents = np.einsum("ik,jk->kij", z, w.conj())
-        kernels = np.einsum("ik,jk->kij", waves, waves.conj())
-        made = hadamard(contents, kernels).real
-        rest = q[:, known.rotated :] @ k[:, known.rotated :].T
-        wanted = np.asarray(known.scores(q, k, np.arange(11)))
-        np.testing.assert_allclose(made + rest, wanted, atol=1e-12)
 
 
 def test_independent_pairs_are_not_contracted_and_a_shared_mean_is() -> None:
@@ -176,23 +165,6 @@ def test_a_causal_encoding_is_compared_on_what_it_leaves() -> None:
     assert found.before.norm == pytest.approx(np.linalg.norm(np.tril(q @ k.T), 2))
 
 
-def test_the_bound_by_pairs_holds_and_schurs_says_what_it_lacks() -> None:
-    known = encoding("rope", dimension=8)
-    q, k = drawn_content(30, 8, tied=False)
-    pairs, norms = couple(q, k, known).bounds
-    assert pairs.applies
-    assert pairs.holds
-    assert not norms.applies
-    assert not norms.hypotheses["one Gram for all pairs"]
-    one = np.random.default_rng(0).standard_normal((30, 1))
-    same = np.tile(np.concatenate([one, 0.0 * one], axis=1), (1, 4))  # all pairs alike, and real
-    shared = couple(same, same, known).bounds[1]
-    assert shared.applies
-    assert shared.holds
-    yarn = encoding("rope-yarn", dimension=8, factor=4.0, original_length=512)
-    assert not couple(same, same, yarn).bounds[1].hypotheses["unit diagonal"]
-
-
 def test_drawn_content_has_the_mean_and_spread_that_were_asked_for() -> None:
     q, k = drawn_content(20_000, 4, mean=3.0, tied=False, rng=np.random.default_rng(1))
     np.testing.assert_allclose(q.std(axis=0), 1.0, atol=0.03)
@@ -214,10 +186,36 @@ def test_drawn_content_has_the_mean_and_spread_that_were_asked_for() -> None:
             "can not be coupled with q and k of dimension 4",
         ),
         (lambda: hadamard(np.ones((2, 2)), np.ones((2, 2))), r"pass both as \(pairs, n, n\)"),
+        (lambda: couple(1j * np.ones((3, 8)), np.ones((3, 8)), ROPE), "q holds complex128"),
+        (lambda: couple(np.ones((3, 8)), np.ones((3, 8)), ROPE, scale=np.nan), "scale is nan"),
+        (lambda: couple(np.ones((3, 8)), np.ones((3, 8)), ROPE, scale="a"), "scale is 'a'"),
+        (
+            lambda: couple(np.ones((3, 8)), np.ones((3, 8)), ROPE, positions=[0, 1]),
+            r"positions has shape \(2,\), and q has 3 rows",
+        ),
+        (
+            lambda: couple(np.ones((3, 8)), np.ones((3, 8)), ROPE, positions=[0, 1, np.inf]),
+            "positions holds numbers that are not finite",
+        ),
+        (lambda: couple(np.ones((3, 8)), np.ones((3, 8)), 3.0), "A float has no spectrum"),
+        (lambda: couple(np.full((3, 8), 1e200), np.full((3, 8), 1e200), ROPE), "leave float64"),
         (lambda: schur(np.ones((2, 2)), np.ones((3, 3))), "pass two n x n matrices"),
+        (lambda: schur(np.full((2, 2), np.nan), np.ones((2, 2))), "or what is not finite"),
+        (lambda: schur(np.ones((0, 0)), np.ones((0, 0))), "pass two n x n matrices"),
+        (lambda: drawn_content(4, 4, mean=1e200), r"mean is 1e\+200; pass 1e\+06 at most"),
+        (lambda: drawn_content(4, 4, mean="a"), "mean is 'a'; pass 0 or more"),
+        (lambda: drawn_content(4.0, 4), "length is 4.0; pass a whole number from 1 on"),
+        (lambda: contraction(ROPE, 0), "length is 0; pass a whole number of positions from 2"),
+        (lambda: contraction(ROPE, 8, seed=-1), "seed is -1; pass a whole number from 0 on"),
+        (lambda: contraction(ROPE, 8, means=1.0), "means is 1.0; pass at least one size"),
+        (lambda: contraction(ROPE, 8, dimension=16), "'rope' is made for 8; pass that"),
+        (lambda: contraction(encoding("nope"), 8, dimension=0), "dimension is 0; pass a whole"),
         (lambda: drawn_content(4, 4, mean=-1.0), "mean is -1.0; pass 0 or more"),
         (lambda: contraction(encoding("nope"), 8, draws=0), "draws is 0"),
-        (lambda: contraction(encoding("nope"), 8, means=()), "means is empty"),
+        (
+            lambda: contraction(encoding("nope"), 8, means=()),
+            r"means is \(\); pass at least one size",
+        ),
     ],
 )
 def test_what_can_not_be_coupled_is_refused_in_words(call, sentence: str) -> None:
@@ -237,4 +235,66 @@ def test_contraction_is_the_mean_of_its_draws_and_of_logarithms_for_condition_nu
         conditions.append((after[0] / after[-1]) / (before[0] / before[-1]))
     assert found.norm[0] == pytest.approx(np.mean(norms))
     np.testing.assert_allclose(found.norm_range[0], [min(norms), max(norms)])
+    assert (found.rank_before[0], found.rank_after[0]) == (d, d)
+    assert found.condition_reason == ""
     assert found.condition[0] == pytest.approx(np.exp(np.mean(np.log(conditions))))
+
+
+def test_where_the_rank_changes_there_is_no_ratio_of_condition_numbers() -> None:
+    """A bias of full rank on content of rank 4: two ranges, whose condition numbers are no pair."""
+    known = encoding("alibi", slopes=(0.5,), symmetric=True)
+    q, k = drawn_content(20, 4)
+    found = couple(q, k, known)
+    content = q @ k.T / 2.0
+    bias = -0.5 * np.abs(np.subtract.outer(np.arange(20), np.arange(20)))
+    ranks = [np.linalg.matrix_rank(x) for x in (content, content + bias)]
+    assert [found.before.rank, found.after.rank] == ranks == [4, 20]
+    assert found.condition is None
+    assert found.condition_reason == "the rank goes from 4 to 20: another range"
+    drawn = contraction(known, 20, means=(0.0,), dimension=4)
+    assert np.isnan(drawn.condition).all()
+    assert (drawn.rank_before[0], drawn.rank_after[0]) == (4.0, 20.0)
+    assert drawn.at(0.0)["condition"] is None
+
+
+@pytest.mark.parametrize("d", [8, 64])
+def test_content_for_a_bias_has_the_dimension_that_was_asked_for(d: int) -> None:
+    """Norms of A and A + B by hand: the ratio depends on the dimension, so it is told."""
+    known, n = encoding("alibi", heads=8), 48
+    found = contraction(known, n, means=(0.0, 2.0), draws=2, dimension=d)
+    assert found.dimension == d
+    lags = np.subtract.outer(np.arange(n), np.arange(n))
+    bias = np.where(lags >= 0, -0.5 * lags, 0.0)
+    for row, mean in enumerate((0.0, 2.0)):
+        ratios = []
+        for draw in range(2):
+            q, k = drawn_content(n, d, mean=mean, rng=np.random.default_rng([0, draw]))
+            before = np.tril(q @ k.T / np.sqrt(d))
+            ratios.append(np.linalg.norm(before + bias, 2) / np.linalg.norm(before, 2))
+        assert found.norm[row] == pytest.approx(np.mean(ratios))
+
+
+def test_content_of_any_dimension_is_that_of_transforms_unless_told() -> None:
+    assert contraction(encoding("alibi"), 8, means=(0.0,), draws=1).dimension == 64
+    assert contraction("rope", 8, means=(0.0,), draws=1).dimension == 64
+
+
+def test_an_encoding_may_be_named() -> None:
+    q, k = drawn_content(12, 64)
+    by_name, made = couple(q, k, "rope"), couple(q, k, encoding("rope", dimension=64))
+    np.testing.assert_array_equal(by_name.singular_after, made.singular_after)
+
+
+@pytest.mark.parametrize(
+    ("positions", "share"),
+    [
+        ([0, 1, 2, 3, 4, 5, 6, 7], 1.0),
+        ([3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5], 1.0),
+        ([0, 1, 2, 10, 11, 12, 30, 31], None),
+        ([7, 6, 5, 4, 3, 2, 1, 0], None),
+    ],
+)
+def test_the_share_of_the_lag_is_told_where_an_index_is_a_lag(positions, share) -> None:
+    known, content = encoding("alibi", slopes=(1.0,), symmetric=True), 1e-9 * np.ones((8, 2))
+    found = couple(content, content, known, positions=positions).toeplitz_share
+    assert np.isnan(found) if share is None else found == pytest.approx(share)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
+from scipy.linalg import expm
 
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.certified import dimension_of, heads_of
@@ -82,13 +85,63 @@ def test_the_sinusoid_has_the_kernel_of_its_products() -> None:
 
 def test_an_odd_kernel_is_told_apart() -> None:
     """T5 with a table of its own: the odd part of values before and after a query, by hand."""
-    table = np.arange(8.0)[:, None]
+    table = 1.0 + np.arange(8.0)[:, None]
     known = encoding("t5", heads=1, buckets=8, largest_lag=4, table=table)
     bias = np.asarray(known.bias(np.arange(4)))[0]
     before, after = bias[3, ::-1], bias[0]
-    wanted = np.sqrt(0.5 * ((before - after) ** 2).sum() / (before**2 + after**2).sum())
+    whole = np.concatenate([after[:0:-1], before])  # lags -3 ... 3, lag 0 once
+    wanted = np.linalg.norm(whole - whole[::-1]) / (2.0 * np.linalg.norm(whole))
+    assert whole[3] != 0.0
     assert kernel_of(known).asymmetry(4) == pytest.approx(wanted)
     assert wanted > 0.1
+
+
+ODD = [
+    ("alibi", {"slopes": (0.5, 0.25), "slopes_after": (0.125, 1.0)}),
+    ("rope-plus-plus", {"dimension": 8, "heads": 4}),
+    ("transformer-xl", {"dimension": 6, "heads": 2, "sigma": 0.5, "seed": 1}),
+    ("pope", {"dimension": 6, "heads": 2, "start": "uniform", "seed": 3}),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters"), ODD)
+def test_a_closed_form_has_both_parts_of_the_logits_that_are_asked_for(name, parameters) -> None:
+    """Even modes and odd sines against logits of every lag, by head and on average."""
+    known = encoding(name, **parameters)
+    for head in (None, 0, 1):
+        kernel = kernel_of(known, head=head)
+        before, after = kernel.lag_values(LENGTH)
+        lags = np.arange(float(LENGTH))
+        even = kernel.modes.at(lags)
+        odd = np.zeros(LENGTH) if kernel.odd is None else kernel.odd(lags)
+        np.testing.assert_allclose(even + odd, before, atol=1e-12)
+        np.testing.assert_allclose(even - odd, after, atol=1e-12)
+        whole = np.concatenate([after[:0:-1], before])
+        size = 2.0 * np.linalg.norm(whole)
+        wanted = np.linalg.norm(whole - whole[::-1]) / size if size > 1e-9 else 0.0
+        assert kernel.asymmetry(LENGTH) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_an_odd_part_that_is_rounding_is_none() -> None:
+    """PoPE without shifts is even: what its logits differ by before and after is rounding."""
+    assert kernel_of(encoding("pope", dimension=6, heads=2)).asymmetry(400) == 0.0
+
+
+def test_the_trace_of_any_generator_is_that_of_its_matrix_exponential() -> None:
+    rng = np.random.default_rng(0)
+    blocks = [{"decay": -0.1, "frequency": 0.7, "order": 2}, {"frequency": 0.3}, {"decay": -0.02}]
+    known = encoding("generator", blocks=blocks, basis=rng.standard_normal((7, 7)))
+    kernel, x = kernel_of(known), known.generator().matrix
+    wanted = [np.trace(expm(t * x)) / 7 for t in range(12)]
+    assert kernel.modes is not None
+    np.testing.assert_allclose(kernel.column(12), wanted, atol=1e-9)
+
+
+def test_two_slopes_grow_so_szegos_theorem_does_not_apply() -> None:
+    known = encoding("alibi", slopes=(0.5,), slopes_after=(0.25,))
+    kernel = kernel_of(known)
+    np.testing.assert_allclose(kernel.column(9), -0.375 * np.arange(9))
+    assert symbol_of(kernel, kernel.column(64)).applies is False
 
 
 def test_frequencies_beyond_pi_are_those_that_whole_positions_see() -> None:
@@ -160,6 +213,33 @@ def test_where_szegos_theorem_applies_is_said(name, parameters, applies, words) 
     assert words in found.statement
 
 
+def test_a_tail_of_zeros_is_no_mass() -> None:
+    """A learned bias that vanishes past its largest lag, and one that vanishes everywhere."""
+    table = np.array([[0.5], [0.25], [0.0], [0.0]])
+    known = encoding("t5", heads=1, buckets=4, largest_lag=4, bidirectional=False, table=table)
+    kernel = kernel_of(known)
+    found = symbol_of(kernel, kernel.column(64))
+    angles = np.linspace(0.0, np.pi, 10_001)
+    wanted = 0.5 + 0.5 * np.cos(angles)
+    assert found.applies is True
+    assert "mass" not in found.statement
+    assert (found.low, found.high) == (
+        pytest.approx(wanted.min(), abs=1e-4),
+        pytest.approx(wanted.max(), abs=1e-4),
+    )
+    none = kernel_of(encoding("t5", heads=1, sigma=0.0))
+    assert symbol_of(none, none.column(64)).statement == "the kernel is zero"
+
+
+def test_masses_below_zero_make_the_smallest_eigenvalue_grow() -> None:
+    known = encoding("rope", dimension=8)
+    kernel = dataclasses.replace(kernel_of(known), modes=modes(-np.ones(2), np.array([0.0, 1.0])))
+    found = symbol_of(kernel, kernel.column(64)).statement
+    assert "the smallest eigenvalue grows as n, at -1 n" in found
+    matrix = -(1.0 + np.cos(np.subtract.outer(np.arange(400), np.arange(400))))
+    assert np.linalg.eigvalsh(matrix)[0] == pytest.approx(-400.0, rel=0.02)
+
+
 def test_a_constant_tail_leaves_a_symbol_that_is_exact() -> None:
     """T5 past its largest lag: mass and trigonometric polynomial give back the whole kernel."""
     kernel = kernel_of(encoding("t5", heads=1, buckets=8, largest_lag=8, sigma=1.0))
@@ -175,5 +255,12 @@ def test_a_constant_tail_leaves_a_symbol_that_is_exact() -> None:
 def test_a_head_that_is_not_there_and_two_axes_are_refused() -> None:
     with pytest.raises(SpectrumError, match="head is 4, and the encoding 'alibi' tells 4 apart"):
         kernel_of(encoding("alibi", heads=4), head=4)
+    for head in ("a", float("nan"), 1.0, True):
+        with pytest.raises(
+            SpectrumError, match="and the encoding 'alibi' tells 4 apart; pass a wh"
+        ):
+            kernel_of(encoding("alibi", heads=4), head=head)
+    with pytest.raises(SpectrumError, match="tells no heads apart; pass 0 or none"):
+        kernel_of(encoding("rope", dimension=8), head=1)
     with pytest.raises(SpectrumError, match="has 2 axes, and a spectrum is one of positions in a"):
         kernel_of(encoding("rope", dimension=8, axes=2))

@@ -151,6 +151,10 @@ def test_the_drawn_eigenvalues_are_those_of_the_matrix() -> None:
     [
         (("rope", 1), "length is 1; pass a whole number of positions from 2"),
         (("rope", 2**21), "length is 2097152"),
+        *(
+            (("rope", length), "; pass a whole number of positions from 2 to 1048576")
+            for length in (3.0, float("nan"), float("inf"), None, [8], "8", True)
+        ),
         ((3.0, 8), "A float has no spectrum"),
         (("fox", 16), "do not depend on the lag alone"),
     ],
@@ -158,6 +162,84 @@ def test_the_drawn_eigenvalues_are_those_of_the_matrix() -> None:
 def test_what_has_no_spectrum_is_refused(arguments, sentence: str) -> None:
     with pytest.raises(SpectrumError, match=sentence):
         gnomon.spectrum(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"tolerance": "x"}, "tolerance is 'x'; pass a number from 0 to below 1"),
+        ({"means": 1.0}, "means is 1.0; pass at least one size of the shared mean in a tuple"),
+        ({"means": (1e200,)}, r"mean is 1e\+200; pass 1e\+06 at most"),
+        ({"seed": -1}, "seed is -1; pass a whole number from 0 on"),
+        ({"seed": 0.5}, "seed is 0.5; pass a whole number from 0 on"),
+        ({"head": "a"}, "head is 'a', and the encoding 'rope' tells no heads apart"),
+        ({"dimension": 32}, "dimension is 32, and the encoding 'rope' is made for 64"),
+    ],
+)
+def test_what_can_not_be_asked_is_refused_in_words(options, sentence: str) -> None:
+    with pytest.raises(SpectrumError, match=sentence):
+        gnomon.spectrum("rope", 8, **options)
+
+
+def test_a_kernel_that_does_not_vary_has_no_share_of_the_lag() -> None:
+    assert gnomon.spectrum("nope", 16, coupled=False).to_dict()["toeplitz_share"] is None
+    assert gnomon.spectrum("rope", 16, coupled=False).to_dict()["toeplitz_share"] == 1.0
+
+
+def test_json_says_how_much_of_a_list_it_holds() -> None:
+    value = gnomon.spectrum("xpos", 300, coupled=False).to_dict()
+    assert value["listed"] == {
+        "eigenvalues": {"shown": 256, "known": 300},
+        "profile": {"shown": 256, "known": 300},
+    }
+    assert len(value["eigenvalues"]) == len(value["profile"]) == 256
+
+
+def test_the_dimension_of_drawn_content_is_stored_and_printed() -> None:
+    known = gnomon.encoding("alibi", symmetric=True)
+    found = gnomon.spectrum(known, 16, means=(0.0,), dimension=12)
+    made = found.to_dict()["contraction"]
+    assert (made["dimension"], made["rank_before"], made["condition"]) == (12, 12.0, None)
+    assert made["condition_reason"] in found.text()
+    assert "8 draws of dimension 12 (q = k)" in found.text()
+    assert gnomon.spectrum("alibi", 16, means=(0.0,)).contraction.dimension == 64
+
+
+def test_bounds_or_why_there_are_none_stand_beside_every_coupling() -> None:
+    text = gnomon.spectrum("rope", 16, means=(0.0,)).text()
+    for name in ("moduli", "Schur, norms", "Schur, squares", "Schur, eigenvalues"):
+        assert f"  {name}: " in text
+    jordan = gnomon.spectrum("jordan", 16, means=(0.0,)).text()
+    assert "  no other bound known: Schur's need blocks that only turn and decay" in jordan
+    shaw = gnomon.spectrum("shaw", 16, means=(0.0,)).text()
+    assert "  no bound known: the logit is a rule on content" in shaw
+
+
+def test_the_page_writes_whole_numbers_whole() -> None:
+    """A decay has full rank: positions and rank stand in the page as they are."""
+    gone = gnomon.encoding("retnet", dimension=2, heads=1, gammas=(0.5,), base=1.0)
+    found = gnomon.spectrum(gone, 8193, means=(0.0,))
+    page = spectrum_page(found, version="0").decode("utf-8")
+    assert page.count("8,193") >= 2
+    assert "dimension 2, 8 draws" in page
+    assert "Schur, norms" in page
+
+
+def test_where_ends_alone_are_known_the_smallest_is_drawn_last() -> None:
+    n = 5000
+    found = gnomon.spectrum(gnomon.encoding("alibi", slopes=(1.0,)), n, coupled=False)
+    drawn = next(f for f in spectrum_figures(found) if f.key == "eigenvalues").table
+    assert drawn["order"] == [*range(1, 9), n]
+    top = [1.0 / (2.0 * np.sin((2 * k - 1) * np.pi / (2 * n)) ** 2) for k in (1, 2, 3)]
+    assert drawn["size"][0] == pytest.approx(top[0], rel=1e-4)  # odd vectors, by Ruzieh and Powers
+    assert drawn["size"][-1] == pytest.approx(0.3474 * n**2, rel=1e-3)
+
+
+def test_progress_is_told() -> None:
+    told: list[str] = []
+    gnomon.spectrum("alibi", 5000, means=(0.0,), progress=told.append)
+    assert any(line.startswith("smallest eigenvalue: ") for line in told)
+    assert told[-1] == "coupling with drawn content"
 
 
 def test_the_head_that_content_met_is_named() -> None:

@@ -11,6 +11,7 @@ import gnomon
 from gnomon.cli import options as o
 from gnomon.cli.output import check_json, emit
 from gnomon.cli.parameters import Parameter, given_parameters
+from gnomon.cli.progress import TerminalProgress
 from gnomon.errors import InputError
 from gnomon.files import check_place, write_with
 
@@ -38,6 +39,14 @@ Means = Annotated[
         "repeated. Default: 0, 0.5, 1, 2, 4.",
     ),
 ]
+Dimension = Annotated[
+    int | None,
+    typer.Option(
+        "--dimension",
+        help="Dimension of drawn queries and keys where an encoding takes any, as a bias does. "
+        "Default: 64.",
+    ),
+]
 Apart = Annotated[
     bool,
     typer.Option("--apart", help="Draw queries and keys, and their means, apart. Default: q = k."),
@@ -59,6 +68,7 @@ def spectrum(
     head: Head = None,
     tolerance: Tolerance = None,
     mean: Means = None,
+    dimension: Dimension = None,
     apart: Apart = False,
     figure: Page = None,
     seed: o.Seed = 0,
@@ -74,7 +84,12 @@ def spectrum(
     check_page(figure)
     encoding = shown(name, **given_parameters(parameter))
     asked: dict[str, Any] = {"head": head, "tolerance": tolerance, "tied": not apart, "seed": seed}
-    found = measured(encoding, length, means=tuple(mean) if mean else MEANS, **asked)
+    asked |= {"dimension": dimension, "means": tuple(mean) if mean else MEANS}
+    progress = TerminalProgress(quiet=quiet)
+    try:
+        found = measured(encoding, length, **asked, progress=progress.stage)
+    finally:
+        progress.close()
     text = found.text()
     if figure is not None:
         from gnomon.report.page.spectrum import spectrum_page

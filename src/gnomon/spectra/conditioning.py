@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from gnomon.errors import SpectrumError
 from gnomon.results import Result
+from gnomon.spectra.checks import real, real_array, whole
 
 Floats = NDArray[np.float64]
 
@@ -45,8 +46,8 @@ def conditioning(values: Any, length: int, *, tolerance: float | None = None) ->
     >>> found.rank, found.condition_on_range, found.smallest
     (2, 2.0, 0.0)
     """
-    known = np.asarray(values, dtype=np.float64).ravel()
-    if length < max(len(known), 1):
+    known = real_array("values", values, "eigenvalues or singular values").ravel()
+    if whole("length", length, least=1) < len(known):
         raise SpectrumError(
             f"There are {len(known)} eigenvalues of a matrix with {length} rows; pass the number "
             "of its rows as length."
@@ -70,6 +71,7 @@ def conditioning(values: Any, length: int, *, tolerance: float | None = None) ->
 
 
 def _checked(tolerance: float) -> float:
-    if not np.isfinite(tolerance) or not 0.0 <= tolerance < 1.0:
+    share = real("tolerance", tolerance, "a number from 0 to below 1", least=0.0)
+    if share >= 1.0:
         raise SpectrumError(f"tolerance is {tolerance!r}; pass a number from 0 to below 1.")
-    return float(tolerance)
+    return share

@@ -10,12 +10,33 @@ may be small by cancellation between pairs, which turns undo: norms then grow as
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.errors import SpectrumError
+from gnomon.spectra.checks import real, whole
 
 Floats = NDArray[np.float64]
+LARGEST = 1e6
+"""The largest shared mean: a logit is its square, and float64 has 16 digits."""
+
+
+def drawn_vector(dimension: int) -> Floats:
+    """Return the one vector that decides the kernel of a rule on content: N(0, 1/2), seed 0."""
+    return np.random.default_rng(0).normal(scale=np.sqrt(0.5), size=dimension)
+
+
+def checked_mean(mean: Any) -> float:
+    """Return the size of a shared mean."""
+    size = real("mean", mean, "0 or more: its size against the spread", least=0.0)
+    if size > LARGEST:
+        raise SpectrumError(
+            f"mean is {mean!r}; pass {LARGEST:g} at most: beyond, rounding leaves nothing of the "
+            "spread in a logit."
+        )
+    return size
 
 
 def drawn_content(
@@ -32,8 +53,11 @@ def drawn_content(
     >>> q.shape, bool((q == k).all())
     ((4, 2), True)
     """
-    if not np.isfinite(mean) or mean < 0.0:
-        raise SpectrumError(f"mean is {mean!r}; pass 0 or more: its size against the spread.")
+    length, dimension = (
+        whole(name, value, least=1)
+        for name, value in (("length", length), ("dimension", dimension))
+    )
+    mean = checked_mean(mean)
     stream = np.random.default_rng(0) if rng is None else rng
     shared = stream.standard_normal((2, 1, dimension))
     spread = stream.standard_normal((2, length, dimension))

@@ -6,9 +6,10 @@ r"""Content and position in one logit: spectra of logits without and with an enc
 with o the product entry by entry, z_k and w_k the pairs of q and k as complex numbers [gu2025]. The
 ratios after / before of the spectral norm, of the condition number on the range, and of the
 effective rank say what coupling did; below 1 a norm is *contracted*. Logits are not symmetric, so
-these are singular values; where coupling changes the rank, the two condition numbers are those of
-different ranges. Of an encoding that is causal only, keys after their query count as 0 on
-both sides. Nothing here speaks of training: how logits are conditioned is not how a loss is.
+these are singular values. Where coupling changes the rank, the two condition numbers are those of
+different ranges, and there is no ratio of them. Of an encoding that is causal only, keys after
+their query count as 0 on both sides. Nothing here speaks of training: how logits are conditioned is
+not how a loss is.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ from gnomon.encodings.base import Encoding
 from gnomon.encodings.certified import heads_of
 from gnomon.errors import EncodingError, SpectrumError
 from gnomon.results import Result
-from gnomon.spectra.bounds import Bound, bounds_of
+from gnomon.spectra.bounds import Bound
+from gnomon.spectra.checks import real, real_array
 from gnomon.spectra.conditioning import Conditioning, conditioning
-from gnomon.spectra.reading import check_encoding, check_head
+from gnomon.spectra.moduli import Sides, bounds_of
+from gnomon.spectra.reading import as_encoding, check_encoding, check_head
 from gnomon.spectra.share import lag_share
 
 Floats = NDArray[np.float64]
@@ -47,16 +50,22 @@ class Coupling(Result):
     norm: float | None
     """Spectral norm after / before; None where there was nothing before."""
     condition: float | None
+    """Condition numbers on the range, after / before; None where the ranks differ."""
+    condition_reason: str
+    """Why there is none, or nothing."""
     effective_rank: float | None
     toeplitz_share_before: float
     toeplitz_share: float
+    """NaN where nothing varies, and where positions do not ascend in equal steps."""
     bounds: tuple[Bound, ...]
+    bounds_reason: str
+    """Why there are no more bounds, or nothing."""
 
 
 def couple(
     q: Any,
     k: Any,
-    encoding: Encoding,
+    encoding: Encoding | str,
     *,
     positions: Any = None,
     head: int | None = None,
@@ -72,30 +81,51 @@ def couple(
     >>> round(couple(q, q, Rope(dimension=16)).norm, 2)
     0.58
     """
+    known = as_encoding(encoding)
     left, right = checked_sides(q, k)
-    check_encoding(encoding)
-    check_head(encoding, head)
-    times = left.shape[1] ** -0.5 if scale is None else float(scale)
-    at = np.arange(len(left), dtype=np.float64) if positions is None else np.asarray(positions)
-    before, after, causal = logits_of(encoding, left, right, at, head=head or 0, scale=times)
+    check_encoding(known)
+    check_head(known, head)
+    times = left.shape[1] ** -0.5 if scale is None else real("scale", scale, "a finite number")
+    at = _checked_positions(positions, len(left))
+    sides = coupled_sides(known, left, right, at, head=head or 0, scale=times)
+    bounds, reason = bounds_of(known, sides)
+    return compared_sides(known, sides, bounds=bounds, bounds_reason=reason)
+
+
+def coupled_sides(
+    encoding: Encoding, q: Floats, k: Floats, at: Floats, *, head: int, scale: float
+) -> Sides:
+    """Return logits without and with an encoding, 0 where it masks."""
+    with np.errstate(over="ignore", invalid="ignore"):  # what leaves float64 is refused below
+        after, plain = _logits(encoding, q, k, at, head, scale), scale * (q @ k.T)
+    masked = np.isneginf(after) | (np.isposinf(after) & (scale < 0.0))  # scale times -inf
+    before = np.where(masked, 0.0, plain)
+    after = np.where(masked, 0.0, after)
+    if not np.isfinite(before).all() or not np.isfinite(after).all():
+        raise SpectrumError("The logits of q and k leave float64; pass smaller numbers.")
+    return Sides(q, k, at, before, after, ~masked, scale, head)
+
+
+def compared_sides(
+    encoding: Encoding, sides: Sides, *, bounds: tuple[Bound, ...] = (), bounds_reason: str = ""
+) -> Coupling:
+    """Return the logits of both sides, before and after."""
     return compared(
-        before,
-        after,
+        sides.before,
+        sides.after,
         name=encoding.name,
         kind=kind_of(encoding),
-        causal=causal,
-        bounds=bounds_of(encoding, left, right, before, after, scale=times),
+        causal=not sides.seen.all(),
+        even=_even(sides.at),
+        bounds=bounds,
+        bounds_reason=bounds_reason,
     )
 
 
-def logits_of(
-    encoding: Encoding, q: Floats, k: Floats, at: Floats, *, head: int, scale: float
-) -> tuple[Floats, Floats, bool]:
-    """Return logits without and with an encoding, 0 where it masks, and whether it does."""
-    after = _logits(encoding, q, k, at, head, scale)
-    masked = np.isneginf(after)
-    before = np.where(masked, 0.0, scale * (q @ k.T))
-    return before, np.where(masked, 0.0, after), bool(masked.any())
+def _even(at: Floats) -> bool:
+    """Whether positions ascend in equal steps, so that the lag is the distance of indices."""
+    steps = np.diff(at)
+    return bool(steps[0] > 0.0 and np.abs(steps - steps[0]).max() <= 1e-9 * steps[0])
 
 
 def compared(
@@ -105,14 +135,21 @@ def compared(
     name: str,
     kind: str,
     causal: bool = False,
+    even: bool = True,
     bounds: tuple[Bound, ...] = (),
+    bounds_reason: str = "",
 ) -> Coupling:
-    """Return two matrices of logits side by side; complex ones by their singular values alone."""
+    """Return two matrices of logits side by side; complex ones by their singular values alone.
+
+    `even`: positions ascend in equal steps, so that there is a share of the lag.
+    """
     first, second = (svdvals(np.asarray(one)) for one in (before, after))
     n = len(first)
     one, two = conditioning(first, n), conditioning(second, n)
-    real = not np.iscomplexobj(before) and not np.iscomplexobj(after)
-    shares = [lag_share(x, causal=causal) if real else float("nan") for x in (before, after)]
+    shown = even and not np.iscomplexobj(before) and not np.iscomplexobj(after)
+    shares = [lag_share(x, causal=causal) if shown else float("nan") for x in (before, after)]
+    same = one.rank == two.rank
+    reason = f"the rank goes from {one.rank} to {two.rank}: another range" if not same else ""
     return Coupling(
         name=name,
         kind=kind,
@@ -122,11 +159,13 @@ def compared(
         before=one,
         after=two,
         norm=two.norm / one.norm if one.norm > 0.0 else None,
-        condition=_ratio(two.condition_on_range, one.condition_on_range),
+        condition=_ratio(two.condition_on_range, one.condition_on_range) if same else None,
+        condition_reason=reason,
         effective_rank=_ratio(two.effective_rank, one.effective_rank),
         toeplitz_share_before=shares[0],
         toeplitz_share=shares[1],
         bounds=bounds,
+        bounds_reason=bounds_reason,
     )
 
 
@@ -155,15 +194,26 @@ def kind_of(encoding: Encoding) -> str:
 
 def checked_sides(q: Any, k: Any) -> tuple[Floats, Floats]:
     """Return queries and keys (n, d) as float64, or say what they are."""
-    left, right = (np.asarray(x, dtype=np.float64) for x in (q, k))
+    what = "activations of one head, (positions, dimension)"
+    left, right = (real_array(name, x, what) for name, x in (("q", q), ("k", k)))
     if left.ndim != 2 or left.shape != right.shape or len(left) < 2:
         raise SpectrumError(
             f"q has shape {left.shape} and k {right.shape}; pass one head of each, "
             "(positions, dimension), at the same positions."
         )
-    if not np.isfinite(left).all() or not np.isfinite(right).all():
-        raise SpectrumError("q or k holds numbers that are not finite; pass activations that are.")
     return left, right
+
+
+def _checked_positions(positions: Any, length: int) -> Floats:
+    """Return the position of every row, by default 0 ... n-1."""
+    if positions is None:
+        return np.arange(length, dtype=np.float64)
+    at = real_array("positions", positions, "one number for each row of q")
+    if at.shape != (length,):
+        raise SpectrumError(
+            f"positions has shape {at.shape}, and q has {length} rows; pass one number for each."
+        )
+    return at
 
 
 def _logits(

@@ -1,15 +1,16 @@
 r"""Eigenvalues of sums of cosines, exactly and at any length: rotary kernels.
 
-    T_ij = sum_k w_k cos(b_k (i - j)),   w_k > 0,  0 <= b_k <= pi,  i, j = 0 ... n-1
+    T_ij = sum_k w_k cos(b_k (i - j)),   0 <= b_k <= pi,  i, j = 0 ... n-1
 
-is E E^T with columns sqrt(w_k) cos(b_k x) and sqrt(w_k) sin(b_k x) at positions x counted from the
-middle, and E E^T and E^T E have the same eigenvalues but for zeros. Cosines and sines are
-orthogonal there (even against odd), so E^T E is two matrices of one row for each frequency,
+is E W E^T with columns cos(b_k x) and sin(b_k x) of E at positions x counted from the middle, and
+has the eigenvalues of G^(1/2) W G^(1/2), G = E^T E, but for zeros. Cosines and sines are orthogonal
+there (even against odd), so G is two matrices of one row for each frequency,
 
-    sqrt(w_k w_l) / 2 (D(b_k - b_l) +- D(b_k + b_l)),   D(x) = sin(n x / 2) / sin(x / 2),
+    (D(b_k - b_l) +- D(b_k + b_l)) / 2,   D(x) = sin(n x / 2) / sin(x / 2),
 
-D Dirichlet's kernel. So m frequencies cost O(m^3) whatever n is, and the rank is at most 2m (one
-less for b = 0 and for b = pi, which have one of the two). Errors are some eps times the largest.
+D Dirichlet's kernel; where no weight is below 0, W^(1/2) G W^(1/2) saves the root of G. So m
+frequencies cost O(m^3) whatever n is, and the rank is at most 2m (one less for b = 0 and for b =
+pi, which have one of the two). Errors are some eps times the largest.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigvalsh
+from scipy.linalg import eigh, eigvalsh
 
 from gnomon.errors import SpectrumError
+from gnomon.spectra.checks import whole
 
 Floats = NDArray[np.float64]
 _NEAR = 1e-6
@@ -37,20 +39,34 @@ def cosine_eigenvalues(frequencies: Any, weights: Any, length: int) -> Floats:
     array([2., 1., 1.])
     """
     b, w = np.atleast_1d(np.asarray(frequencies, float)), np.atleast_1d(np.asarray(weights, float))
-    _check(b, w, length)
+    length = whole("length", length, least=1)
+    _check(b, w)
     if not b.size:
         return np.zeros(0)
     apart = dirichlet(b[:, None] - b, length)
     beside = dirichlet(b[:, None] + b, length)
-    roots = np.sqrt(w)
     # Half a turn from place to place is a sine, counted from the middle of an even number of them.
     half = b == math.pi
     cosines, sines = ~half | (length % 2 == 1), (b > 0.0) & (~half | (length % 2 == 0))
-    even = (0.5 * roots[:, None] * roots * (apart + beside))[np.ix_(cosines, cosines)]
-    odd = (0.5 * roots[:, None] * roots * (apart - beside))[np.ix_(sines, sines)]
-    parts = [eigvalsh(part) for part in (even, odd) if part.size]
-    # E E^T has no eigenvalue below 0; what is there is rounding.
-    return np.asarray(np.maximum(np.sort(np.concatenate(parts))[::-1][:length], 0.0))
+    even = _weighed(0.5 * (apart + beside)[np.ix_(cosines, cosines)], w[cosines])
+    odd = _weighed(0.5 * (apart - beside)[np.ix_(sines, sines)], w[sines])
+    values = np.concatenate([even, odd])
+    # More modes than rows: those beyond the rank are zeros, the smallest in size.
+    kept = np.argsort(np.abs(values))[::-1][:length]
+    return np.asarray(np.sort(values[kept])[::-1])
+
+
+def _weighed(gram: Floats, weights: Floats) -> Floats:
+    """Return the eigenvalues of G^(1/2) W G^(1/2)."""
+    if not gram.size:
+        return np.zeros(0)
+    if (weights >= 0.0).all():
+        roots = np.sqrt(weights)
+        # There is no eigenvalue below 0; what is there is rounding.
+        return np.maximum(eigvalsh(roots[:, None] * gram * roots), 0.0)
+    values, vectors = eigh(gram)
+    half = vectors * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
+    return np.asarray(eigvalsh((half * weights) @ half))
 
 
 def most_rank(frequencies: Any, length: int) -> int:
@@ -77,18 +93,16 @@ def dirichlet(angles: Floats, length: int) -> Floats:
     return np.asarray(sign * np.where(near, slow, fast))
 
 
-def _check(frequencies: Floats, weights: Floats, length: int) -> None:
+def _check(frequencies: Floats, weights: Floats) -> None:
     if frequencies.shape != weights.shape or frequencies.ndim != 1:
         raise SpectrumError(
             f"There are {frequencies.size} frequencies and {weights.size} weights; pass one weight "
             "for each frequency."
         )
-    wrong = ~(weights > 0.0) | ~(frequencies >= 0.0) | ~(frequencies <= math.pi)
+    wrong = ~np.isfinite(weights) | ~(frequencies >= 0.0) | ~(frequencies <= math.pi)
     if wrong.any():
         k = int(np.flatnonzero(wrong)[0])
         raise SpectrumError(
             f"Mode {k} has frequency {frequencies[k]:g} and weight {weights[k]:g}; pass "
-            "frequencies from 0 to pi with weights above 0."
+            "frequencies from 0 to pi with finite weights."
         )
-    if length < 1:
-        raise SpectrumError(f"length is {length}; pass a whole number from 1 on.")

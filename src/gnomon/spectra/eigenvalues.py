@@ -1,23 +1,27 @@
 r"""The eigenvalues of a kernel's n x n matrix, by the cheapest way that is exact enough.
 
-1. Sums of cosines with weights above 0: in closed form, all of them, at any length.
+1. Sums of cosines: in closed form, all of them, at any length.
 2. Up to `DENSE` positions: all of them, from two dense matrices of half the size.
-3. Above: both ends by Lanczos with FFT products. Where eigenvalues crowd at an end, as at the top
-   and the bottom of a smooth symbol, it is caught between that end of the symbol and the quotient
-   of one vector (`gnomon.spectra.extremes`), [grenander1958 sec. 5.2], and the reason is told.
+3. Above: both ends by Lanczos with FFT products. Where eigenvalues crowd at an end, as at the foot
+   of nearly every kernel, it is caught between a number that no eigenvalue passes and one that some
+   eigenvalue reaches (`gnomon.spectra.ends`) [grenander1958 sec. 5.2]. Where these two agree to
+   `CLOSE` the second is given for the end; where they do not, the end is not known, and both are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.errors import SpectrumError
 from gnomon.results import Result
+from gnomon.spectra.checks import whole
 from gnomon.spectra.discrete import cosine_eigenvalues, most_rank
-from gnomon.spectra.extremes import cut_symbol, extreme_eigenvalues, inner_end
+from gnomon.spectra.ends import inner_ends, outer_ends
+from gnomon.spectra.extremes import extreme_eigenvalues
 from gnomon.spectra.kernel import Kernel
 from gnomon.spectra.splitting import all_eigenvalues
 
@@ -25,12 +29,12 @@ Floats = NDArray[np.float64]
 DENSE = 4096
 """Positions up to which all eigenvalues are computed: 1 to 4 s, 64 MiB."""
 LONGEST = 2**20
-COUNTS = {"largest": 8, "smallest": 1}
-"""Eigenvalues that are looked for at the ends of a larger matrix."""
+COUNT = 8
+"""Eigenvalues that are looked for at the top of a larger matrix; at its foot it is one."""
 STEPS = 10
 """Restarts of Lanczos at an end before its eigenvalues count as crowded."""
-POINTS = 4097
-"""Angles at which a bounded symbol is looked at, beside its frequencies."""
+CLOSE = 1e-3
+"""Relative distance of the two numbers that catch an end up to which it counts as known."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,98 +48,138 @@ class Eigenvalues(Result):
     """Whether all that are not zero are there."""
     rank_bound: int
     """What the rank can not exceed, from the number of modes."""
-    low: float | None
-    high: float | None
-    """Where an end was not found: what no eigenvalue lies beyond."""
-    reason: str
+    largest: float | None
+    smallest: float | None
+    """The ends of the spectrum; None where they are not known to three digits."""
+    low: float | None = None
+    high: float | None = None
+    """Where an end was not computed: what no eigenvalue lies beyond."""
+    reached_low: float | None = None
+    reached_high: float | None = None
+    """Where an end was not computed: what some eigenvalue lies at or beyond."""
+    reason: str = ""
     """Why some are missing, or nothing."""
 
 
-def eigenvalues_of(kernel: Kernel, length: int) -> Eigenvalues:
-    """Return the eigenvalues of a kernel at positions 0 ... n-1."""
-    check_length(length)
+@dataclass(frozen=True)
+class _End:
+    """One end of a spectrum: eigenvalues there, or the two numbers that catch it."""
+
+    values: Floats
+    outer: float | None = None
+    inner: float | None = None
+
+    @property
+    def close(self) -> bool:
+        """Whether the two are one number, to three digits."""
+        if self.outer is None or self.inner is None:
+            return True
+        return abs(self.outer - self.inner) <= CLOSE * min(abs(self.outer), abs(self.inner))
+
+    @property
+    def value(self) -> float | None:
+        """Return the end, or None where it is not known."""
+        if len(self.values):
+            return float(self.values[0])
+        return self.inner if self.close else None
+
+
+def eigenvalues_of(
+    kernel: Kernel,
+    length: int,
+    *,
+    column: Floats | None = None,
+    told: Callable[[str], None] | None = None,
+) -> Eigenvalues:
+    """Return the eigenvalues of a kernel at positions 0 ... n-1.
+
+    `column` is the kernel at these lags where it was computed before; `told` hears of progress.
+    """
+    length = checked_length(length)
     modes = kernel.modes
-    if modes is not None and modes.discrete and (modes.weights >= 0.0).all():
+    if modes is not None and modes.discrete:
         places, masses = modes.masses()
-        return Eigenvalues(
-            values=cosine_eigenvalues(places, masses, length),
-            length=length,
-            method="closed form",
-            complete=True,
-            rank_bound=most_rank(places, length),
-            low=None,
-            high=None,
-            reason="",
-        )
-    column = kernel.column(length)
+        values = cosine_eigenvalues(places, masses, length)
+        return all_of(values, length, "closed form", most_rank(places, length))
+    column = kernel.column(length) if column is None else column
     if length > DENSE:
-        return _ends(kernel, column)
+        return _of_ends(kernel, column, told)
+    return all_of(all_eigenvalues(column), length, "even and odd halves", length)
+
+
+def all_of(values: Floats, length: int, method: str, rank_bound: int) -> Eigenvalues:
+    """Return a whole spectrum; what is not listed, up to the length, is 0."""
+    ends = [*values[:1], *values[-1:], *([0.0] if len(values) < length else [])]
     return Eigenvalues(
-        values=all_eigenvalues(column),
+        values=values,
         length=length,
-        method="even and odd halves",
+        method=method,
         complete=True,
-        rank_bound=length,
-        low=None,
-        high=None,
-        reason="",
+        rank_bound=rank_bound,
+        largest=float(max(ends)),
+        smallest=float(min(ends)),
     )
 
 
-def _ends(kernel: Kernel, column: Floats) -> Eigenvalues:
+def _of_ends(kernel: Kernel, column: Floats, told: Callable[[str], None] | None) -> Eigenvalues:
     """Return what can be had of the ends of a large matrix."""
-    bounded = _bounded(kernel)
-    parts: dict[str, Floats] = {}
-    outer: dict[str, float | None] = {"largest": None, "smallest": None}
-    for end in ("largest", "smallest"):
-        # At the foot of a bounded symbol eigenvalues always crowd: no time is lost on them.
-        skipped = bounded and end == "smallest"
-        found = None if skipped else extreme_eigenvalues(column, COUNTS[end], end=end, steps=STEPS)
-        if found is not None and len(found.values):
-            parts[end] = found.values
-        else:
-            outer[end], angle = _outer_end(kernel, column, end)
-            parts[end] = np.array([inner_end(column, angle)])
-    missing = [end for end, bound in outer.items() if bound is not None]
-    reason = f"{len(column)} positions are more than {DENSE}, so only both ends were looked for"
-    if missing:
-        reason += (
-            f"; at the {' and the '.join(missing)} eigenvalues crowd, so what stands there is a "
-            "quotient just inside, and the end of the symbol lies outside"
-        )
+    outer, inner = outer_ends(kernel, column), inner_ends(column)
+    foot = _end(column, "smallest", (outer[0], inner[0]), told)
+    top = _end(column, "largest", (outer[1], inner[1]), told)
+    known = np.concatenate([top.values, foot.values])
     return Eigenvalues(
-        values=np.concatenate([parts["largest"], parts["smallest"][::-1]]),
+        values=np.asarray(np.sort(known)[::-1]),
         length=len(column),
         method="Lanczos with FFT products",
         complete=False,
         rank_bound=len(column),
-        low=outer["smallest"],
-        high=outer["largest"],
-        reason=reason,
+        largest=top.value,
+        smallest=foot.value,
+        low=foot.outer,
+        high=top.outer,
+        reached_low=foot.inner,
+        reached_high=top.inner,
+        reason=_reason(len(column), {"largest": top, "smallest": foot}),
     )
 
 
-def _bounded(kernel: Kernel) -> bool:
-    """Whether the symbol is known to be a bounded function."""
-    modes = kernel.modes
-    return modes is not None and not modes.growing.any() and not modes.standing.any()
+def _end(
+    column: Floats, end: str, between: tuple[float, float], told: Callable[[str], None] | None
+) -> _End:
+    """Return one end: what Lanczos finds, unless its two numbers agree, as at a bounded foot."""
+    outer, inner = between
+    caught = _End(np.zeros(0), outer, inner)
+    if end == "smallest" and caught.close:
+        return caught
+    count = COUNT if end == "largest" else 1
+    found = extreme_eigenvalues(column, count, end=end, steps=STEPS, told=told).values
+    sign = 1.0 if end == "largest" else -1.0
+    # Lanczos may pass by an end where eigenvalues crowd: then a quotient is known beyond it.
+    slack = 1e-9 * max(abs(inner), abs(outer))
+    if len(found) and sign * found[0] >= sign * inner - slack:
+        return _End(found)
+    return caught
 
 
-def _outer_end(kernel: Kernel, column: Floats, end: str) -> tuple[float, float]:
-    """Return an end of the symbol and its angle: the kernel's own where it is bounded, or cut."""
-    cut = cut_symbol(column)
-    angles, values = np.linspace(0.0, np.pi, len(cut)), cut
-    if kernel.modes is not None and _bounded(kernel):
-        # Poles near the circle make peaks narrower than any grid, at the frequencies themselves.
-        angles = np.concatenate([np.linspace(0.0, np.pi, POINTS), kernel.modes.frequencies])
-        values = kernel.modes.symbol(angles)
-    place = int(np.argmax(values) if end == "largest" else np.argmin(values))
-    return float(values[place]), float(angles[place])
-
-
-def check_length(length: int) -> None:
-    """Refuse a length that is none, or one whose matrix can not even be multiplied."""
-    if isinstance(length, bool) or int(length) != length or not 2 <= length <= LONGEST:
-        raise SpectrumError(
-            f"length is {length!r}; pass a whole number of positions from 2 to {LONGEST}."
+def _reason(length: int, ends: dict[str, _End]) -> str:
+    """Return why not all eigenvalues are there, and how the ends were caught."""
+    said = [f"{length} positions are more than {DENSE}, so only both ends were looked for"]
+    crowded = [name for name, end in ends.items() if not len(end.values)]
+    known = [name for name in crowded if ends[name].close]
+    lost = [name for name in crowded if not ends[name].close]
+    if known:
+        said.append(
+            f"at the {' and the '.join(known)} eigenvalues crowd, so what stands there is a "
+            f"quotient inside that agrees with an end of the symbol outside to {CLOSE:g}"
         )
+    if lost:
+        said.append(
+            f"the {' and the '.join(lost)} eigenvalue can not be told: eigenvalues crowd there, "
+            "and what no eigenvalue passes is far from what one reaches"
+        )
+    return "; ".join(said)
+
+
+def checked_length(length: Any) -> int:
+    """Return a number of positions, or refuse one whose matrix can not even be multiplied."""
+    return whole("length", length, least=2, most=LONGEST, of=" of positions")

@@ -10,7 +10,8 @@ r"""The kernel of an encoding: the positional part of its logit, by the lag from
 
 One head may be named; otherwise it is the mean over heads. The matrix of a kernel is symmetric: of
 an encoding that is causal only the half of keys before their query is mirrored, of others c(t) and
-c(-t) are averaged, and `asymmetry` = |c(t) - c(-t)| / |c| over all lags says what that leaves out.
+c(-t) are averaged, and `asymmetry` = |c(t) - c(-t)| / (2 |c|), norms over all lags t = -(n-1) ...
+n-1, says what that leaves out: 0 of an even kernel, 1 of an odd one.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from gnomon.results import Result
 from gnomon.spectra.modes import Modes
 
 Floats = NDArray[np.float64]
+_ROUNDING = 1e-12
+"""An odd part below this is none: logits were computed in float64."""
 LagValues = Callable[[int], tuple[Floats, Floats]]
 """From n to the values at lags 0 ... n-1, and at lags 0 ... -(n-1)."""
 
@@ -39,12 +42,15 @@ class Kernel(Result):
     head: int | None
     """The head it belongs to; None: all of them, their mean."""
     modes: Modes | None
+    """Its symmetric part in closed form."""
     lag_values: LagValues
     causal: bool
     """Whether only keys before their query count, and their half is mirrored."""
     note: str
     grows: bool | None = None
     """Whether it is known to grow without bound; None where nothing is known."""
+    odd: Callable[[Floats], Floats] | None = None
+    """Beside modes: its odd part by lag; None where there is none."""
 
     def column(self, length: int) -> Floats:
         """Return the symmetric part at lags 0 ... n-1: the first column of the matrix."""
@@ -54,10 +60,22 @@ class Kernel(Result):
         return before if self.causal else 0.5 * (before + after)
 
     def asymmetry(self, length: int) -> float:
-        """Return |c(t) - c(-t)| / (2 |c|), the root mean squares of all lags: 0 ... 1."""
-        if self.causal or self.modes is not None:
+        """Return |c(t) - c(-t)| / (2 |c|) over lags -(n-1) ... n-1: 0 ... 1; 0 where rounding is.
+
+        Causal kernels are mirrored, so they have none.
+        """
+        if self.causal or (self.modes is not None and self.odd is None):
             return 0.0
+        even, odd = self._parts(length)
+        rest = 2.0 * float(np.sum(odd**2))  # it is 0 at lag 0
+        whole = float(even[0] ** 2 + 2.0 * np.sum(even[1:] ** 2)) + rest
+        share = float(np.sqrt(rest / whole)) if whole > 0.0 else 0.0
+        return share if share > _ROUNDING else 0.0
+
+    def _parts(self, length: int) -> tuple[Floats, Floats]:
+        """Return the even and the odd part at lags 0 ... n-1."""
+        if self.modes is not None and self.odd is not None:
+            lags = np.arange(length, dtype=np.float64)
+            return self.modes.at(lags), self.odd(lags)
         before, after = self.lag_values(length)
-        whole = float(np.sum(before**2 + after**2))
-        odd = float(np.sum((before - after) ** 2))
-        return float(np.sqrt(0.5 * odd / whole)) if whole > 0.0 else 0.0
+        return 0.5 * (before + after), 0.5 * (before - after)

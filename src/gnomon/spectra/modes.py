@@ -94,8 +94,7 @@ class Modes(Result):
         total = np.zeros(x.shape)
         for k in np.flatnonzero(~self.standing):
             a, b, r = self.rates[k], self.frequencies[k], int(self.powers[k])
-            sides = _powers_summed(a, b - x, r) + _powers_summed(a, b + x, r)
-            total = total + self.weights[k] * (float(r == 0) + sides)
+            total = total + self.weights[k] * (_series(a, b - x, r) + _series(a, b + x, r))
         return np.asarray(total)
 
 
@@ -125,6 +124,15 @@ def joined(*parts: Modes) -> Modes:
     """Return the sum of kernels."""
     names = ("weights", "rates", "frequencies", "powers")
     return Modes(**{name: np.concatenate([getattr(one, name) for one in parts]) for name in names})
+
+
+def _series(rate: float, angles: Floats, power: int) -> Floats:
+    """Return half of c(0) and the real part of sum_(t >= 1) t^r z^t, z = e^(a + ix)."""
+    if power > 0:
+        return _powers_summed(rate, angles, power)
+    # Poisson's kernel, (1 - r^2) / (1 - 2 r cos x + r^2) / 2: both terms below are positive.
+    half = 2.0 * np.exp(0.5 * rate) * np.sin(0.5 * angles)
+    return np.asarray(-0.5 * np.expm1(2.0 * rate) / (np.expm1(rate) ** 2 + half**2))
 
 
 def _powers_summed(rate: float, angles: Floats, power: int) -> Floats:

@@ -22,7 +22,9 @@ from gnomon.encodings.certified import dimension_of, heads_of
 from gnomon.encodings.nope import Nope
 from gnomon.encodings.wrappers.layers import Interleaved
 from gnomon.errors import EncodingError, SpectrumError
-from gnomon.spectra.closed import modes_of
+from gnomon.spectra.checks import whole
+from gnomon.spectra.closed import closed_form
+from gnomon.spectra.content import drawn_vector
 from gnomon.spectra.kernel import Kernel, LagValues
 
 Floats = NDArray[np.float64]
@@ -43,11 +45,11 @@ def kernel_of(encoding: Encoding, *, head: int | None = None) -> Kernel:
     >>> kernel_of(Rope(dimension=2)).column(3).round(4)
     array([ 1.    ,  0.5403, -0.4161])
     """
-    known = _layer(encoding)
+    known = acting(encoding)
     check_encoding(known)
     check_head(known, head)
     sees_lags = known.card.level[:2] in LEVELS
-    found = modes_of(known, head) if sees_lags or "vectors" in known.kinds else None
+    found = closed_form(known, head) if sees_lags or "vectors" in known.kinds else None
     if found is None and not sees_lags:
         raise SpectrumError(
             f"The logits of {known.name!r} do not depend on the lag alone ({known.card.level}), so "
@@ -58,12 +60,25 @@ def kernel_of(encoding: Encoding, *, head: int | None = None) -> Kernel:
         name=encoding.name,
         kind=kind,
         head=head,
-        modes=found,
+        modes=None if found is None else found.even,
+        odd=None if found is None else found.odd,
         lag_values=_asked(known, kind, head),
         causal=known.card.causal_only,
         note=NOTES[kind] + _which(known, head),
-        grows=bool(found.growing.any()) if found is not None else _grows(known),
+        grows=bool(found.even.growing.any()) if found is not None else _grows(known),
     )
+
+
+def as_encoding(encoding: Any) -> Encoding:
+    """Return an encoding, or the one of that name or file."""
+    from gnomon.encodings.catalogue.shown import shown
+
+    known = shown(encoding) if isinstance(encoding, str) else encoding
+    if not isinstance(known, Encoding):
+        raise SpectrumError(
+            f"A {type(known).__name__} has no spectrum; pass an encoding, or the name of one."
+        )
+    return known
 
 
 def check_encoding(encoding: Encoding) -> None:
@@ -78,14 +93,21 @@ def check_encoding(encoding: Encoding) -> None:
 def check_head(encoding: Encoding, head: int | None) -> None:
     """Refuse a head that is not there."""
     heads = heads_of(encoding)
-    if head is not None and (isinstance(head, bool) or int(head) != head or not 0 <= head < heads):
+    if head is None:
+        return
+    try:
+        whole("head", head, least=0, most=heads - 1)
+    except SpectrumError:
+        known = "no heads" if heads == 1 else f"{heads}"
+        advice = "0 or none" if heads == 1 else f"a whole number from 0 to {heads - 1}"
+        rest = "" if heads == 1 else ", or none for their mean"
         raise SpectrumError(
-            f"head is {head!r}, and the encoding {encoding.name!r} tells {heads} apart; pass a "
-            f"whole number from 0 to {heads - 1}, or none for their mean."
-        )
+            f"head is {head!r}, and the encoding {encoding.name!r} tells {known} apart; pass "
+            f"{advice}{rest}."
+        ) from None
 
 
-def _layer(encoding: Encoding) -> Encoding:
+def acting(encoding: Encoding) -> Encoding:
     """Return what acts in this layer of a schedule."""
     if not isinstance(encoding, Interleaved) or encoding.temperature:
         return encoding
@@ -145,8 +167,7 @@ def _trace(encoding: Encoding, query: Floats, keys: Floats, head: int | None) ->
 
 def _content(encoding: Encoding, query: Floats, keys: Floats, head: int | None) -> Floats:
     dimension = dimension_of(encoding)
-    drawn = np.random.default_rng(0).normal(scale=np.sqrt(0.5), size=dimension)
-    return _logits(encoding, drawn, query, keys, head, dimension**-0.5)
+    return _logits(encoding, drawn_vector(dimension), query, keys, head, dimension**-0.5)
 
 
 def _logits(

@@ -11,6 +11,7 @@ P P^T is taken, and its Toeplitz share is below 1. Coupling is that of drawn con
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,11 +23,11 @@ from gnomon.errors import EncodingError, SpectrumError
 from gnomon.results import Result
 from gnomon.spectra.circulant import Circulant, nearest_circulant
 from gnomon.spectra.conditioning import Conditioning, conditioning
-from gnomon.spectra.contraction import MEANS, Contraction, contraction
-from gnomon.spectra.eigenvalues import Eigenvalues, check_length, eigenvalues_of
+from gnomon.spectra.contraction import MEANS, Contraction, checked_drawing, contraction
+from gnomon.spectra.eigenvalues import Eigenvalues, all_of, checked_length, eigenvalues_of
 from gnomon.spectra.gram import gram_spectrum
 from gnomon.spectra.kernel import Kernel
-from gnomon.spectra.reading import NOTES, check_encoding, kernel_of
+from gnomon.spectra.reading import NOTES, as_encoding, check_encoding, kernel_of
 from gnomon.spectra.szego import Symbol, distance, symbol_of
 
 Floats = NDArray[np.float64]
@@ -53,7 +54,7 @@ class Spectrum(Result):
     szego_distance: float | None
     circulant: Circulant | None
     toeplitz_share: float
-    """Of the positional part itself: 1 where it depends on the lag alone."""
+    """Of the positional part itself: 1 where the lag decides it, NaN where nothing varies."""
     contraction: Contraction | None
     contraction_reason: str
 
@@ -79,25 +80,25 @@ def spectrum(
     means: tuple[float, ...] = MEANS,
     tied: bool = True,
     coupled: bool = True,
+    dimension: int | None = None,
     seed: int = 0,
+    progress: Callable[[str], None] | None = None,
 ) -> Spectrum:
     """Return the spectrum of an encoding, or of the one of that name, at positions 0 ... n-1.
 
     `head` is one of those it tells apart (default: the mean kernel over heads), `means` are sizes
-    of the mean that drawn content shares, `tied=False` draws queries and keys apart, and
-    `coupled=False` leaves contraction out.
+    of the mean that drawn content shares, `tied=False` draws queries and keys apart,
+    `coupled=False` leaves contraction out, and `dimension` is that of drawn content where any will
+    do, as with a bias (default 64). `progress` is told what is being done.
 
     >>> found = spectrum("rope", 40, coupled=False)
     >>> found.conditioning.rank <= 40, found.toeplitz_share
     (True, 1.0)
     """
-    known = _named(encoding) if isinstance(encoding, str) else encoding
-    if not isinstance(known, Encoding):
-        raise SpectrumError(
-            f"A {type(known).__name__} has no spectrum; pass an encoding, or the name of one."
-        )
-    check_length(length)
+    known = as_encoding(encoding)
+    length = checked_length(length)
     check_encoding(known)
+    drawn = checked_drawing(known, means=means, dimension=dimension, seed=seed)
     about: dict[str, Any] = {"name": known.name, "parameters": known.parameters}
     about |= {"length": length, "head": head}
     about |= {"contraction": None, "contraction_reason": "it was not asked for"}
@@ -105,19 +106,24 @@ def spectrum(
     if kernel is None:
         measured = _of_vectors(known, length, tolerance, about)
     else:
-        measured = _of_kernel(kernel, length, tolerance, about)
+        measured = _of_kernel(kernel, length, tolerance, about, progress)
     if not coupled:
         return measured
-    asked = {"means": means, "head": head, "tied": tied, "seed": seed}
-    made, reason = _coupled(known, length, asked)
+    if progress is not None:
+        progress("coupling with drawn content")
+    made, reason = _coupled(known, length, {**drawn, "head": head, "tied": tied})
     return dataclasses.replace(measured, contraction=made, contraction_reason=reason)
 
 
 def _of_kernel(
-    kernel: Kernel, length: int, tolerance: float | None, about: dict[str, Any]
+    kernel: Kernel,
+    length: int,
+    tolerance: float | None,
+    about: dict[str, Any],
+    progress: Callable[[str], None] | None,
 ) -> Spectrum:
     column = kernel.column(length)
-    found = eigenvalues_of(kernel, length)
+    found = eigenvalues_of(kernel, length, column=column, told=progress)
     whole = found.complete
     return Spectrum(
         **about,
@@ -129,7 +135,7 @@ def _of_kernel(
         symbol=symbol_of(kernel, column),
         szego_distance=distance(found.values, kernel, column) if whole else None,
         circulant=nearest_circulant(column),
-        toeplitz_share=1.0,
+        toeplitz_share=1.0 if np.ptp(column) > 0.0 else float("nan"),
     )
 
 
@@ -145,16 +151,8 @@ def _of_vectors(
             f"({error}) Pass a shorter length."
         ) from error
     found = gram_spectrum(vectors)
-    values = Eigenvalues(
-        values=found.eigenvalues,
-        length=length,
-        method="singular values of the vectors",
-        complete=True,
-        rank_bound=min(vectors.shape),
-        low=None,
-        high=None,
-        reason="",
-    )
+    method = "singular values of the vectors"
+    values = all_of(found.eigenvalues, length, method, min(vectors.shape))
     return Spectrum(
         **about,
         note=NOTES["vectors"] + ", which do not depend on the lag alone; drawn is their mean",
@@ -189,9 +187,3 @@ def _coupled(
         if "can not be coupled" not in str(error):
             raise
         return None, str(error)
-
-
-def _named(name: str) -> Encoding:
-    from gnomon.encodings.catalogue.shown import shown
-
-    return shown(name)

@@ -18,15 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.results import Result
-from gnomon.spectra.extremes import cut_symbol
+from gnomon.spectra.ends import cut_symbol, polynomial_ends
 from gnomon.spectra.kernel import Kernel
 from gnomon.spectra.modes import Modes
+from gnomon.spectra.peaks import POINTS, symbol_ends
+from gnomon.spectra.tail import constant_tail
 
 Floats = NDArray[np.float64]
-POINTS = 513
-"""Angles from 0 to pi at which a symbol is drawn."""
-_TAIL = 1e-12
-"""Lags of the far half that differ by less, as a part of the largest value, are constant."""
+AROUND = np.array([-8.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0, 8.0])
+"""Places around a frequency, in units of its decay, at which a symbol is drawn besides."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,52 +46,71 @@ class Symbol(Result):
     statement: str
     low: float | None
     high: float | None
-    """Between these lie all eigenvalues, where the theorem applies (on the drawn angles)."""
+    """The ends of the symbol, between all angles: where the theorem applies, those of the
+    eigenvalues at every length."""
 
 
 def symbol_of(kernel: Kernel, column: Floats) -> Symbol:
     """Return the symbol of a kernel whose values at lags 0 ... n-1 are `column`."""
-    angles = np.linspace(0.0, np.pi, POINTS)
     if kernel.modes is not None:
-        return _closed(kernel.modes, angles)
-    tail = _constant_tail(column)
+        return _closed(kernel.modes)
+    tail = constant_tail(column)
     if tail is not None:
-        values = _interpolated(column - tail, angles)
-        where, mass = (np.zeros(1), np.full(1, tail)) if tail else (np.zeros(0), np.zeros(0))
-        applies: bool | None = not tail
-        words = (
-            f"the kernel is constant ({tail:.4g}) from the middle of its lags on: one mass at 0, "
-            "which moves one eigenvalue, and Szego's theorem for the rest"
-        )
-        source = "constant tail"
-    else:
-        values, where, mass = _interpolated(column, angles), np.zeros(0), np.zeros(0)
-        applies, source = (False if kernel.grows else None), "cut at the length"
-        words = (
-            "the kernel grows with the lag, so it has no integrable symbol and Szego's theorem "
-            "does not apply; drawn is the sum cut at this length"
-            if kernel.grows
-            else "there is no closed form, so whether Szego's theorem applies is not decided; "
-            "drawn is the sum cut at this length"
-        )
+        return _with_tail(column, tail)
+    angles = np.linspace(0.0, np.pi, POINTS)
+    words = (
+        "the kernel grows with the lag, so it has no integrable symbol and Szego's theorem "
+        "does not apply; drawn is the sum cut at this length"
+        if kernel.grows
+        else "there is no closed form, so whether Szego's theorem applies is not decided; "
+        "drawn is the sum cut at this length"
+    )
     return Symbol(
         angles=angles,
-        values=values,
-        mass_angles=where,
-        masses=mass,
-        source=source,
-        applies=applies,
+        values=_interpolated(column, angles),
+        mass_angles=np.zeros(0),
+        masses=np.zeros(0),
+        source="cut at the length",
+        applies=False if kernel.grows else None,
         statement=words,
-        low=float(values.min()) if applies else None,
-        high=float(values.max()) if applies else None,
+        low=None,
+        high=None,
     )
 
 
-def _closed(modes: Modes, angles: Floats) -> Symbol:
+def _with_tail(column: Floats, tail: float) -> Symbol:
+    """Return a polynomial, and a mass at 0 where the far lags are not 0."""
+    angles = np.linspace(0.0, np.pi, POINTS)
+    words = (
+        f"the kernel is constant ({tail:.4g}) from the middle of its lags on: one mass at 0, "
+        "which moves one eigenvalue, and Szego's theorem for the rest"
+    )
+    if not tail:
+        words = (
+            "the kernel is 0 from the middle of its lags on, so the symbol is a trigonometric "
+            "polynomial: all eigenvalues lie between its ends, and are distributed as its values "
+            "as the length grows (Szego)"
+        )
+    low, high = polynomial_ends(column) if not tail else (None, None)
+    return Symbol(
+        angles=angles,
+        values=_interpolated(column - tail, angles) if column.any() else None,
+        mass_angles=np.zeros(1 if tail else 0),
+        masses=np.full(1 if tail else 0, tail),
+        source="constant tail",
+        applies=not tail,
+        statement=words if column.any() else "the kernel is zero",
+        low=low,
+        high=high,
+    )
+
+
+def _closed(modes: Modes) -> Symbol:
     places, masses = modes.masses()
+    angles = _drawn(modes)
     values = None if modes.discrete else modes.symbol(angles)
-    grows, mixed = bool(modes.growing.any()), len(places) > 0
-    bounded = values is not None and not grows and not mixed
+    bounded = values is not None and not modes.growing.any() and not len(places)
+    low, high = symbol_ends(modes) if bounded else (None, None)
     return Symbol(
         angles=angles,
         values=values,
@@ -100,9 +119,17 @@ def _closed(modes: Modes, angles: Floats) -> Symbol:
         source="closed form",
         applies=bounded,
         statement=_statement(modes, places, masses),
-        low=float(np.min(values)) if bounded and values is not None else None,
-        high=float(np.max(values)) if bounded and values is not None else None,
+        low=low,
+        high=high,
     )
+
+
+def _drawn(modes: Modes) -> Floats:
+    """Return even angles, and some around every peak, which an even grid would not meet."""
+    decays = modes.rates < 0.0
+    around = modes.frequencies[decays, None] - modes.rates[decays, None] * AROUND
+    inside = around[(around >= 0.0) & (around <= np.pi)]
+    return np.unique(np.concatenate([np.linspace(0.0, np.pi, POINTS), inside]))
 
 
 def _statement(modes: Modes, places: Floats, masses: Floats) -> str:
@@ -114,10 +141,11 @@ def _statement(modes: Modes, places: Floats, masses: Floats) -> str:
     if modes.discrete and not len(places):
         return "the kernel is zero"
     if modes.discrete:
-        top = float(np.max(np.where((places > 0.0) & (places < np.pi), 0.5, 1.0) * masses))
+        sides = np.where((places > 0.0) & (places < np.pi), 0.5, 1.0) * masses
+        end, top = ("largest", sides.max()) if sides.max() > 0.0 else ("smallest", sides.min())
         return (
             f"the symbol is {_counted(places)} and no function, so Szego's theorem does not "
-            f"apply: the rank has a bound, and the largest eigenvalue grows as n, at {top:.4g} n "
+            f"apply: the rank has a bound, and the {end} eigenvalue grows as n, at {top:.4g} n "
             "or more in the limit"
         )
     if len(places):
@@ -145,21 +173,13 @@ def distance(eigenvalues: Floats, kernel: Kernel, column: Floats) -> float | Non
             return None
         values = modes.symbol(angles)
     else:
-        tail = _constant_tail(column)
+        tail = constant_tail(column)
         if tail is None or tail != 0.0:
             return None
         values = _interpolated(column, angles)
     size = float(np.abs(values).mean())
     gaps = np.abs(np.sort(eigenvalues) - np.sort(values))
     return float(gaps.mean()) / size if size > 0.0 else None
-
-
-def _constant_tail(column: Floats) -> float | None:
-    """Return the value that the far half of the lags has, or None where they differ."""
-    far = column[len(column) // 2 :]
-    if len(column) < 8 or np.ptp(far) > _TAIL * max(float(np.abs(column).max()), 1e-300):
-        return None
-    return float(far[-1]) if abs(far[-1]) > _TAIL * np.abs(column).max() else 0.0
 
 
 def _interpolated(column: Floats, angles: Floats) -> Floats:

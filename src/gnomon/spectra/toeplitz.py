@@ -35,9 +35,15 @@ class Toeplitz:
         around[self._length - self.size + 1 :] = self.column[:0:-1]
         self._transform = np.ascontiguousarray(fft.rfft(around).real)
 
-    def __matmul__(self, vectors: Floats) -> Floats:
+    def __matmul__(self, vectors: Any) -> Floats:
         """Return T x for x (n,) or (n, m)."""
-        moved = np.ascontiguousarray(np.asarray(vectors, dtype=np.float64).T)
+        given = np.asarray(vectors)
+        if given.ndim not in (1, 2) or len(given) != self.size or given.dtype.kind not in "fiu":
+            raise SpectrumError(
+                f"The vectors have shape {given.shape} and hold {given.dtype}; pass real numbers "
+                f"({self.size},) or ({self.size}, m)."
+            )
+        moved = np.ascontiguousarray(given.astype(np.float64, copy=False).T)
         spectrum = fft.rfft(moved, self._length)
         spectrum *= self._transform
         made = fft.irfft(spectrum, self._length, overwrite_x=True)[..., : self.size]

@@ -13,10 +13,22 @@ import numpy as np
 from gnomon.results import plain
 
 if TYPE_CHECKING:
+    from gnomon.spectra.bounds import Bound
     from gnomon.spectra.spectrum import Spectrum
 
 LISTED = 256
 """Eigenvalues and lags that JSON holds at most."""
+COLUMNS = (
+    "  shared mean   norm (least - most)        rank           condition  effective rank  "
+    "share of lag"
+)
+BETWEEN = {
+    "low": "none below",
+    "reached_low": "one at or below",
+    "reached_high": "one at or above",
+    "high": "none above",
+}
+"""What is known of an end that was not computed."""
 
 
 def written(found: Spectrum) -> dict[str, Any]:
@@ -31,13 +43,13 @@ def written(found: Spectrum) -> dict[str, Any]:
         "kernel": found.note,
         "rank": _rank(found),
         "rank_bound": values.rank_bound,
-        "largest": _largest(found),
-        "smallest": _smallest(found),
+        "largest": values.largest,
+        "smallest": values.smallest,
         "condition_on_range": _condition(found),
         "effective_rank": None if state is None else state.effective_rank,
         "negative": None if state is None else state.negative,
         "tolerance": None if state is None else state.tolerance,
-        "between": {"low": plain(values.low), "high": plain(values.high)},
+        "between": {name: plain(getattr(values, name)) for name in BETWEEN},
         "method": values.method,
         "reason": values.reason or None,
         "toeplitz_share": plain(found.toeplitz_share),
@@ -47,38 +59,32 @@ def written(found: Spectrum) -> dict[str, Any]:
         "circulant": None
         if found.circulant is None
         else {"residual": found.circulant.residual, "largest": found.circulant.eigenvalues[0]},
+        "listed": {
+            "eigenvalues": {"shown": min(len(known), LISTED), "known": len(known)},
+            "profile": {"shown": min(found.length, LISTED), "known": found.length},
+        },
         "eigenvalues": plain(known[:LISTED]),
         "profile": plain(found.profile[:LISTED]),
     }
-
-
-def _largest(found: Spectrum) -> float:
-    values = found.eigenvalues
-    if found.conditioning is not None:
-        return found.conditioning.largest
-    return float(values.values.max())
-
-
-def _smallest(found: Spectrum) -> float:
-    values = found.eigenvalues
-    if found.conditioning is not None:
-        return found.conditioning.smallest
-    return float(values.values.min())
 
 
 def _rank(found: Spectrum) -> int | None:
     """Return the rank: all of it, too, where no eigenvalue lies near 0."""
     if found.conditioning is not None:
         return found.conditioning.rank
-    low = found.eigenvalues.low
-    floor = found.length * np.finfo(np.float64).eps * _largest(found)
-    return found.length if low is not None and low > floor else None
+    low, most = found.eigenvalues.low, found.eigenvalues.high or found.eigenvalues.largest
+    if low is None or most is None:
+        return None
+    return found.length if low > found.length * np.finfo(np.float64).eps * most else None
 
 
 def _condition(found: Spectrum) -> float | None:
     if found.conditioning is not None:
         return found.conditioning.condition_on_range
-    return _largest(found) / _smallest(found) if _rank(found) is not None else None
+    largest, smallest = found.eigenvalues.largest, found.eigenvalues.smallest
+    if largest is None or smallest is None or _rank(found) is None:
+        return None
+    return largest / smallest
 
 
 def _contraction(found: Spectrum) -> dict[str, Any]:
@@ -92,10 +98,13 @@ def _contraction(found: Spectrum) -> dict[str, Any]:
         "kind": made.kind,
         "head": made.head,
         "length": made.length,
+        "dimension": made.dimension,
         "draws": made.draws,
         "tied": made.tied,
         "by_mean": by_mean,
+        "condition_reason": made.condition_reason or None,
         "bounds": [bound.to_dict() for bound in made.example.bounds],
+        "bounds_reason": made.example.bounds_reason or None,
         "reason": None,
     }
 
@@ -147,11 +156,10 @@ def _about_eigenvalues(value: dict[str, Any]) -> list[str]:
             f"condition on range   {_figure(value['condition_on_range'])}",
             f"negative             {value['negative']}",
         ]
-    low, high = value["between"]["low"], value["between"]["high"]
     if value["reason"]:
-        sides = [("none below", low), ("none above", high)]
-        ends = "".join(f"; {words} {_figure(end)}" for words, end in sides if end is not None)
-        rows.append(f"not all known        {value['reason']}{ends}")
+        ends = [(words, value["between"][name]) for name, words in BETWEEN.items()]
+        told = "".join(f"; {words} {_figure(end)}" for words, end in ends if end is not None)
+        rows.append(f"not all known        {value['reason']}{told}")
     return rows
 
 
@@ -161,26 +169,44 @@ def _about_coupling(found: Spectrum) -> list[str]:
         return [f"no coupling: {found.contraction_reason}"]
     tied = "q = k" if made.tied else "q and k apart"
     which = "" if made.head is None else f" of head {made.head}"
-    head = f"{made.kind} coupling{which}, {made.length} positions, {made.draws} draws ({tied})"
-    rows = [
-        f"{head}: after / before",
-        "  shared mean   norm (least - most)        condition  effective rank  share of lag",
-    ]
-    for k, mean in enumerate(made.means):
-        least, most = made.norm_range[k]
-        rows.append(
-            f"  {mean:<13g} {made.norm[k]:<7.3g} ({least:.3g} - {most:.3g})".ljust(43)
-            + f"{made.condition[k]:<10.3g} {made.effective_rank[k]:<15.3g} "
-            f"{made.toeplitz_share[k]:.3f}"
-        )
-    for bound in made.example.bounds:
-        unmet = [name for name, holds in bound.hypotheses.items() if not holds]
-        words = "promised" if bound.applies else f"not promised (no {', no '.join(unmet)})"
-        rows.append(
-            f"  {bound.name}: {bound.statement}, {_figure(bound.reached_high)} <= "
-            f"{_figure(bound.high)}: {words}, {'met' if bound.holds else 'not met'}"
-        )
+    head = f"{made.kind} coupling{which}, {made.length} positions, {made.draws} draws"
+    rows = [f"{head} of dimension {made.dimension} ({tied}): after / before", COLUMNS]
+    rows += [_at_mean(made.at(float(mean))) for mean in made.means]
+    if made.condition_reason:
+        rows.append(f"  no condition number: {made.condition_reason}")
+    rows += [_about_bound(bound) for bound in made.example.bounds]
+    if made.example.bounds_reason:
+        words = "no other bound known" if made.example.bounds else "no bound known"
+        rows.append(f"  {words}: {made.example.bounds_reason}")
     return rows
+
+
+def _at_mean(row: dict[str, Any]) -> str:
+    """Return one line of the table of ratios."""
+    least, most = row["norm_range"]
+    norm = "-" if row["norm"] is None else f"{row['norm']:.3g}"
+    ranks = f"{row['rank_before']:.4g} to {row['rank_after']:.4g}"
+    condition, effective = (_short(row[name]) for name in ("condition", "effective_rank"))
+    share = "-" if row["toeplitz_share"] is None else f"{row['toeplitz_share']:.3f}"
+    return (
+        f"  {row['mean']:<13g} {norm:<7} ({least:.3g} - {most:.3g})".ljust(43)
+        + f"{ranks:<14} {condition:<10} {effective:<15} {share}"
+    )
+
+
+def _about_bound(bound: Bound) -> str:
+    """Return a theorem, what it says here, and whether its hypotheses hold."""
+    unmet = [name for name, holds in bound.hypotheses.items() if not holds]
+    words = "promised" if bound.applies else f"not promised (no {', no '.join(unmet)})"
+    low = "" if bound.low is None else f"{_figure(bound.low)} <= {_figure(bound.reached_low)}, "
+    return (
+        f"  {bound.name}: {bound.statement}, {low}{_figure(bound.reached_high)} <= "
+        f"{_figure(bound.high)}: {words}, {'met' if bound.holds else 'not met'}"
+    )
+
+
+def _short(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}"
 
 
 def _figure(value: Any) -> str:

@@ -31,7 +31,8 @@ EXPLAINED = {
     "profile": "The kernel: the positional part of a logit, by the lag between query and key.",
     "eigenvalues": "Eigenvalues of the n x n matrix of the kernel by their order, those below 0 by "
     "their size, beside those of the nearest circulant matrix. What lies under the dashed line "
-    "can not be told from 0.",
+    "can not be told from 0. Where not all are known, both ends stand at their places from the "
+    "largest to the smallest.",
     "symbol": "The Fourier series of the kernel. Where it is a function, eigenvalues are "
     "distributed as its values as the length grows. Stems are masses: turns that do not decay.",
     "contraction": "Logits of drawn content with the encoding against those without it: the ratio "
@@ -84,13 +85,13 @@ def _profile(found: Spectrum) -> Figure:
 
 
 def _eigenvalues(found: Spectrum) -> Figure:
-    values = np.sort(np.abs(found.eigenvalues.values))[::-1]
-    positive = values[values > 0.0]
+    orders, positive = _ordered(found)
     if not len(positive):
-        return missing("eigenvalues", "Eigenvalues", "all of them are 0")
+        why = "all of them are 0" if found.eigenvalues.complete else found.eigenvalues.reason
+        return missing("eigenvalues", "Eigenvalues", why)
     rows = evenly(len(positive))
-    data = [_points("size of the eigenvalue", rows + 1, positive[rows], BLUE, 0)]
-    table = {"order": (rows + 1).tolist(), "size": short(positive[rows])}
+    data = [_points("size of the eigenvalue", orders[rows], positive[rows], BLUE, 0)]
+    table = {"order": orders[rows].tolist(), "size": short(positive[rows])}
     if found.circulant is not None:
         near = np.sort(np.abs(found.circulant.eigenvalues))[::-1]
         kept = evenly(int((near > 0.0).sum()))
@@ -98,11 +99,11 @@ def _eigenvalues(found: Spectrum) -> Figure:
     state = found.conditioning
     if state is not None and state.rank < found.length:
         floor = state.tolerance * state.norm
-        ends = np.array([1, max(len(positive), 2)])
+        ends = np.array([1, max(int(orders.max()), 2)])
         data.append(_line("told from 0 above", ends, np.full(2, floor), GREY, dash="dash"))
     layout = _axes("order", "size") | {"legend": LEGEND}
     layout["yaxis"] |= {"type": "log", "exponentformat": "power"}
-    layout["xaxis"] |= {"type": "log"} if len(positive) > 64 else {}
+    layout["xaxis"] |= {"type": "log"} if orders.max() > 64 else {}
     return Figure(
         key="eigenvalues",
         title="Eigenvalues",
@@ -111,6 +112,26 @@ def _eigenvalues(found: Spectrum) -> Figure:
         layout=layout,
         table=table,
     )
+
+
+def _ordered(found: Spectrum) -> tuple[Any, Any]:
+    """Return orders and sizes of eigenvalues that are not 0.
+
+    All of them are in the order of their sizes. Where ends alone are known, the order is that of
+    values, from the largest: the smallest, where it is known, is the last of n.
+    """
+    known = found.eigenvalues
+    if known.complete:
+        sizes = np.sort(np.abs(known.values))[::-1]
+        sizes = sizes[sizes > 0.0]
+        return np.arange(1, len(sizes) + 1), sizes
+    ends = known.values
+    last = known.smallest is not None and len(ends) > 0 and ends[-1] == known.smallest
+    top = ends[:-1] if last else ends
+    values = top if known.smallest is None else np.append(top, known.smallest)
+    orders = np.arange(1, len(values) + 1)
+    orders[len(top) :] = found.length
+    return orders[values != 0.0], np.abs(values[values != 0.0])
 
 
 def _about_eigenvalues(found: Spectrum) -> str:
@@ -177,14 +198,16 @@ def _contraction(found: Spectrum) -> Figure:
     ranks = _points("effective rank", made.means, made.effective_rank, GREEN, 1, "lines+markers")
     one = _line("unchanged", made.means[[0, -1]], np.ones(2), GREY, dash="dash")
     layout = _axes("mean that all positions share, against the spread", "after / before")
-    layout["yaxis"] |= {"type": "log"} if float(made.norm.max()) > 10.0 else {"rangemode": "tozero"}
+    # Ratios: half and double are equally far from 1, and one curve must not flatten the other.
+    layout["yaxis"] |= {"type": "log"}
     first, last = made.at(float(made.means[0])), made.at(float(made.means[-1]))
     return Figure(
         key="contraction",
         title="Coupling with content",
         summary=f"{made.kind.capitalize()} coupling multiplies the spectral norm of drawn logits "
         f"by {figure_of(first['norm'])} with a shared mean of {figure_of(first['mean'])}, and by "
-        f"{figure_of(last['norm'])} with one of {figure_of(last['mean'])}.",
+        f"{figure_of(last['norm'])} with one of {figure_of(last['mean'])}, in dimension "
+        f"{made.dimension}.",
         data=[norms, ranks, one],
         layout=layout | {"legend": LEGEND},
         table={
@@ -192,6 +215,8 @@ def _contraction(found: Spectrum) -> Figure:
             "norm": short(made.norm),
             "norm_least": short(low),
             "norm_most": short(high),
+            "rank_before": short(made.rank_before),
+            "rank_after": short(made.rank_after),
             "condition": short(made.condition),
             "effective_rank": short(made.effective_rank),
             "toeplitz_share": short(made.toeplitz_share),

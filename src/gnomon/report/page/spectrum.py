@@ -49,7 +49,7 @@ def spectrum_page(found: Spectrum, *, version: str) -> bytes:
 
 def _facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
     told = ((key, words) for key, words in FACTS.items() if _told(contents, key))
-    return [(words, _shown(contents[key])) for key, words in told]
+    return [*((words, _shown(contents[key])) for key, words in told), *_coupling(contents)]
 
 
 def _told(contents: dict[str, Any], key: str) -> bool:
@@ -57,8 +57,33 @@ def _told(contents: dict[str, Any], key: str) -> bool:
     return contents[key] is not None and (key != "asymmetry" or contents[key] > 0.0)
 
 
+def _coupling(contents: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what content was drawn, why it has no condition number, and every bound."""
+    made = contents["contraction"]
+    if made["norm"] is None:
+        return []
+    which = "" if made["head"] is None else f", head {made['head']}"
+    told = [("drawn content", f"dimension {made['dimension']}, {made['draws']} draws{which}")]
+    if made["condition_reason"]:
+        told.append(("no ratio of condition numbers", made["condition_reason"]))
+    told += [(bound["name"], _bound(bound)) for bound in made["bounds"]]
+    if made["bounds_reason"]:
+        told.append(("no other bound known", made["bounds_reason"]))
+    return told
+
+
+def _bound(bound: dict[str, Any]) -> str:
+    """Return a bound of drawn logits, and whether it was promised."""
+    unmet = [name for name, holds in bound["hypotheses"].items() if not holds]
+    words = "promised" if bound["applies"] else f"not promised (no {', no '.join(unmet)})"
+    reached = f"{_shown(bound['reached_high'])} <= {_shown(bound['high'])}"
+    return f"{bound['statement']}, {reached}: {words}, {'met' if bound['holds'] else 'not met'}"
+
+
 def _shown(value: Any) -> str:
     if not isinstance(value, (int, float)):
         return str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
     plain = value == 0 or SMALL <= abs(value) < LARGE
     return figure_of(value) if plain else f"{value:.3g}"
