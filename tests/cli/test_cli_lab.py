@@ -59,3 +59,20 @@ def test_a_grid_that_can_not_be_read_ends_with_one_sentence_and_code_2(grid, cap
     assert error.count("\n") == 1
     assert run(["lab", "run", str(grid.parent / "none.toml")]) == 2
     assert "none.toml can not be read" in capsys.readouterr().err
+
+
+def test_cells_that_failed_are_not_done_and_the_exit_code_says_so(grid, capsys, monkeypatch):
+    from gnomon.lab import executor, worker
+
+    def failing(cell, folder, *, attempt=1):
+        raise RuntimeError("no such luck")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(executor, "Processes", lambda _: executor.Here())
+        patched.setattr(worker, "run_cell", failing)
+        assert run(["lab", "run", str(grid)]) == 1
+    shown = capsys.readouterr().out
+    assert "small: 0 of 4 cells" in shown
+    assert shown.count("RuntimeError: no such luck") == 4
+    assert run(["lab", "status", str(grid), "--json", "-"]) == 1
+    assert json.loads(capsys.readouterr().out)["done"] == 0

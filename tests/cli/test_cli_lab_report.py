@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -92,6 +93,25 @@ def test_a_page_is_made_of_a_grid_of_its_folder_and_of_its_record(judged, capsys
     assert told["bytes"] == other.stat().st_size
 
 
+def test_records_of_other_settings_are_on_no_page(judged, tmp_path, capsys):
+    """The folder has a record of four steps beside those of three; the grid has none of it."""
+    records = tmp_path / "records"
+    shutil.copytree(judged[0] / "jordan", records)
+    file = next(records.glob("lag/rope/report-0-*.json"))
+    other = json.loads(file.read_text("utf-8"))
+    other["cell"]["training"]["steps"] = 4
+    file.with_name("report-0-0000000000000000.json").write_text(json.dumps(other), "utf-8")
+    assert run(["lab", "report", str(records)]) == 2
+    error = capsys.readouterr().err
+    assert "encoding 'rope' with training.steps 4 and 3; name their grid" in error
+    page = records / "report.html"
+    page.unlink(missing_ok=True)
+    grid = str(judged[0] / "jordan.toml")
+    assert run(["lab", "report", grid, "--records", str(records), "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == 3
+    assert page.is_file()
+
+
 def test_the_page_of_the_documentation_is_written_from_records(judged, tmp_path):
     page, root = tmp_path / "page.md", Path(__file__).resolve().parents[2]
     page.write_text("<!-- lab_records:begin -->\n<!-- lab_records:end -->\n", encoding="utf-8")
@@ -110,6 +130,7 @@ def test_the_page_of_the_documentation_is_written_from_records(judged, tmp_path)
     [
         (["lab", "report", "nowhere"], "nowhere does not exist; name a grid, the folder"),
         (["lab", "report", "{empty}"], "holds no records of reported runs; run the grid first"),
+        (["lab", "report", "{other}", "--records", "x"], "no grid, which --records is for; name"),
         (["lab", "report", "{other}"], "other.json is no record of a grid (KeyError"),
         (["lab", "report", "{record}", "--out", "x.txt"], "--out x.txt is no HTML file"),
         (["lab", "report", "{record}", "--out", "{empty}"], "is a folder; name a file with --out"),

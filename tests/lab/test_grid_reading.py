@@ -130,3 +130,62 @@ def test_a_grid_without_tasks_or_without_a_file_is_refused(tmp_path):
         grid_of({"encodings": {"rope": {}}})
     with pytest.raises(LabError, match="can not be read"):
         read_grid(tmp_path / "none.toml")
+
+
+def test_a_cell_of_an_earlier_run_keeps_its_digest():
+    """A cell as a record of the grid `deposit` has it, and the digest in the name of its file."""
+    part = {"name": "learned", "parameters": {}, "on_layers": None, "on_heads": None}
+    part |= {"multiplier": 1.0, "both_directions": False, "contents": ""}
+    model = {"kind": "transformer", "dimension": 64, "layers": 2, "heads": 8, "feedforward": None}
+    model |= {"causal": None, "rms": 0.5, "dropout": 0.0, "extra": {}}
+    training = {"steps": 600, "batch": 32, "learning_rate": 0.001, "warmup": 0.06, "floor": 0.05}
+    training |= {"betas": [0.9, 0.98], "decay": 0.01, "clip": 1.0, "evaluate_every": 50}
+    training |= {"curve_samples": 512, "held_out": 2048, "measure_samples": 512, "lengths": []}
+    training |= {"watch": [], "checkpoint_every": 200, "keep_weights": False}
+    told = {"task": "counting", "encoding": "learned", "seed": 100, "phase": "selection"}
+    told |= {"task_name": "counting", "task_parameters": {"length": 32}, "parts": [part]}
+    told |= {"model": model, "training": training, "measures": []}
+    told |= {"choice": {"multiplier": 1.0, "learning_rate": 0.001}}
+    assert Cell.from_dict(told).digest == "2d87aa3fa0669ac2"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("steps = 10", "lengths = 16", r"\[training\] has lengths 16; pass a list"),
+        ("steps = 10", "lengths = [true]", "has lengths True; pass a whole number from 1 on"),
+        ("steps = 10", "betas = [2.0, 0.9]", "has betas 2.0; pass a number from 0 on and below 1"),
+        ("steps = 10", "betas = [0.9]", r"has betas \[0.9\]; pass two numbers"),
+        ("steps = 10", 'betas = "ab"', "has betas 'ab'; pass a list"),
+        ("steps = 10", 'watch = "hessian"', "has watch 'hessian'; pass a list"),
+        ("steps = 10", "watch = [3]", "has watch 3; pass a name in quotes"),
+        ("steps = 10", 'keep_weights = "no"', "has keep_weights 'no'; pass true or false"),
+        ("heads = 4", 'heads = 4\ncausal = "no"', "has causal 'no'; pass true or false"),
+        ("heads = 4", "heads = 4\nkind = 3", "has kind 3; pass a name in quotes"),
+        ("heads = 4", "heads = 4\nextra = 3", "has extra 3; pass a table of keys and values"),
+        ("[1e-3, 3e-3]", "1e-3", r"\[sweep\] has learning_rate 0.001; pass a list"),
+        ("[1e-3, 3e-3]", '["a"]', "has learning_rate 'a'; pass a number above 0"),
+        ("[1e-3, 3e-3]", "[1e-3, 0.001]", "has learning_rate 0.001 twice; pass different values"),
+        ("seeds = [100, 101]", "seeds = [100]\nby = 3", "has by 3; pass a name in quotes"),
+        ("seeds = [100, 101]", 'seeds = [100]\nextend = "a"', "has extend 'a'; pass a whole"),
+        ("seeds = [100, 101]", "seeds = [100]\nextend = -1", "has extend -1; pass a whole"),
+        ("[0, 1, 2]", '[0]\nmeasures = "heads"', "has measures 'heads'; pass a list"),
+        ('name = "distance"', "name = 3", r"\[tasks.near\] has name 3; pass a name in quotes"),
+        ("{ steps = 20 }", "3", r"\[tasks.near\] has training 3; pass a table"),
+        ("on_heads = 1", "on_heads = true", "has on_heads True; pass a whole number from 1 on"),
+        ("on_heads = 1", "on_layers = 0", "has on_layers 0; pass a list"),
+        ("on_heads = 1", 'both_directions = "no"', "has both_directions 'no'; pass true or false"),
+        ('name = "rope"\non', "name = 3\non", "has name 3; pass a name in quotes"),
+        ('name = "rope"\non_heads = 1', "parts = 3", "has parts 3; pass a list of tables"),
+        ('tasks = ["order"]', 'tasks = "order"', "has tasks 'order'; pass a list"),
+        ('tasks = ["order"]', "tasks = []", "is for no task; name some, or leave tasks out"),
+        ("{ base = [30.0, 100.0] }", "3", r"\[encodings.rope\] has sweep 3; pass a table"),
+        ("base = [30.0, 100.0]", "base = [3.0, 3.0]", "has base 3.0 twice; pass different"),
+        ("base = [30.0, 100.0]", "learning_rate = [1.0]", "sweeps learning_rate, and so does"),
+        ("question =", 'name = "../x"\nquestion =', "has name '../x', which is no name of a"),
+    ],
+)
+def test_a_value_of_another_kind_is_refused_where_the_grid_is_read(old, new, words, tmp_path):
+    assert old in WHOLE
+    with pytest.raises(LabError, match=words):
+        grid(tmp_path, WHOLE.replace(old, new, 1))

@@ -120,7 +120,8 @@ def test_a_cell_that_fails_is_recorded_with_its_reason_and_tried_again_next_time
     with monkeypatch.context() as patched:
         patched.setattr(worker, "run_cell", failing)
         made = run_grid(grid(), tmp_path, executor=Here())
-    assert made.complete
+    assert not made.complete
+    assert (made.done, made.cells) == (11, 12)
     assert len(made.failed) == 1
     assert "RuntimeError: no such luck" in made.failed[0]
     again = run_grid(grid(), tmp_path, executor=Here())
@@ -188,15 +189,6 @@ def test_a_worker_that_is_killed_is_replaced_and_its_cell_goes_on_from_its_check
     assert read_record(cell.file(calm)).curve == record.curve
 
 
-def test_a_cell_whose_process_always_dies_stops_the_grid_with_a_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(executor.sys, "executable", "/bin/false")
-    made = grid(sweep={}, report={"seeds": [0]}, encodings={"rope": {}})
-    with pytest.raises(
-        LabError, match=r"died 3 times \(its process ended \(1\)\); look for memory"
-    ):
-        run_grid(made, tmp_path, executor=Processes(1))
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -220,6 +212,21 @@ def test_a_cell_whose_process_always_dies_stops_the_grid_with_a_sentence(tmp_pat
             {
                 "encodings": {"sinusoidal": {"model": {"kind": "gru"}}},
                 "report": {"seeds": [0], "measures": ["heads"]},
+            },
+            "no heads to be scaled",
+        ),
+        (
+            {"tasks": {"order": {"length": 8, "training": {"watch": ["hesian"]}}}},
+            "task 'order', .* can not work: There is no measure 'hesian': did you mean 'hessian'",
+        ),
+        (
+            {"encodings": {"rope": {"training": {"watch": ["hesian"]}}}},
+            "can not work: There is no measure 'hesian'",
+        ),
+        (
+            {
+                "encodings": {"sinusoidal": {"model": {"kind": "gru"}}},
+                "training": {**TINY["training"], "watch": ["heads"]},
             },
             "no heads to be scaled",
         ),

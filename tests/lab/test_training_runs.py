@@ -136,6 +136,30 @@ def test_a_run_that_diverges_is_recorded_as_diverged_and_has_no_score(monkeypatc
     assert record.area is None
 
 
+@pytest.mark.parametrize("kind", ["gru", "state-space"])
+def test_no_encoding_by_its_name_trains_a_recurrence_as_none_at_all_does(kind):
+    shape = ModelConfig(dimension=16, heads=2, layers=1, kind=kind)
+    how = dataclasses.replace(SHORT, steps=3)
+    made = [
+        weights(train(task("order"), encoding, model=shape, training=how).model)
+        for encoding in (None, gnomon.encoding("nope"))
+    ]
+    assert torch.equal(made[0], made[1])
+
+
+def test_a_last_step_that_leaves_no_numbers_is_recorded_as_diverged():
+    """At a rate of 1e30 one step of AdamW moves weights by 1e30, and logits leave float32."""
+    how = dataclasses.replace(SHORT, steps=1, learning_rate=1e30, warmup=0.0)
+    trained = train(task("order"), rope(), model=SMALL, training=how)
+    batch = drawn(task("order"), 0, "held-out", 8)
+    with torch.no_grad():
+        answers = trained.model(torch.from_numpy(batch.tokens))
+    assert not torch.isfinite(answers).all()
+    assert trained.record.status == "diverged"
+    assert trained.record.reason == "the loss was no number after step 1, the last"
+    assert trained.record.score is None
+
+
 def test_a_record_that_was_written_is_read_back_as_it_was(tmp_path):
     how = dataclasses.replace(SHORT, lengths=(40,))
     record = train(task("order"), rope(), model=SMALL, training=how).record

@@ -52,7 +52,10 @@ def run(
     json_file: o.Json = None,
     quiet: o.Quiet = False,
 ) -> None:
-    """Train every cell that has no record yet; a grid that was stopped goes on where it was."""
+    """Train every cell that has no record yet; a grid that was stopped goes on where it was.
+
+    Exit code 1 says that cells failed; they are tried again when the grid is run again.
+    """
     from gnomon.lab.building import DATA
     from gnomon.lab.executor import Processes
     from gnomon.lab.grid import read_grid
@@ -68,13 +71,18 @@ def run(
     finally:
         shown.close()
     emit(made.to_dict(), text_of(made), json_file=json_file, quiet=quiet)
+    if not made.complete:
+        raise typer.Exit(UNFINISHED)
 
 
 @app.command("status")
 def status(
     grid: GridFile, *, out: Folder = None, json_file: o.Json = None, quiet: o.Quiet = False
 ) -> None:
-    """Say how far a grid has come, what was chosen, and the scores that are there."""
+    """Say how far a grid has come, what was chosen, and the scores that are there.
+
+    Exit code 1 says that cells are left, or failed.
+    """
     from gnomon.lab.grid import read_grid
     from gnomon.lab.running import status as stands
 

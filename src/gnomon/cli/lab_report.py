@@ -21,6 +21,10 @@ Place = Annotated[
         "`gnomon reproduce`."
     ),
 ]
+Records = Annotated[
+    Path | None,
+    typer.Option("--records", help="Folder of the grid's records. Default: its name, beside it."),
+]
 Page = Annotated[
     Path | None,
     typer.Option("--out", help="The page, an HTML file. Default: report.html in the folder."),
@@ -28,13 +32,18 @@ Page = Annotated[
 
 
 def report(
-    place: Place, *, out: Page = None, json_file: o.Json = None, quiet: o.Quiet = False
+    place: Place,
+    *,
+    records: Records = None,
+    out: Page = None,
+    json_file: o.Json = None,
+    quiet: o.Quiet = False,
 ) -> None:
     """Make one self-contained page of a grid: scores, curves, heads, lengths."""
     from gnomon.report.page.lab import lab_page
 
     check_json(json_file)
-    contents, default = _contents(place)
+    contents, default = _contents(place, records)
     page = _checked(out or default)
     made = lab_page(contents, version=gnomon.__version__)
     write_with(page, lambda handle: handle.write(made))
@@ -43,29 +52,32 @@ def report(
     emit(value, f"page: {page}", json_file=json_file, quiet=quiet)
 
 
-def _contents(place: Path) -> tuple[dict[str, Any], Path]:
+def _contents(place: Path, records: Path | None) -> tuple[dict[str, Any], Path]:
     """Return what is drawn, and where its page goes unless another place is named."""
-    if place.suffix == ".json" and place.is_file():
+    if records is None and place.suffix == ".json" and place.is_file():
         return _of_record(place), place.with_suffix(".html")
     from gnomon.lab.compact import compact_folder
     from gnomon.lab.grid import read_grid, shipped
 
-    folder, question, name = place, "", place.name
-    if not place.is_dir():
-        if place.suffix != ".toml" and str(place) not in shipped():
-            raise InputError(
-                f"{place} does not exist; name a grid, the folder of its records, or the JSON of "
-                "`gnomon reproduce`."
-            )
-        grid = read_grid(place)
-        folder, question, name = place.with_suffix(""), grid.question, grid.name
-    made = compact_folder(folder, name=name, question=question)
+    if records is None and place.is_dir():
+        folder, grid = place, None
+    elif place.suffix == ".toml" or str(place) in shipped():
+        folder, grid = records or place.with_suffix(""), read_grid(place)
+    elif records is not None:
+        raise InputError(f"{place} is no grid, which --records is for; name one, in TOML.")
+    else:
+        raise InputError(
+            f"{place} does not exist; name a grid, the folder of its records, or the JSON of "
+            "`gnomon reproduce`."
+        )
+    made = compact_folder(folder, grid=grid)
     if not made["rows"]:
         raise InputError(
-            f"{folder} holds no records of reported runs; run the grid first, with "
-            "`gnomon lab run`."
+            f"{folder} holds no records of reported runs{' of this grid' if grid else ''}; run the "
+            "grid first, with `gnomon lab run`."
         )
-    return {"name": name, "question": question, "grids": [made]}, folder / "report.html"
+    told = {"name": made["name"], "question": made["question"], "grids": [made]}
+    return told, folder / "report.html"
 
 
 def _of_record(place: Path) -> dict[str, Any]:

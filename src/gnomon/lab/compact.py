@@ -18,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from gnomon.lab.grid import Grid
 from gnomon.lab.measures.concentration import noise_band
+from gnomon.lab.planning import Progress
 from gnomon.lab.records import Record, read_records
 from gnomon.lab.summaries import Row, summarise
 from gnomon.lab.summary_tables import compared, data_of
@@ -45,25 +47,48 @@ def compact(records: Iterable[Record], *, name: str = "grid", question: str = ""
         "diverged": states.count("diverged"),
         "failed": states.count("failed"),
         "cpu_seconds": round(sum(costs)),
-        "versions": dict(next((one.versions for one in found if one.versions), {})),
+        "versions": _versions(found),
         "rows": rows,
         "compared": _rounded(compared(summary)),
     }
 
 
-def compact_folder(folder: Path, *, name: str | None = None, question: str = "") -> dict[str, Any]:
-    """Return the table of a folder of records, with what was tried where the grid has ended."""
-    made = compact(read_records(folder), name=name or folder.name, question=question)
-    return with_selection(made, folder / "grid.json")
+def _versions(records: Sequence[Record]) -> dict[str, str]:
+    """Return what the runs were made with, by name; several are joined."""
+    names = dict.fromkeys(name for one in records for name in one.versions)
+    found = {name: {one.versions.get(name) for one in records} - {None} for name in names}
+    return {name: ", ".join(sorted(map(str, values))) for name, values in found.items()}
 
 
-def with_selection(made: dict[str, Any], status: Path) -> dict[str, Any]:
-    """Return a table whose rows say what the sweep tried, in the order of the grid."""
+def compact_folder(folder: Path, *, grid: Grid | None = None) -> dict[str, Any]:
+    """Return the table of a folder of records, with what the sweep tried.
+
+    With its grid, of the cells that the grid has now: a folder keeps the records of settings that
+    were changed since. Without it all records count, and a row of several settings is refused.
+    """
+    if grid is None:
+        made = compact(read_records(folder), name=folder.name)
+        return _with_choices(made, _chosen(folder / "grid.json"))
+    progress = Progress(grid, folder)
+    records = [record for _, record in progress.records()]
+    made = compact(records, name=grid.name, question=grid.question)
+    return _with_choices(made, [one.to_dict() for one in progress.selections()])
+
+
+def _chosen(status: Path) -> list[Mapping[str, Any]]:
+    """Return what the status of a grid says was chosen; nothing where it has not ended yet."""
     try:
         chosen = json.loads(status.read_text("utf-8"))["selected"]
-        keys = [(one["task"], one["encoding"]) for one in chosen]
+        return [dict(one) for one in chosen if {"task", "encoding"} <= set(one)]
     except (OSError, ValueError, KeyError, TypeError):
-        return made  # the grid has not ended yet
+        return []
+
+
+def _with_choices(made: dict[str, Any], chosen: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a table whose rows say what the sweep tried, in the order of the grid."""
+    if not chosen:
+        return made
+    keys = [(one["task"], one["encoding"]) for one in chosen]
     known = dict(zip(keys, chosen, strict=True))
     for row in made["rows"]:
         one = known.get((row["task"], row["encoding"]), {})

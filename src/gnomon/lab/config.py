@@ -67,12 +67,15 @@ class ModelConfig(Config):
 
     def check(self, where: str) -> None:
         """Refuse sizes below 1, and shares that are none."""
+        text(where, "kind", self.kind)
+        flag(where, "causal", self.causal, optional=True)
+        mapping(where, "extra", self.extra)
         for name in ("dimension", "layers", "heads"):
-            _whole(where, name, getattr(self, name), least=1)
+            whole(where, name, getattr(self, name), least=1)
         if self.feedforward is not None:
-            _whole(where, "feedforward", self.feedforward, least=1)
-        _real(where, "rms", self.rms, above=0.0)
-        _real(where, "dropout", self.dropout, least=0.0, below=1.0)
+            whole(where, "feedforward", self.feedforward, least=1)
+        real(where, "rms", self.rms, above=0.0)
+        real(where, "dropout", self.dropout, least=0.0, below=1.0)
         if self.dimension % self.heads:
             raise LabError(
                 f"{where} has dimension {self.dimension} and {self.heads} heads; pass a dimension "
@@ -119,14 +122,21 @@ class TrainingConfig(Config):
             "measure_samples",
         )
         for name in (*counts, "checkpoint_every"):
-            _whole(where, name, getattr(self, name), least=1)
+            whole(where, name, getattr(self, name), least=1)
         for name in ("learning_rate", "clip"):
-            _real(where, name, getattr(self, name), above=0.0)
+            real(where, name, getattr(self, name), above=0.0)
         for name in ("warmup", "floor"):
-            _real(where, name, getattr(self, name), least=0.0, below=1.0)
-        _real(where, "decay", self.decay, least=0.0)
-        for length in self.lengths:
-            _whole(where, "lengths", length, least=1)
+            real(where, name, getattr(self, name), least=0.0, below=1.0)
+        real(where, "decay", self.decay, least=0.0)
+        if len(several(where, "betas", self.betas)) != 2:
+            raise LabError(f"{where} has betas {list(self.betas)!r}; pass two numbers.")
+        for beta in self.betas:
+            real(where, "betas", beta, least=0.0, below=1.0)
+        for length in several(where, "lengths", self.lengths):
+            whole(where, "lengths", length, least=1)
+        for name in several(where, "watch", self.watch):
+            text(where, "watch", name)
+        flag(where, "keep_weights", self.keep_weights)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,8 +154,17 @@ class PartConfig(Config):
     """Digest of the file, where the name is that of a file: another file is another cell."""
 
     def check(self, where: str) -> None:
-        """Refuse a multiplier that is no number above 0."""
-        _real(where, "multiplier", self.multiplier, above=0.0)
+        """Refuse places that are none, and a multiplier that is no number above 0."""
+        text(where, "name", self.name)
+        mapping(where, "parameters", self.parameters)
+        if self.on_layers is not None:
+            for layer in several(where, "on_layers", self.on_layers):
+                whole(where, "on_layers", layer, least=0)
+        if self.on_heads is not None:
+            whole(where, "on_heads", self.on_heads, least=1)
+        real(where, "multiplier", self.multiplier, above=0.0)
+        flag(where, "both_directions", self.both_directions)
+        flag(where, "frozen", self.frozen)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; a part that learns says nothing of it."""
@@ -170,12 +189,38 @@ def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _whole(where: str, name: str, value: Any, *, least: int) -> None:
+def several(where: str, name: str, value: Any) -> tuple[Any, ...]:
+    """Return the values of a list; what is none is refused."""
+    if not isinstance(value, tuple):
+        raise LabError(f"{where} has {name} {value!r}; pass a list.")
+    return value
+
+
+def text(where: str, name: str, value: Any) -> None:
+    """Refuse what is no text."""
+    if not isinstance(value, str):
+        raise LabError(f"{where} has {name} {value!r}; pass a name in quotes.")
+
+
+def flag(where: str, name: str, value: Any, *, optional: bool = False) -> None:
+    """Refuse what is neither true nor false."""
+    if not isinstance(value, bool) and not (optional and value is None):
+        raise LabError(f"{where} has {name} {value!r}; pass true or false.")
+
+
+def mapping(where: str, name: str, value: Any) -> None:
+    """Refuse what is no table."""
+    if not isinstance(value, Mapping):
+        raise LabError(f"{where} has {name} {value!r}; pass a table of keys and values.")
+
+
+def whole(where: str, name: str, value: Any, *, least: int) -> None:
+    """Refuse what is no whole number, or below the least."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise LabError(f"{where} has {name} {value!r}; pass a whole number from {least} on.")
 
 
-def _real(
+def real(
     where: str,
     name: str,
     value: Any,
@@ -184,6 +229,7 @@ def _real(
     above: float = -math.inf,
     below: float = math.inf,
 ) -> None:
+    """Refuse what is no number, or out of its range."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not (value >= least and above < value < below):
         low = f"above {above:g}" if above > -math.inf else f"from {least:g} on"

@@ -41,7 +41,10 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How a job ended: done, diverged, failed, storage (its disk), or died (its process)."""
+    """How a job ended: done, diverged, failed, storage (its disk), died (its process), unstarted.
+
+    The last is one that had no process: none could be started, or it ended before any job.
+    """
 
     job: Job
     status: str
@@ -91,7 +94,8 @@ class Processes:
             for desk in desks:
                 desk.close()
             for desk in desks:
-                desk.join()
+                if desk.is_alive():
+                    desk.join()
 
 
 class _Desk(Thread):
@@ -110,9 +114,9 @@ class _Desk(Thread):
                 job = self._waiting.get_nowait()
             except Empty:
                 break
-            outcome = self._tried(job)
+            outcome = self._safely(job)
             while outcome.status == "died" and outcome.job.attempt < ATTEMPTS and not self._closed:
-                outcome = self._tried(replace(outcome.job, attempt=outcome.job.attempt + 1))
+                outcome = self._safely(replace(outcome.job, attempt=outcome.job.attempt + 1))
             self._ended.put(outcome)
 
     def close(self) -> None:
@@ -122,16 +126,27 @@ class _Desk(Thread):
             if self._worker is not None:
                 _end(self._worker)
 
+    def _safely(self, job: Job) -> Outcome:
+        """Return how a job ended, whatever happens: the caller waits for as many as there are."""
+        try:
+            return self._tried(job)
+        except Exception as error:  # noqa: BLE001 - the border of a thread
+            reason = f"{type(error).__name__}: {error}"
+            return Outcome(job=job, status="unstarted", reason=reason)
+
     def _tried(self, job: Job) -> Outcome:
         """Return how a job ended in the process of this desk, which is started where it is not."""
         with self._lock:
             if self._closed:
                 return Outcome(job=job, status="died", reason="its process was ended")
-            if self._worker is None:
-                self._worker = started()
-            worker = self._worker
-        outcome = asked(worker, job)
-        if outcome.status == "died":
+            fresh = self._worker is None
+            self._worker = worker = started() if self._worker is None else self._worker
+        if fresh and not ready(worker):
+            reason = f"it ended at once ({worker.wait()})"
+            outcome = Outcome(job=job, status="unstarted", reason=reason)
+        else:
+            outcome = asked(worker, job)
+        if outcome.status in ("died", "unstarted"):
             with self._lock:
                 _end(worker)
                 self._worker = None
@@ -157,6 +172,13 @@ def started() -> subprocess.Popen[str]:
     )
 
 
+def ready(worker: subprocess.Popen[str]) -> bool:
+    """Wait until a worker says that it is ready; False: it ended before it did."""
+    with suppress(OSError, ValueError):  # the pipe of a process that is gone
+        return worker.stdout is not None and worker.stdout.readline().endswith("\n")
+    return False
+
+
 def asked(worker: subprocess.Popen[str], job: Job) -> Outcome:
     """Give a worker a job, and return what it says; nothing at all means that it died."""
     line = ""
@@ -165,9 +187,11 @@ def asked(worker: subprocess.Popen[str], job: Job) -> Outcome:
             worker.stdin.write(job.line())
             worker.stdin.flush()
             line = worker.stdout.readline()
-    if not line.endswith("\n"):
+    try:
+        return Outcome(job=job, **json.loads(line))
+    except (ValueError, TypeError):  # nothing, or half an answer
+        worker.kill()
         return Outcome(job=job, status="died", reason=f"its process ended ({worker.wait()})")
-    return Outcome(job=job, **json.loads(line))
 
 
 def _next(ended: SimpleQueue[Outcome]) -> Outcome:

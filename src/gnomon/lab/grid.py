@@ -35,7 +35,7 @@ import hashlib
 import itertools
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,18 @@ from typing import Any
 from gnomon.encodings.additive.table_files import SUFFIXES
 from gnomon.errors import LabError, nearest
 from gnomon.lab.cells import Cell
-from gnomon.lab.config import Config, ModelConfig, PartConfig, TrainingConfig, replaced
+from gnomon.lab.config import (
+    Config,
+    ModelConfig,
+    PartConfig,
+    TrainingConfig,
+    mapping,
+    real,
+    replaced,
+    several,
+    text,
+    whole,
+)
 
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _OWN = ("model", "training", "sweep", "parts", "tasks")
@@ -60,6 +71,12 @@ class TaskEntry(Config):
     model: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
 
+    def check(self, where: str) -> None:
+        """Refuse a name that is none, and differences that are no tables."""
+        text(where, "name", self.name)
+        mapping(where, "model", self.model)
+        mapping(where, "training", self.training)
+
 
 @dataclass(frozen=True, kw_only=True)
 class EncodingEntry(Config):
@@ -73,6 +90,17 @@ class EncodingEntry(Config):
     tasks: tuple[str, ...] | None = None
     """The tasks it is run on; all of them where it is not given."""
 
+    def check(self, where: str) -> None:
+        """Refuse differences and a sweep that are no tables, and tasks that are none."""
+        for name in ("model", "training", "sweep"):
+            mapping(where, name, getattr(self, name))
+        for key, values in self.sweep.items():
+            if not isinstance(values, list | tuple) or not values:
+                raise LabError(f"{where} sweeps {key} over {values!r}; pass a list of values.")
+            different(where, key, values)
+        if self.tasks is not None and not several(where, "tasks", self.tasks):
+            raise LabError(f"{where} is for no task; name some, or leave tasks out for all.")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep(Config):
@@ -85,7 +113,12 @@ class Sweep(Config):
     """How many more rates are tried where the best is the first or last of the list."""
 
     def check(self, where: str) -> None:
-        """Refuse a criterion that is not known, and a sweep without seeds."""
+        """Refuse rates that are none, a criterion that is not known, and seeds that are none."""
+        for rate in several(where, "learning_rate", self.learning_rate):
+            real(where, "learning_rate", rate, above=0.0)
+        different(where, "learning_rate", self.learning_rate)
+        whole(where, "extend", self.extend, least=0)
+        text(where, "by", self.by)
         if self.by not in CRITERIA:
             raise LabError(f"{where} chooses by {self.by!r}: {nearest(self.by, CRITERIA)}.")
         _seeds(where, self.seeds)
@@ -99,7 +132,9 @@ class Reporting(Config):
     measures: tuple[str, ...] = ()
 
     def check(self, where: str) -> None:
-        """Refuse a report without seeds."""
+        """Refuse a report without seeds, and measures that are no names."""
+        for name in several(where, "measures", self.measures):
+            text(where, "measures", name)
         _seeds(where, self.seeds)
         if not self.seeds:
             raise LabError(f"{where} has no seeds; pass a list of whole numbers.")
@@ -185,6 +220,11 @@ def grid_of(table: Mapping[str, Any], *, name: str = "grid") -> Grid:
     for key in table:
         if key not in known:
             raise LabError(f"The grid has no key {key!r}: {nearest(key, known)}.")
+    if "name" in table and not _LABEL.fullmatch(str(table["name"])):
+        raise LabError(
+            f"The grid has name {table['name']!r}, which is no name of a folder; use letters, "
+            "digits, dots and dashes."
+        )
     made = Grid(
         name=str(table.get("name", name)),
         question=str(table.get("question", "")),
@@ -218,9 +258,10 @@ def _encoding(label: str, table: Any) -> EncodingEntry:
             f"{where} has parts and, beside them, {next(iter(given))!r}; write it into the part "
             "it belongs to."
         )
-    parts = own.pop("parts", None)
-    several = [{"name": label, **given}] if parts is None else parts
-    made = tuple(_part(one, where) for one in several)
+    parts = own.pop("parts", [{"name": label, **given}])
+    if not isinstance(parts, list | tuple):
+        raise LabError(f"{where} has parts {parts!r}; pass a list of tables, each with a name.")
+    made = tuple(_part(one, where) for one in parts)
     return EncodingEntry.from_table({**own, "parts": made}, where)
 
 
@@ -265,6 +306,13 @@ def _labelled(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return found
 
 
+def different(where: str, name: str, values: Sequence[Any]) -> None:
+    """Refuse a list that has a value twice: both would be the same cells."""
+    for number, value in enumerate(values):
+        if value in values[:number]:
+            raise LabError(f"{where} has {name} {value!r} twice; pass different values.")
+
+
 def _table(value: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise LabError(f"{where} is {value!r}; pass a table of keys and values.")
@@ -296,11 +344,11 @@ def _check(grid: Grid) -> None:
                 f"[encodings.{label}] sweeps {next(iter(entry.sweep))} and has no part that it "
                 "could belong to; leave the sweep out, or name an encoding."
             )
-        for key, values in entry.sweep.items():
-            if not isinstance(values, list | tuple) or not values:
-                raise LabError(
-                    f"[encodings.{label}] sweeps {key} over {values!r}; pass a list of values."
-                )
+        if "learning_rate" in entry.sweep and grid.sweep.learning_rate:
+            raise LabError(
+                f"[encodings.{label}] sweeps learning_rate, and so does [sweep] for all encodings; "
+                "leave one of them out."
+            )
         if len(grid.choices(label)) > 1 and not grid.sweep.seeds:
             raise LabError(
                 f"[encodings.{label}] has {len(grid.choices(label))} settings to choose from and "

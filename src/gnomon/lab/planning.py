@@ -53,6 +53,24 @@ class Progress:
                 return None  # it is written anew
         return self._known[cell.digest]
 
+    def records(self) -> list[tuple[Cell, Record]]:
+        """Return the cells of the plan that have a record, with it, in the order of the grid.
+
+        Records of settings that the grid has no more may lie in the folder, too; none is here.
+        """
+        cells = []
+        for task, encoding in self.grid.pairs():
+            cells += self.selection_cells(task, encoding)
+            chosen = self.selection(task, encoding)
+            cells += [] if chosen is None else self.report_cells(chosen)
+        found = [(cell, self.record(cell)) for cell in cells]
+        return [(cell, record) for cell, record in found if record is not None]
+
+    def selections(self) -> list[Selection]:
+        """Return what was chosen, for every task and encoding whose sweep has ended."""
+        found = [self.selection(task, encoding) for task, encoding in self.grid.pairs()]
+        return [one for one in found if one is not None]
+
     def pending(self) -> list[Cell]:
         """Return the cells that can be run now; none: the grid is done."""
         found = []
@@ -65,14 +83,18 @@ class Progress:
         return found
 
     def total(self) -> tuple[int, int]:
-        """Return how many cells are done, and how many there are as far as is known."""
+        """Return how many cells are done, and how many there are as far as is known.
+
+        A cell that failed is not done: the grid goes on without it, and tries it again next time.
+        """
         done = whole = 0
         for task, encoding in self.grid.pairs():
             chosen = self.selection(task, encoding)
             cells = self.selection_cells(task, encoding)
             whole += len(cells) + len(self.grid.report.seeds)
             cells += [] if chosen is None else self.report_cells(chosen)
-            done += len(cells) - len(self._missing(cells))
+            records = [self.record(cell) for cell in cells]
+            done += sum(one is not None and one.finished for one in records)
         return done, whole
 
     def selection(self, task: str, encoding: str) -> Selection | None:

@@ -19,6 +19,7 @@ from typing import Any
 
 from gnomon.errors import LabError
 from gnomon.files import dump_json, write_text
+from gnomon.lab.cells import Cell
 from gnomon.results import Result
 
 SCHEMA = 1
@@ -61,6 +62,12 @@ class Record(Result):
 def write_record(path: Path, record: Record) -> None:
     """Write a record, whole or not at all."""
     write_text(path, dump_json(record.to_dict()))
+
+
+def write_failure(cell: Cell, folder: Path, reason: str, *, attempts: int = 1) -> None:
+    """Leave a record of a run that could not be finished, so that the grid goes on without it."""
+    told = Record(cell=cell.to_dict(), status="failed", reason=reason, attempts=attempts)
+    write_record(cell.file(folder), told)
 
 
 def read_record(path: Path) -> Record:

@@ -1,7 +1,9 @@
 """Running a grid: every cell is checked before anything is trained, then run until none is left.
 
-A cell that diverged or failed is recorded, and the grid goes on. A full disk stops it, since no
-further record could be written; what is there stays whole, and the grid goes on later.
+A cell that diverged or failed, or whose process died every time, is recorded, and the grid goes on.
+A full disk stops it, since no further record could be written, and so does a machine on which no
+process can be started; what is there stays whole, and the grid goes on later. Two runs never fill
+one folder at the same time.
 """
 
 from __future__ import annotations
@@ -18,9 +20,10 @@ from gnomon.files import check_writable, dump_json, write_text
 from gnomon.lab.cells import Cell
 from gnomon.lab.executor import Executor, Job, Outcome, Processes
 from gnomon.lab.grid import Grid
+from gnomon.lab.locking import alone_in
 from gnomon.lab.parts import Part
 from gnomon.lab.planning import Progress, Selection
-from gnomon.lab.records import Record
+from gnomon.lab.records import write_failure
 from gnomon.results import Result
 
 Told = Callable[[int, int, str], None]
@@ -43,7 +46,7 @@ class Status(Result):
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to do."""
+        """Whether every cell is done; one that failed is not."""
         return self.done >= self.cells
 
 
@@ -55,53 +58,70 @@ def run_grid(
 
     check_writable(folder)
     check_cells(grid)
-    _forget_failures(grid, folder)
-    use = Processes() if executor is None else executor
+    with alone_in(folder):
+        _forget_failures(grid, folder)
+        _run_all(grid, folder, Processes() if executor is None else executor, told)
+        made = status(grid, folder)
+        write_text(folder / "grid.json", dump_json(made.to_dict()))
+    return made
+
+
+def _run_all(grid: Grid, folder: Path, executor: Executor, told: Told | None) -> None:
+    """Run cells until every one has a record."""
     while True:
         progress = Progress(grid, folder)
         jobs = [Job(cell=cell, folder=folder) for cell in progress.pending()]
         if not jobs:
-            break
+            return
         done, whole = progress.total()
-        for outcome in use.run(jobs):
-            done += 1
-            _stop_if_hopeless(outcome)
+        for outcome in executor.run(jobs):
+            ended = _recorded(outcome)
+            done += ended in ("done", "diverged")
             if told is not None:
-                told(done, whole, f"{outcome.status}: {outcome.job.cell.words}")
-    made = status(grid, folder)
-    write_text(folder / "grid.json", dump_json(made.to_dict()))
-    return made
+                told(done, whole, f"{ended}: {outcome.job.cell.words}")
 
 
 def _forget_failures(grid: Grid, folder: Path) -> None:
     """Remove the records of cells that failed: the reason may be gone, so they are run again."""
-    for cell, record in _records(Progress(grid, folder)):
+    for cell, record in Progress(grid, folder).records():
         if not record.finished:
             cell.file(folder).unlink(missing_ok=True)
 
 
-def _stop_if_hopeless(outcome: Outcome) -> None:
+def _recorded(outcome: Outcome) -> str:
+    """Return how a job ended, with a record of it; what would end every other stops the grid."""
     if outcome.status == "storage":
         raise StorageError(outcome.reason)
-    if outcome.status == "died":
+    if outcome.status == "unstarted":
         raise LabError(
-            f"The cell of {outcome.job.cell.words} died {outcome.job.attempt} times "
-            f"({outcome.reason}); look for memory that ran out, then start the grid again."
+            f"No process for cells could be started ({outcome.reason}); see that memory and "
+            "processes are to be had, then start the grid again."
         )
+    if outcome.status != "died":
+        return outcome.status
+    job = outcome.job
+    reason = (
+        f"it died {job.attempt} times ({outcome.reason}); look for memory that ran out, then run "
+        "the grid again"
+    )
+    write_failure(job.cell, job.folder, reason, attempts=job.attempt)
+    return "failed"
 
 
 def check_cells(grid: Grid) -> None:
     """Refuse a grid with a cell that can not work, by a step of each without training."""
     from gnomon.lab.measuring import check_measures
 
-    check_measures((*grid.report.measures, *grid.training.watch))
+    check_measures(grid.report.measures)
     for task, encoding in grid.pairs():
         for number, choice in enumerate(grid.choices(encoding)):
             cell = grid.cell(
                 task, encoding, choice=choice, seed=grid.report.seeds[0], phase="report"
             )
             try:
-                try_cell(cell, measures=cell.measures if number == 0 else ())
+                check_measures(cell.training.watch)
+                watched = (*cell.measures, *cell.training.watch)
+                try_cell(cell, measures=watched if number == 0 else ())
             except GnomonError as error:
                 raise LabError(f"The cell of {cell.words} can not work: {error}") from error
             except (ValueError, RuntimeError, TypeError) as error:
@@ -112,18 +132,23 @@ def check_cells(grid: Grid) -> None:
 
 
 def try_cell(cell: Cell, measures: tuple[str, ...] = ()) -> None:
-    """Build everything of a cell, and let its model answer two sequences of every length."""
+    """Build everything of a cell, and let its model answer two sequences of every length.
+
+    Measures are taken of these answers, too: of the model that was trained, and along training.
+    """
     import torch
 
     from gnomon.lab.building import model_for, parts_for, task_of
     from gnomon.lab.measuring import measured
     from gnomon.lab.scoring import outputs
+    from gnomon.lab.training import optimiser_for
 
     task = task_of(cell)
     with torch.random.fork_rng(devices=[]):
         parts = parts_for(cell.parts, cell.model, task, seed=cell.seed)
         _check_rows(parts, max(task.length, *cell.training.lengths, 0))
         model = model_for(parts, cell.model, task)
+        optimiser_for(model, cell.training)
         for length in (None, *cell.training.lengths):
             outputs(model, task.batch(np.random.default_rng(0), 2, length))
         measured(measures, model, task.batch(np.random.default_rng(0), 2))
@@ -144,9 +169,8 @@ def status(grid: Grid, folder: Path) -> Status:
     """Return how far a grid has come, from its records."""
     progress = Progress(grid, folder)
     done, cells = progress.total()
-    chosen = [progress.selection(task, encoding) for task, encoding in grid.pairs()]
-    selected = [one for one in chosen if one is not None]
-    records = _records(progress)
+    selected = progress.selections()
+    records = progress.records()
     return Status(
         name=grid.name,
         folder=str(folder),
@@ -158,16 +182,6 @@ def status(grid: Grid, folder: Path) -> Status:
         reported=tuple(_reported(progress, one) for one in selected),
         cpu_seconds=round(sum(one.cpu_seconds or 0.0 for _, one in records), 1),
     )
-
-
-def _records(progress: Progress) -> list[tuple[Cell, Record]]:
-    cells = []
-    for task, encoding in progress.grid.pairs():
-        cells += progress.selection_cells(task, encoding)
-        chosen = progress.selection(task, encoding)
-        cells += [] if chosen is None else progress.report_cells(chosen)
-    found = [(cell, progress.record(cell)) for cell in cells]
-    return [(cell, record) for cell, record in found if record is not None]
 
 
 def _reported(progress: Progress, chosen: Selection) -> dict[str, Any]:

@@ -12,7 +12,7 @@ task (`gnomon.lab.measures.intervals`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,13 +105,47 @@ class Summary(Result):
 
 
 def summarise(records: Iterable[Record]) -> Summary:
-    """Return one row for every task and encoding that has records of the report phase."""
+    """Return one row for every task and encoding that has records of the report phase.
+
+    Runs of a row differ in their seed alone; where they do not, they are refused.
+    """
     grouped: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         if record.cell.get("phase") == REPORT:
             key = str(record.cell["task"]), str(record.cell["encoding"])
             grouped.setdefault(key, []).append(record)
+    for key, runs in grouped.items():
+        _check_alike(*key, runs)
     return Summary(rows=tuple(_row(*key, runs) for key, runs in grouped.items()))
+
+
+def _check_alike(task: str, encoding: str, runs: list[Record]) -> None:
+    """Refuse a row of several settings, or with a seed twice: a grid was changed in between."""
+    first, *others = (dict(_settings(run.cell)) for run in runs)
+    told = ""
+    for other in others:
+        changed = [key for key in {**first, **other} if first.get(key) != other.get(key)]
+        if changed:
+            at = changed[0]
+            told = f"with {at} {first.get(at)!r} and {other.get(at)!r}"
+            break
+    seeds = [run.cell["seed"] for run in runs]
+    twice = [seed for seed in seeds if seeds.count(seed) > 1]
+    if told or twice:
+        raise LabError(
+            f"There are records of task {task!r} and encoding {encoding!r} "
+            f"{told or f'twice for seed {twice[0]}'}; name their grid to say which count "
+            "(`gnomon lab report GRID --records FOLDER`), or remove the others."
+        )
+
+
+def _settings(table: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every setting of a cell but its seed, by its path, in words that can be compared."""
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _settings(value, f"{path}{key}.")
+        elif path or key != "seed":
+            yield f"{path}{key}", list(value) if isinstance(value, tuple) else value
 
 
 def _row(task: str, encoding: str, runs: list[Record]) -> Row:

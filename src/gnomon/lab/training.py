@@ -6,8 +6,9 @@ AdamW [loshchilov2019] with gradients clipped at a norm; matrices decay, nothing
 numbers of encodings have a rate of their own: AdamW moves a number by about the rate in a step,
 whatever its gradient, so a table that must reach the size of logits needs more than a matrix does.
 
-Data, starting weights and held-out data are drawn by (seed, purpose), the same for all encodings:
-differences between encodings can be taken seed by seed.
+Data and held-out data are drawn by (seed, purpose), the same for all encodings, and so are starting
+weights in models of the same shapes: differences between encodings can be taken seed by seed. A
+model of other shapes (latent attention, a recurrence) draws other weights from where it differs.
 """
 
 from __future__ import annotations
@@ -112,9 +113,7 @@ class _Run:
         self.digest, self.checkpoint = digest, checkpoint
         self.ceiling = task.ceiling()
         self.held_out = drawn(scored, seed, "held-out", how.held_out)
-        self.optimiser = torch.optim.AdamW(
-            parameter_groups(model, how), lr=how.learning_rate, betas=how.betas, fused=True
-        )
+        self.optimiser = optimiser_for(model, how)
         self.rates = [group["lr"] for group in self.optimiser.param_groups]
         self.step, self.curve, self.losses = 0, [], []  # type: ignore[var-annotated]
         self.spent = [0.0, 0.0]
@@ -137,9 +136,12 @@ class _Run:
         self.model.eval()
         some = self.held_out.rows(slice(0, self.how.measure_samples))
         goal = self.ceiling.constant + GOAL * (self.ceiling.value - self.ceiling.constant)
+        left = held_out_loss(self.model, self.held_out)
+        if not math.isfinite(left):  # answers that are no numbers still have a largest
+            raise _Diverged(f"the loss was no number after step {self.step}, the last")
         return {
             "score": score(self.model, self.held_out),
-            "loss": held_out_loss(self.model, self.held_out),
+            "loss": left,
             "steps_to_90": steps_to(tuple(self.curve), goal),
             "lengths": tuple(self._at_length(length) for length in self.how.lengths),
             "measures": measured(measures, self.model, some),
@@ -213,6 +215,12 @@ def rate(step: int, how: TrainingConfig) -> float:
         return step / warm
     turn = math.pi * (step - warm) / (how.steps - warm)
     return how.floor + (1 - how.floor) * (1 + math.cos(turn)) / 2
+
+
+def optimiser_for(model: Any, how: TrainingConfig) -> torch.optim.AdamW:
+    """Return the optimiser of what is trained."""
+    groups = parameter_groups(model, how)
+    return torch.optim.AdamW(groups, lr=how.learning_rate, betas=how.betas, fused=True)
 
 
 def parameter_groups(model: Any, how: TrainingConfig) -> list[dict[str, Any]]:

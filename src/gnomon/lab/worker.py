@@ -1,8 +1,9 @@
 """One worker: reads cells as lines of JSON, runs each, and answers with a line.
 
 It is a process with one thread: two of these do more than one process with two threads. A line is
-{"cell": ..., "folder": ..., "attempt": ...}; the answer is {"status": ..., "reason": ...}. The
-record is written here, so that nothing is lost if whoever asked is gone.
+{"cell": ..., "folder": ..., "attempt": ...}; the answer is {"status": ..., "reason": ...}, after a
+first line that says that the process is ready. Records are written here. The process ends with
+whoever asks, however that ended: what it was doing is kept by its last checkpoint.
 """
 
 from __future__ import annotations
@@ -10,12 +11,17 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any, TextIO
 
 from gnomon.errors import GnomonError, StorageError
 from gnomon.lab.cells import Cell
-from gnomon.lab.records import Record, write_record
+from gnomon.lab.records import Record, write_failure, write_record
+
+READY = "ready"
 
 
 def run_cell(cell: Cell, folder: Path, *, attempt: int = 1) -> Record:
@@ -61,17 +67,38 @@ def answer(line: str) -> dict[str, Any]:
 
 
 def _failed(cell: Cell, folder: Path, reason: str) -> dict[str, Any]:
-    """Leave a record of a run that could not be finished, so that the grid goes on without it."""
-    failed = Record(cell=cell.to_dict(), status="failed", reason=reason)
-    write_record(cell.file(folder), failed)
+    write_failure(cell, folder, reason)
     return {"status": "failed", "reason": reason}
 
 
-def serve(read: TextIO, write: TextIO) -> None:
-    """Answer line by line until nobody asks any more."""
-    for line in read:
-        write.write(json.dumps(answer(line)) + "\n")
-        write.flush()
+def serve(lines: Iterable[str], write: TextIO) -> None:
+    """Say that the process is ready, then answer line by line until nobody asks any more."""
+    _say(write, {"status": READY})
+    for line in lines:
+        _say(write, answer(line))
+
+
+def _say(write: TextIO, told: dict[str, Any]) -> None:
+    write.write(json.dumps(told) + "\n")
+    write.flush()
+
+
+def lines_while_asked(read: TextIO) -> Iterator[str]:
+    """Yield lines, and end the process as soon as whoever writes them has gone.
+
+    A thread waits for them: it sees the end of the pipe in the middle of a run, which nobody would
+    take up, and which would run beside the one that is started anew.
+    """
+    lines: SimpleQueue[str] = SimpleQueue()
+
+    def wait() -> None:
+        for line in read:
+            lines.put(line)
+        os._exit(0)  # the last checkpoint is there, and files are whole or absent
+
+    Thread(target=wait, daemon=True).start()
+    while True:
+        yield lines.get()
 
 
 def main() -> None:
@@ -81,7 +108,7 @@ def main() -> None:
     torch.set_num_threads(1)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    serve(sys.stdin, answers)
+    serve(lines_while_asked(sys.stdin), answers)
 
 
 if __name__ == "__main__":

@@ -5,10 +5,12 @@ of their mean, Student's t [student1908],
 
     for       the whole interval is on the claimed side of the bound
     against   the whole interval is on the other side
-    open      it has the bound inside, or there is one difference alone
+    open      it has the bound inside, or there is one difference alone, or none: runs that were
+              asked for did not end, so that nothing is known of them
 
 Intervals of one claim hold together: with m contrasts each has confidence 1 - 0.05 / m, so that a
-claim is decided wrongly in one of twenty experiments at most. A claim that something is *no worse*
+claim is decided wrongly in one of twenty experiments at most; those without a difference have no
+interval and no share of it. They keep a claim from holding. A claim that something is *no worse*
 has its bound at the smallest difference that would matter, on the other side of 0.
 
     holds           every contrast is for            does not hold   none is for, some against
@@ -18,6 +20,7 @@ has its bound at the smallest difference that would matter, on the other side of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -38,6 +41,7 @@ class Contrast(Result):
     """Differences by seed, and the side of the bound on which a claim wants their mean."""
 
     what: str
+    """What it is; without values, also why there are none."""
     values: tuple[float, ...]
     relation: Side = ">"
     bound: float = 0.0
@@ -46,12 +50,14 @@ class Contrast(Result):
 
     @property
     def mean(self) -> float:
-        """Return the mean difference."""
-        return float(np.mean(self.values))
+        """Return the mean difference, NaN where there is none."""
+        return float(np.mean(self.values)) if self.values else math.nan
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Return the ends of the interval of the mean, None for one difference."""
+        """Return the ends of the interval of the mean, None for one difference or none."""
+        if not self.values:
+            return None
         return over_seeds(self.values, confidence=1.0 - self.level).interval
 
     @property
@@ -71,6 +77,8 @@ class Contrast(Result):
         >>> str(Contrast(what="a less b", values=(0.1, 0.2, 0.3)))
         'a less b +0.200 [-0.048, +0.448]'
         """
+        if not self.values:
+            return self.what
         if self.interval is None:
             return f"{self.what} {self.mean:+.3f} (one value)"
         return f"{self.what} {self.mean:+.3f} [{self.interval[0]:+.3f}, {self.interval[1]:+.3f}]"
@@ -110,7 +118,7 @@ class Claim(Result):
 def claim(text: str, contrasts: Iterable[Contrast], reason: str = "") -> Claim:
     """Return a claim whose intervals hold together."""
     found = tuple(contrasts)
-    level = LEVEL / max(1, len(found))
+    level = LEVEL / max(1, sum(bool(one.values) for one in found))
     shared = tuple(replace(one, level=level) for one in found)
     return Claim(claim=text, contrasts=shared, reason=reason)
 

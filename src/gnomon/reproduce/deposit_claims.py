@@ -98,6 +98,7 @@ def only(tables: Sequence[Table]) -> Claim:
     found: list[Contrast] = []
     left: list[str] = []
     for table in tables:
+        found += _sized(table, table.absent(DISTANCE, ROPE))
         if not table.learned(DISTANCE, ROPE):
             continue
         for ablation in ABLATIONS:
@@ -105,7 +106,7 @@ def only(tables: Sequence[Table]) -> Claim:
             for other in ADDITIVE:
                 if (DISTANCE, other) in table.rows and not table.learned(DISTANCE, other):
                     left.append(other)
-                    continue
+                    continue  # one that has no rows at all is told by the contrast
                 made = table.contrast((DISTANCE, ROPE), (DISTANCE, other), quantity, note=note)
                 found += _sized(table, made)
             if table.learned(COUNTING, ROPE):
@@ -122,6 +123,12 @@ def only(tables: Sequence[Table]) -> Claim:
 def lowered(tables: Sequence[Table]) -> Claim:
     """Judge (iv)."""
     found = [
+        one
+        for table in tables
+        for name in (ROPE, "mla")
+        for one in _sized(table, table.absent(DISTANCE, name))
+    ]
+    found += [
         one
         for table in tables
         if table.learned(DISTANCE, ROPE) and table.learned(DISTANCE, "mla")

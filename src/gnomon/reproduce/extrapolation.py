@@ -83,6 +83,7 @@ def _judged(
     for task in table.tasks if tasks is None else tasks:
         changes = changed(table, task, encoding)
         if len(changes) < FEWEST:
+            found += table.absent(task, encoding)
             continue
         if not table.learned(task, encoding, LEARNED):
             left.append(task)
@@ -106,6 +107,7 @@ def than_rope(table: Table, encoding: str) -> Claim:
     for task in table.tasks:
         ours, theirs = changed(table, task, encoding), changed(table, task, "rope")
         common = sorted(ours.keys() & theirs.keys())
+        found += [one for name in (encoding, "rope") for one in table.absent(task, name)]
         both = table.learned(task, encoding, LEARNED) and table.learned(task, "rope", LEARNED)
         if both and len(common) >= FEWEST:
             values = tuple(ours[seed] - theirs[seed] for seed in common)

@@ -130,4 +130,6 @@ def best(table: Table, ours: str, text: str) -> Claim:
         if known:
             rival = max(known, key=lambda name: np.mean(table.rows[task, name]["areas"]))
             found += table.contrast((task, ours), (task, rival), "areas")
+        if (task, ours) in table.known:
+            found += [one for name in USUAL for one in table.absent(task, name)]
     return claim(text, found)

@@ -2,7 +2,7 @@
 
 exp(tX) with a defective X has entries t^k exp(lambda t): the class that [puranik2026] calls
 unexplored and [zhang2026] builds. It is compared with the semisimple rotations (RoPE), with a bias
-linear in the lag (ALiBi), and with both together, on tasks made of lags.
+linear in the lag (ALiBi), and with both together, on tasks made of lags and of places.
 
 What decides was fixed before the runs: the area under the learning curve, task by task and rival by
 rival; the cost is the time of the processor for the same number of steps, of which a tenth more is

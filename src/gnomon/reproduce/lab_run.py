@@ -49,7 +49,7 @@ def ran(
 
     use = Processes(options.workers) if executor is None else executor
     run_grid(grid, folder, executor=use, told=told)
-    return compact_folder(folder, name=grid.name, question=grid.question)
+    return compact_folder(folder, grid=grid)
 
 
 def reproduced(
@@ -71,7 +71,7 @@ def reproduced(
         setting=_setting(grids),
         rows=tuple(row for grid in grids for row in rows_of(grid, published or {})),
         verdicts=tuple(one.verdict for one in claims),
-        notes=tuple(notes),
+        notes=(*notes, *filter(None, map(lost_runs, grids))),
         corpora={
             PLACE: {
                 "grids": {grid["name"]: grid for grid in grids},
@@ -99,29 +99,41 @@ def _setting(grids: Sequence[Mapping[str, Any]]) -> str:
 
 
 def rows_of(grid: Mapping[str, Any], published: Mapping[tuple[str, str], float]) -> Iterator[Row]:
-    """Yield a line for every task and encoding, by task."""
+    """Yield a line for every task and encoding, by task; of lost runs it has their number."""
     table = Table(grid)
-    for task in table.tasks:
-        for encoding in table.encodings(task):
-            row = table.rows[task, encoding]
-            value = published.get((task, encoding))
-            yield Row(
-                what=encoding,
-                published=Published(
-                    quantity="accuracy, %", value=value, reason=None if value else ABSENT
-                ),
-                ours=_ours(table, task, encoding, row),
-                group=f"{grid['name']}, {task}",
-            )
+    keys = sorted(table.known, key=lambda key: table.tasks.index(key[0]))  # otherwise as they are
+    for task, encoding in keys:
+        value = published.get((task, encoding))
+        ours = _ours(table, task, encoding, table.known[task, encoding])
+        lost = table.lost(task, encoding)
+        yield Row(
+            what=encoding,
+            published=Published(
+                quantity="accuracy, %", value=value, reason=None if value else ABSENT
+            ),
+            ours=ours,
+            group=f"{grid['name']}, {task}",
+            reasons={key: lost for key, figure in ours.items() if figure is None and lost} or None,
+        )
+
+
+def lost_runs(grid: Mapping[str, Any]) -> str:
+    """Say which runs of a grid diverged or failed, nothing where all ended."""
+    table = Table(grid)
+    told = [f"{table.lost(*key)} on {key[0]}" for key in table.known if table.lost(*key)]
+    return f"{grid['name']}: without a score: {'; '.join(told)}." if told else ""
 
 
 def _ours(table: Table, task: str, encoding: str, row: Mapping[str, Any]) -> dict[str, Figure]:
     steps = [step for step in row["steps_to_90"] if step is not None]
+    lost = sum(int(row.get(state, 0)) for state in ("diverged", "failed"))
     found: dict[str, Figure] = {
-        "score": spread(row["scores"]),
-        "area": spread(row["areas"]),
-        "reached 90 %": f"{len(steps)} of {len(row['seeds'])}",
+        "score": spread(row["scores"]) if row["scores"] else None,
+        "area": spread(row["areas"]) if row["areas"] else None,
+        "reached 90 %": f"{len(steps)} of {len(row['seeds']) + lost}",
     }
+    if lost:
+        found["diverged or failed"] = f"{lost} of {len(row['seeds']) + lost}"
     index = list(table.values(task, encoding, "index zero").values())
     if row.get("heads"):
         found["index, layer 0"] = spread(index) if index else None

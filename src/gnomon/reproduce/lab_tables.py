@@ -4,6 +4,9 @@ score   at the end        area    under the learning curve
 index   deposit index of the first layer, of runs that have learned their task and have a head
         whose removal is above its noise
 share   of the way from the best constant answer to the ceiling
+
+Runs that diverged or failed have no numbers. They are *lost*: a contrast names them, and where too
+few seeds are left it has no values, so that no claim holds for want of a rival.
 """
 
 from __future__ import annotations
@@ -26,18 +29,40 @@ class Table:
 
     def __init__(self, grid: Mapping[str, Any]) -> None:
         self.name = str(grid["name"])
-        self.rows: dict[tuple[str, str], Mapping[str, Any]] = {
-            (row["task"], row["encoding"]): row for row in grid["rows"] if row["scores"]
+        self.known: dict[tuple[str, str], Mapping[str, Any]] = {
+            (row["task"], row["encoding"]): row for row in grid["rows"]
         }
+        """Every row, those without a finished run among them."""
+        self.rows = {key: row for key, row in self.known.items() if row["scores"]}
 
     @property
     def tasks(self) -> list[str]:
-        """Return the tasks that have runs."""
-        return list(dict.fromkeys(task for task, _ in self.rows))
+        """Return the tasks that have runs, finished or not."""
+        return list(dict.fromkeys(task for task, _ in self.known))
 
     def encodings(self, task: str) -> list[str]:
-        """Return the encodings that have runs on a task."""
+        """Return the encodings that have finished runs on a task."""
         return [encoding for found, encoding in self.rows if found == task]
+
+    def lost(self, task: str, encoding: str) -> str:
+        """Say how many runs diverged or failed, nothing where all ended."""
+        row = self.known.get((task, encoding), {"scores": ()})
+        counts = {state: int(row.get(state, 0)) for state in ("diverged", "failed")}
+        runs = len(row["scores"]) + sum(counts.values())
+        told = [f"{count} of {runs} runs {state}" for state, count in counts.items() if count]
+        return f"{encoding}: {' and '.join(told)}" if told else ""
+
+    def absent(self, task: str, encoding: str) -> list[Contrast]:
+        """Return a contrast without values, where too few runs ended for any: a list of one."""
+        words = self.lost(task, encoding)
+        found = words and self._too_few((task, encoding))
+        return [Contrast(what=f"{words} on {task}", values=())] if found else []
+
+    def _too_few(self, *keys: tuple[str, str]) -> bool:
+        """Whether these are rows that have too few finished seeds in common."""
+        if not self.known.keys() >= {*keys}:
+            return False
+        return len(set.intersection(*({*self.known[key]["seeds"]} for key in keys))) < FEWEST
 
     def values(self, task: str, encoding: str, quantity: str) -> Values:
         """Return one number for every seed; none where there are no runs."""
@@ -78,10 +103,14 @@ class Table:
         bound: float = 0.0,
         note: str = "",
     ) -> list[Contrast]:
-        """Return first less second by common seeds: a list of one, empty without common seeds."""
+        """Return first less second by common seeds: a list of one, empty without common seeds.
+
+        Where runs were lost it names them, and has no values if too few seeds are left.
+        """
         one, other = self.values(*first, quantity), self.values(*second, quantity)
         common = sorted(one.keys() & other.keys())
-        if len(common) < FEWEST:
+        lost = [words for words in (self.lost(*first), self.lost(*second)) if words]
+        if len(common) < FEWEST and not (lost and self._too_few(first, second)):
             return []
         same = first[0] == second[0]
         names = (
@@ -90,10 +119,13 @@ class Table:
         what = f"{names[0]} less {names[1]}, {note or quantity.rstrip('s')}"
         if same:
             what += f" on {first[0]}"
+        if lost:
+            what += f" ({', '.join(lost)})"
+        kept = common if len(common) >= FEWEST else []
         return [
             Contrast(
                 what=what,
-                values=tuple(one[seed] - other[seed] for seed in common),
+                values=tuple(one[seed] - other[seed] for seed in kept),
                 relation=relation,
                 bound=bound,
             )

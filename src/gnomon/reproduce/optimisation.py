@@ -34,6 +34,7 @@ from gnomon.corpus.progress import Progress
 from gnomon.diagnostics.correlation import mean_ranks
 from gnomon.files import dump_json, write_text
 from gnomon.lab.cells import Cell
+from gnomon.lab.config import ModelConfig
 from gnomon.lab.grid import Grid
 from gnomon.lab.parts import Part
 from gnomon.reproduce.contrasts import LEVEL, Claim, Contrast
@@ -222,7 +223,7 @@ def _measure(cell: Cell) -> Line:
         curved = top_eigenvalue(lambda: loss(model, batch), model.parameters())
         inside = float(np.mean(logits_report(model, batch).contraction))
     return {
-        "contraction": _drawn(parts, task.length, cell.model.heads),
+        "contraction": _drawn(parts, task.length, cell.model),
         "in_model": round(inside, DIGITS) if isfinite(inside) else None,
         "stable_rate": rate.rate,
         "unstable_rate": rate.unstable,
@@ -235,7 +236,7 @@ def _from_grown(losses: list[float]) -> list[float]:
     return [GROWN * losses[0], *losses[1:]]
 
 
-def _drawn(parts: Sequence[Part], length: int, heads: int) -> float | None:
+def _drawn(parts: Sequence[Part], length: int, model: ModelConfig) -> float | None:
     """Return the ratio of drawn content under the part that acts on logits, mean over heads."""
     from gnomon.encodings.certified import heads_of
     from gnomon.errors import GnomonError
@@ -244,13 +245,17 @@ def _drawn(parts: Sequence[Part], length: int, heads: int) -> float | None:
     acting = next((one for one in parts if one.kind in ("transform", "bias")), None)
     if acting is None:
         return 1.0
-    span, own = acting.heads or heads, heads_of(acting.encoding)
+    heads, own = model.heads, heads_of(acting.encoding)
+    span, width = acting.heads or heads, model.dimension // heads
+    # A transform has a dimension of its own; a bias is added to products of heads of this width.
+    size = width if acting.kind == "bias" else None
     try:
         found = [
-            contraction(acting.encoding, length, means=(MEAN,), head=head).at(MEAN)["norm"]
+            contraction(acting.encoding, length, means=(MEAN,), head=head, dimension=size)
             for head in range(own)
         ]
     except GnomonError:
         return None
-    ratio = (span * float(np.mean(found)) + (heads - span)) / heads
+    norms = [one.at(MEAN)["norm"] for one in found]
+    ratio = (span * float(np.mean(norms)) + (heads - span)) / heads
     return round(ratio, DIGITS) if isfinite(ratio) else None

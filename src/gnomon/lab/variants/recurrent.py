@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from gnomon.encodings.nope import Nope
 from gnomon.errors import LabError
 from gnomon.lab.model import Transformer
 
@@ -80,12 +81,12 @@ class StateSpace(nn.Module):  # type: ignore[misc]
 
 
 class _Headless(Transformer):
-    """A model without attention: vectors are the only encodings it has a place for."""
+    """A model without attention: it has a place for vectors, and for no encoding at all."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         for part in self.parts:
-            if part.kind != "vectors":
+            if part.kind != "vectors" and not isinstance(part.encoding, Nope):
                 raise LabError(
                     f"The encoding {part.encoding.name!r} acts on attention, and this model has "
                     "none; choose one that gives vectors, or another model."
