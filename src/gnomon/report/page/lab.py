@@ -26,7 +26,8 @@ CLASSES = {"holds": "yes", "does not hold": "no", "depends": "unsure", "undecide
 EXPLAINED = {
     "lab-scores": "Every dot is a run with its own seed; the bar is the 95 % interval of the mean. "
     "The dotted line is the best that can be reached, the dashed one what an observer reaches who "
-    "is told the tokens and not their order.",
+    "is told the tokens and not their order. Of real data the first is an estimate or a bound that "
+    "may be out of reach, the second what counting tokens reaches, which a model may pass.",
     "lab-areas": "The mean score over the points of the learning curve: it tells encodings apart "
     "that all end at the ceiling. Learning rates were chosen by it, on other seeds.",
     "lab-curves": "Means over seeds; bars reach from the lowest seed to the highest. A curve that "
