@@ -338,6 +338,13 @@ def published(facts: Facts) -> str:
     return summary(records(facts.root / "benchmarks" / "records"))
 
 
+def trained(facts: Facts) -> str:
+    """Return what becomes of claims about trained models, from the records of the laboratory."""
+    from lab_results import records, summary
+
+    return summary(records(facts.root / "benchmarks" / "records" / "lab"))
+
+
 TABLES: dict[str, Callable[[Facts], str]] = {
     "accuracy": accuracy,
     "alarms": alarms,
@@ -356,6 +363,7 @@ TABLES: dict[str, Callable[[Facts], str]] = {
     "reading_rank": reading("effective rank", "distinct positions"),
     "reading_encodings": reading("encoding ", "sinusoidal ", "alibi  ", "mds, debiased"),
     "reading_verdict": reading("Verdict:"),
+    "trained": trained,
     "trusted": trusted,
     "verdicts": verdicts,
 }

@@ -4,7 +4,8 @@
 
 Records come from `gnomon reproduce NAME --json FILE`, one for each experiment. What they say stands
 between the marks lab_records of the page: claims with their verdicts, then numbers, folded; the
-figure of each record is written to figures/ beside the page.
+figures of each record (`lab_figures`) are written to figures/ beside the page. `summary` is the
+short table of the README.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from svg import BLUE, GREY, INK, RED, Axes, Sheet
+from lab_figures import draw
 
 Record = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[1]
 SLOT = re.compile(r"<!-- lab_records:begin -->\n.*?<!-- lab_records:end -->", re.DOTALL)
 ORDER = ("deposit", "jordan", "extrapolation", "fitted", "stress-accuracy")
 NONE = "(There is no record yet; `gnomon reproduce deposit --json FILE` makes one.)"
-LINE, WIDTH, NAMES, ACROSS = 18, 300, 130, 2
+BETTER = re.compile(r"(.+) learns (\S+) better than (.+)")
+"""A claim that is made of every task and rival: what is claimed to learn which task, and than."""
 
 
 def records(folder: Path) -> dict[str, Record]:
@@ -37,13 +39,14 @@ def records(folder: Path) -> dict[str, Record]:
     return dict(sorted(found.items(), key=lambda item: place.get(item[0], len(ORDER))))
 
 
-def told(record: Record, figure: str) -> str:
-    """Return what one record says."""
+def told(record: Record, figures: dict[str, str]) -> str:
+    """Return what one record says; `figures` are what is drawn of it, by file name."""
     lines = [f"### {record['name']}: {record['title']}", "", "| claim | at this size |"]
     lines += ["| --- | --- |"]
-    lines += [f"| {_cell(one['claim'])} | {one['holds']} |" for one in record["verdicts"]]
-    words = f"Area under the learning curve by task and encoding: {record['name']}"
-    lines += ["", f"![{words}]({figure})", "", '<details markdown="1">']
+    lines += [f"| {_cell(claim)} | {holds} |" for claim, holds in short(record["verdicts"])]
+    for file, words in figures.items():
+        lines += ["", f"![{words}](figures/{file})"]
+    lines += ["", '<details markdown="1">']
     lines += [f"<summary>{record['name']}: the numbers</summary>", "", f"{record['setting']}.", ""]
     lines += [
         f"- **{one['claim']}**: {one['holds']}. {one['reason']}" for one in record["verdicts"]
@@ -56,6 +59,35 @@ def told(record: Record, figure: str) -> str:
     made = record["provenance"]
     lines += ["", f"Made by `{made['command']}` with Gnomon {made['gnomon']}.", "", "</details>"]
     return "\n".join(lines)
+
+
+def short(verdicts: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Return claims with what becomes of them; one that is made task by task is one line.
+
+    >>> short([{"claim": "A learns x better than B", "holds": "holds"},
+    ...        {"claim": "A learns y better than B", "holds": "undecided"}])
+    [('A learns better than B', 'holds on x; undecided on y')]
+    """
+    lines: dict[str, dict[str, list[str]]] = {}
+    for one in verdicts:
+        found = BETTER.fullmatch(one["claim"])
+        claim = f"{found[1]} learns better than {found[3]}" if found else one["claim"]
+        tasks = lines.setdefault(claim, {}).setdefault(one["holds"], [])
+        tasks += [found[2]] if found else []
+    return [(claim, "; ".join(map(_on, said.items()))) for claim, said in lines.items()]
+
+
+def _on(said: tuple[str, list[str]]) -> str:
+    holds, tasks = said
+    return f"{holds} on {', '.join(tasks)}" if tasks else holds
+
+
+def summary(found: dict[str, Record]) -> str:
+    """Return one line for every claim of every record."""
+    rows = [["experiment", "claim", "at this size"], ["---"] * 3]
+    for name, record in found.items():
+        rows += [[name, claim, holds] for claim, holds in short(record["verdicts"])]
+    return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows) if found else NONE
 
 
 def numbers(grid: dict[str, Any]) -> list[str]:
@@ -80,50 +112,6 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def drawn(record: Record, path: Path) -> None:
-    """Draw every seed and the interval of the mean, a panel for each task of the first grid."""
-    grid = next(iter(record["corpora"]["laboratory"]["grids"].values()))
-    tasks = list(dict.fromkeys(row["task"] for row in grid["rows"]))
-    of = {task: [row for row in grid["rows"] if row["task"] == task] for task in tasks}
-    each = LINE * max(map(len, of.values())) + 84
-    down = -(-len(tasks) // ACROSS)
-    words = "; ".join(
-        f"{task}: {best['encoding']} has the largest area, {np.mean(best['areas']):.3f}"
-        for task, rows in of.items()
-        if (best := max((r for r in rows if r["areas"]), key=lambda r: np.mean(r["areas"])))
-    )
-    title = f"{record['name']}: area under the learning curve"
-    sheet = Sheet(ACROSS * (WIDTH + NAMES + 20), down * each + 10, title, words)
-    for k, task in enumerate(tasks):
-        left, top = NAMES + (k % ACROSS) * (WIDTH + NAMES + 20), 34 + k // ACROSS * each
-        _panel(sheet, task, of[task], (left, top))
-    sheet.save(path)
-
-
-def _panel(sheet: Sheet, task: str, rows: list[dict[str, Any]], corner: tuple[int, int]) -> None:
-    left, top = corner
-    height = LINE * len(rows)
-    values = [value for row in rows for value in row["areas"]]
-    low = min(0.0, *values)
-    axes = Axes(sheet, left, top, WIDTH, height, (low, max(1.0, *values)), (len(rows) - 0.5, -0.5))
-    sheet.text(left, top - 10, task, weight="bold")
-    for tick in (0.0, 0.5, 1.0):
-        place = axes.across(tick)
-        axes.rule((place, top), (place, top + height), "#DDDDDD")
-        sheet.text(place, top + height + 16, f"{tick:g}", anchor="middle", size="12", fill=GREY)
-    for k, row in enumerate(rows):
-        y = axes.top + LINE * (k + 0.5)
-        sheet.text(left - 8, y + 4, row["encoding"], anchor="end", size="12", fill=INK)
-        if row["areas_interval"] is not None:
-            ends = [axes.across(float(np.clip(end, low, 1.0))) for end in row["areas_interval"]]
-            axes.rule((ends[0], y), (ends[1], y), BLUE)
-        for value in row["areas"]:
-            sheet.put(
-                f'<circle cx="{axes.across(value):.1f}" cy="{y:.1f}" r="2.5" fill="{RED}" '
-                'fill-opacity="0.7"/>'
-            )
-
-
 def main() -> None:
     """Fill the slot of the page, and draw the figures beside it."""
     page = Path(sys.argv[1])
@@ -132,10 +120,7 @@ def main() -> None:
     found = records(folder)
     figures = page.parent / "figures"
     figures.mkdir(exist_ok=True)
-    parts = []
-    for name, record in found.items():
-        drawn(record, figures / f"lab-{name}.svg")
-        parts.append(told(record, f"figures/lab-{name}.svg"))
+    parts = [told(record, draw(record, figures)) for record in found.values()]
     content = "\n\n".join(parts) or NONE
     made = f"<!-- lab_records:begin -->\n\n{content}\n\n<!-- lab_records:end -->"
     text = SLOT.sub(lambda _: made, page.read_text(encoding="utf-8"))

@@ -76,3 +76,23 @@ def test_cells_that_failed_are_not_done_and_the_exit_code_says_so(grid, capsys, 
     assert shown.count("RuntimeError: no such luck") == 4
     assert run(["lab", "status", str(grid), "--json", "-"]) == 1
     assert json.loads(capsys.readouterr().out)["done"] == 0
+
+
+def test_tasks_are_listed_and_each_is_drawn_with_its_ceiling(capsys, monkeypatch):
+    monkeypatch.delenv("GNOMON_DATA", raising=False)
+    assert run(["lab", "tasks"]) == 0
+    assert "distance            Name the distance from a to b" in capsys.readouterr().out
+    assert run(["lab", "tasks", "--json", "-"]) == 0
+    names = [one["name"] for one in json.loads(capsys.readouterr().out)["tasks"]]
+    for name in names:
+        assert run(["lab", "tasks", name, "--json", "-"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert "\n\n    " in told["drawing"], name
+        assert told["ceiling"] is None or told["ceiling"]["value"] <= 1.0
+    assert run(["lab", "tasks", "order"]) == 0
+    shown = capsys.readouterr().out
+    assert "accuracy 1 (exact); without order 0.5, one answer to all 0.5" in shown
+    assert run(["lab", "tasks", "splice"]) == 0
+    assert "ceiling      task splice reads real data: pass data=FOLDER" in capsys.readouterr().out
+    assert run(["lab", "tasks", "ordr"]) == 2
+    assert "'ordr' is no task; did you mean 'order'?" in capsys.readouterr().err

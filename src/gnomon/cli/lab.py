@@ -11,6 +11,7 @@ import typer
 
 from gnomon.cli import options as o
 from gnomon.cli.lab_report import report
+from gnomon.cli.lab_tasks import tasks
 from gnomon.cli.output import check_json, emit
 from gnomon.cli.progress import TerminalProgress
 
@@ -40,6 +41,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("report")(report)
+app.command("tasks")(tasks)
 
 
 @app.command("run")
