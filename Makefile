@@ -53,6 +53,10 @@ contracts: $(VENV)/dev.stamp
 	@echo "== contracts between the rooms (import-linter)"
 	$(BIN)/lint-imports --no-logo --no-cache
 
+# One thread each: workers whose linear algebra takes all cores wait for one another most of the time.
+tests: export OMP_NUM_THREADS := 1
+tests: export OPENBLAS_NUM_THREADS := 1
+tests: export MKL_NUM_THREADS := 1
 tests: $(VENV)/dev.stamp
 	@echo "== tests, doctests and the wheel (pytest)"
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "$(MARKERS)"

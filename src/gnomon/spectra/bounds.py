@@ -151,6 +151,8 @@ def _semidefinite(x: NDArray[Any]) -> bool:
 
 
 def _ends(x: NDArray[Any]) -> tuple[float, float]:
-    """Return the ends of the spectrum of the symmetric part."""
+    """Return the ends of the spectrum of the symmetric part; what rounding alone leaves is 0."""
     values = eigvalsh(0.5 * (x + x.conj().T))
-    return float(values[0]), float(values[-1])
+    dust = len(values) * np.finfo(np.float64).eps * np.abs(values[[0, -1]]).max()
+    low, high = (0.0 if abs(value) <= dust else float(value) for value in values[[0, -1]])
+    return low, high
