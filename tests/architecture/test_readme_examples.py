@@ -26,6 +26,20 @@ def rotate(x, positions):
     return np.concatenate([a * cosine - b * sine, a * sine + b * cosine], axis=1)
 """
 
+GRID = """
+[model]
+dimension = 16
+heads = 2
+layers = 1
+[training]
+steps = 2
+batch = 4
+held_out = 16
+[tasks.order]
+length = 8
+[encodings.rope]
+"""
+
 
 @pytest.fixture
 def desk(tmp_path: Path, rng: np.random.Generator) -> Path:
@@ -38,6 +52,7 @@ def desk(tmp_path: Path, rng: np.random.Generator) -> Path:
     fasta = "".join(f">gene{number}\n{gene}\n" for number, gene in enumerate(genes))
     (tmp_path / "genes.fasta").write_text(fasta, encoding="utf-8")
     (tmp_path / "my_model.py").write_text(MODEL, encoding="utf-8")
+    (tmp_path / "grid.toml").write_text(GRID, encoding="utf-8")
     np.save(tmp_path / "X.npy", [[0.0, -0.5], [0.5, 0.0]])
     return tmp_path
 
@@ -60,7 +75,16 @@ def commands_on(name: str) -> list[str]:
     return [line.partition("#")[0].strip() for line in COMMANDS if name in line]
 
 
-TRIED = ("reviews.csv", "genes.fasta", "catalogue", "card ", "verify ", "classify ")
+TRIED = (
+    "reviews.csv",
+    "genes.fasta",
+    "catalogue",
+    "card ",
+    "verify ",
+    "classify ",
+    "spectrum ",
+    "lab ",
+)
 
 
 @pytest.mark.parametrize("line", [line for name in TRIED for line in commands_on(name)])

@@ -1,0 +1,86 @@
+"""The figures of the page of trained models: what is drawn is what a record holds."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CIRCLE = re.compile(r'<circle cx="([\d.]+)" cy="([\d.]+)" r="[\d.]+" fill="([^"]+)"')
+
+
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The script that draws, which is in no package."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    import lab_figures
+
+    yield lab_figures
+    for name in ("lab_figures", "svg"):
+        sys.modules.pop(name, None)
+
+
+def record(rows: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    grids = {"small": {"rows": [{"areas": [], "areas_interval": None} | row for row in rows]}}
+    return {"name": "planted", "corpora": {"laboratory": {"grids": grids, **more}}}
+
+
+def circles(sheet: Any) -> list[tuple[float, float, str]]:
+    found = CIRCLE.findall("\n".join(sheet.shapes))
+    return [(float(x), float(y), fill) for x, y, fill in found]
+
+
+def test_a_dot_stands_where_its_value_is(figures: Any) -> None:
+    rows = [
+        {"task": "lag", "encoding": "rope", "areas": [0.0, 0.5, 1.0], "areas_interval": [0.2, 0.8]},
+        {"task": "lag", "encoding": "nope", "areas": [0.25]},
+    ]
+    sheet = figures.areas(record(rows))
+    first, last = figures.NAMES, figures.NAMES + figures.WIDTH
+    assert [x for x, _, _ in circles(sheet)] == [
+        first,
+        (first + last) / 2,
+        last,
+        first + figures.WIDTH / 4,
+    ]
+    assert "lag: rope has the largest area, 0.500" in sheet.words
+
+
+def test_indices_within_the_noise_are_not_drawn(figures: Any) -> None:
+    zero = {"index": [[0.5], [0.9]], "largest": [[0.4], [0.01]], "noise_band": [[0.05], [0.05]]}
+    mean = {"index": [[0.25], [None]], "largest": [[0.4], [0.0]], "noise_band": [[0.05], [0.0]]}
+    heads = {"zero": zero | {"uniform": 0.125}, "mean": mean | {"uniform": 0.125}}
+    sheet = figures.heads(record([{"task": "distance", "encoding": "rope", "heads": heads}]))
+    at = {fill: (x - figures.NAMES) / figures.WIDTH for x, _, fill in circles(sheet)}
+    assert at == {figures.RED: 0.5, "none": 0.25}
+    assert figures.heads(record([{"task": "distance", "encoding": "rope"}])) is None
+
+
+def test_a_line_by_length_goes_through_the_means_over_seeds(figures: Any) -> None:
+    told = {"length": [32, 128], "scores": [[1.0, 1.0], [0.2, 0.4]]}
+    sheet = figures.lengths(record([{"task": "lag", "encoding": "rope", "lengths": told}]))
+    points = re.search(r'<polyline points="([^"]+)"', "\n".join(sheet.shapes))
+    assert points is not None
+    first, last = (tuple(map(float, one.split(","))) for one in points[1].split())
+    assert last[0] - first[0] == pytest.approx(1.5 * figures.SQUARE)
+    assert last[1] - first[1] == pytest.approx((1.0 - 0.3) * figures.SQUARE)
+    assert figures.lengths(record([{"task": "lag", "encoding": "rope"}])) is None
+
+
+def test_what_is_beside_training_has_one_dot_for_each_point(figures: Any) -> None:
+    made = {"contraction": 0.5, "area": 0.8, "stable_rate": 0.1, "hessian": 9.0}
+    lines = [{"encoding": "rope", **made}, {"encoding": "alibi", **made, "hessian": None}]
+    found = record([], optimisation=lines)
+    assert len(circles(figures.optimisation(found))) == 2 + 2 + 1
+    stress = [
+        {"corpus": corpus, "encoding": "mds", "scale": scale, "scale_free": 0.1, "along": 0.4}
+        for corpus in ("drift", "splice")
+        for scale in (0.05, 2.0)
+    ]
+    assert len(circles(figures.stress(record([], stress=stress)))) == 4
+    assert figures.stress(record([])) is None
+    assert figures.optimisation(record([])) is None
