@@ -7,17 +7,20 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
 
 from gnomon.lab.grid import read_grid, shipped
+from gnomon.lab.running import status
 from gnomon.reproduce.contrasts import together
 from gnomon.reproduce.registry import REPRODUCTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 FOUND = sorted((ROOT / "benchmarks" / "records" / "lab").glob("*.json"))
 PRIVATE = re.compile(r"""(?:^|[\s"'=])(?:/\w|[A-Z]:\\|~|\.\./)""")
+RAW = sorted((ROOT / "benchmarks" / "records" / "lab" / "raw").glob("*.tar.xz"))
 ENTRIES = {name for name, entry in REPRODUCTIONS.items() if entry.runs_grids}
 
 
@@ -37,6 +40,17 @@ def test_every_verdict_on_grids_follows_from_its_evidence(path: Path) -> None:
             readings.append("for" if wanted else "against" if other else "open")
         assert readings == [piece["reading"] for piece in pieces[verdict["claim"]]]
         assert together(readings) == verdict["holds"]
+
+
+@pytest.mark.parametrize("path", RAW, ids=lambda path: path.name)
+def test_the_runs_that_are_kept_are_all_of_the_grid_that_ships(path: Path, tmp_path: Path) -> None:
+    """A cell that was changed since would be left over, and have to be trained."""
+    with tarfile.open(path) as archive:
+        archive.extractall(tmp_path, filter="data")
+    name = path.name.removesuffix(".tar.xz")
+    found = status(read_grid(name), tmp_path / name)
+    assert found.complete
+    assert not found.failed
 
 
 def test_every_reproduction_by_training_has_its_grid() -> None:
