@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import tarfile
 import shutil
 import subprocess
+import tarfile
 import tomllib
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
