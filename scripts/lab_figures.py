@@ -1,7 +1,7 @@
 """The figures of the page of the laboratory, drawn from the records of its grids.
 
     areas          area under the learning curve, a panel for each task
-    heads          deposit index of the first layer on the distance task, a panel for each grid
+    heads          deposit index of the first layer, a panel for each grid with distance or counting
     optimisation   contraction of logits against what is called good optimisation
     lengths        score by test length, a panel for each task
     stress         stress of encodings against what their models reached, a panel for each corpus
@@ -19,6 +19,9 @@ from typing import Any
 
 import numpy as np
 from svg import BLUE, GREEN, GREY, INK, PALE, PURPLE, RED, Axes, Sheet
+
+from gnomon.lab.compact import ABLATIONS
+from gnomon.reproduce.lab_tables import Table
 
 Record = dict[str, Any]
 Rows = list[dict[str, Any]]
@@ -75,11 +78,12 @@ def heads(record: Record) -> Sheet | None:
     """Return deposit indices of layer 0 by zero-ablation (full) and mean-ablation (hollow)."""
     panels = []
     for name, grid in grids(record).items():
+        table = Table(grid)
         for task, rows in by(grid["rows"], "task").items():
             own = [row for row in rows if row.get("heads")]
             if task in ("distance", "counting") and own:
                 uniform = own[0]["heads"]["zero"]["uniform"]
-                told = [_indices(row) for row in own]
+                told = [_indices(table, task, row["encoding"]) for row in own]
                 panels.append(Panel(f"{name}, {task}", told, (uniform,)))
     if not panels:
         return None
@@ -87,20 +91,13 @@ def heads(record: Record) -> Sheet | None:
         f"{panel.title}: {', '.join(f'{s.name} {_mean(s):.2f}' for s in panel.strips if s.values)}"
         for panel in panels
     )
-    return strips(
-        "deposit index of the first layer; equal heads would have the rule", panels, words
-    )
+    return strips("deposit index of the first layer; dashed: equal heads", panels, words)
 
 
-def _indices(row: dict[str, Any]) -> Strip:
-    """Return the indices of runs whose largest drop is above its noise."""
-    full, hollow = (_clear(row["heads"][ablation]) for ablation in ("zero", "mean"))
-    return Strip(row["encoding"], full, None, tuple(hollow))
-
-
-def _clear(told: dict[str, Any]) -> list[float]:
-    runs = zip(told["index"], told["largest"], told["noise_band"], strict=True)
-    return [index[0] for index, top, band in runs if index[0] is not None and top[0] > band[0]]
+def _indices(table: Table, task: str, encoding: str) -> Strip:
+    """Return the indices that claims are judged by: of runs that learned, above their noise."""
+    full, hollow = (table.values(task, encoding, f"index {one}").values() for one in ABLATIONS)
+    return Strip(encoding, list(full), None, tuple(hollow))
 
 
 def strips(title: str, panels: list[Panel], words: str) -> Sheet:

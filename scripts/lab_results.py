@@ -62,24 +62,22 @@ def told(record: Record, figures: dict[str, str]) -> str:
 
 
 def short(verdicts: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Return claims with what becomes of them; one that is made task by task is one line.
-
-    >>> short([{"claim": "A learns x better than B", "holds": "holds"},
-    ...        {"claim": "A learns y better than B", "holds": "undecided"}])
-    [('A learns better than B', 'holds on x; undecided on y')]
-    """
-    lines: dict[str, dict[str, list[str]]] = {}
+    """Return claims with what becomes of them; one that is made of several tasks is one line."""
+    lines: dict[str, list[tuple[str, str, str]]] = {}
     for one in verdicts:
         found = BETTER.fullmatch(one["claim"])
-        claim = f"{found[1]} learns better than {found[3]}" if found else one["claim"]
-        tasks = lines.setdefault(claim, {}).setdefault(one["holds"], [])
-        tasks += [found[2]] if found else []
-    return [(claim, "; ".join(map(_on, said.items()))) for claim, said in lines.items()]
+        key = f"{found[1]} learns better than {found[3]}" if found else one["claim"]
+        lines.setdefault(key, []).append((one["claim"], one["holds"], found[2] if found else ""))
+    return [_line(key, said) for key, said in lines.items()]
 
 
-def _on(said: tuple[str, list[str]]) -> str:
-    holds, tasks = said
-    return f"{holds} on {', '.join(tasks)}" if tasks else holds
+def _line(key: str, said: list[tuple[str, str, str]]) -> tuple[str, str]:
+    if len(said) == 1:
+        return said[0][:2]
+    tasks: dict[str, list[str]] = {}
+    for _, holds, task in said:
+        tasks.setdefault(holds, []).append(task)
+    return key, "; ".join(f"{holds}: {', '.join(names)}" for holds, names in tasks.items())
 
 
 def summary(found: dict[str, Record]) -> str:

@@ -20,12 +20,13 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> Any:
     import lab_figures
 
     yield lab_figures
-    for name in ("lab_figures", "svg"):
+    for name in ("lab_figures", "lab_results", "svg"):
         sys.modules.pop(name, None)
 
 
 def record(rows: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    grids = {"small": {"rows": [{"areas": [], "areas_interval": None} | row for row in rows]}}
+    given = {"areas": [], "areas_interval": None, "scores": []}
+    grids = {"small": {"name": "small", "rows": [given | row for row in rows]}}
     return {"name": "planted", "corpora": {"laboratory": {"grids": grids, **more}}}
 
 
@@ -50,14 +51,33 @@ def test_a_dot_stands_where_its_value_is(figures: Any) -> None:
     assert "lag: rope has the largest area, 0.500" in sheet.words
 
 
-def test_indices_within_the_noise_are_not_drawn(figures: Any) -> None:
-    zero = {"index": [[0.5], [0.9]], "largest": [[0.4], [0.01]], "noise_band": [[0.05], [0.05]]}
-    mean = {"index": [[0.25], [None]], "largest": [[0.4], [0.0]], "noise_band": [[0.05], [0.0]]}
-    heads = {"zero": zero | {"uniform": 0.125}, "mean": mean | {"uniform": 0.125}}
-    sheet = figures.heads(record([{"task": "distance", "encoding": "rope", "heads": heads}]))
-    at = {fill: (x - figures.NAMES) / figures.WIDTH for x, _, fill in circles(sheet)}
-    assert at == {figures.RED: 0.5, "none": 0.25}
+def test_indices_are_those_of_runs_that_learned_above_their_noise(figures: Any) -> None:
+    zero = {
+        "index": [[0.5], [0.9], [0.7]],
+        "largest": [[0.4], [0.01], [0.4]],
+        "noise_band": [[0.05], [0.05], [0.05]],
+    }
+    heads = {"zero": zero | {"uniform": 0.125}, "mean": zero | {"index": [[0.25], [None], [0.7]]}}
+    row = {"task": "distance", "encoding": "rope", "heads": heads, "seeds": [0, 1, 2]}
+    row |= {"scores": [1.0, 1.0, 0.1], "ceiling": {"constant": 0.0, "value": 1.0}}
+    sheet = figures.heads(record([row]))
+    at = [((x - figures.NAMES) / figures.WIDTH, fill) for x, _, fill in circles(sheet)]
+    assert at == [(0.25, "none"), (0.5, figures.RED)]
     assert figures.heads(record([{"task": "distance", "encoding": "rope"}])) is None
+
+
+def test_a_claim_made_of_several_tasks_is_one_line_and_any_other_stays(figures: Any) -> None:
+    from lab_results import short
+
+    said = [
+        ("A learns x better than B", "holds"),
+        ("A learns y better than B", "undecided"),
+        ("(i) A learns x better than others", "depends"),
+    ]
+    assert short([{"claim": claim, "holds": holds} for claim, holds in said]) == [
+        ("A learns better than B", "holds: x; undecided: y"),
+        ("(i) A learns x better than others", "depends"),
+    ]
 
 
 def test_a_line_by_length_goes_through_the_means_over_seeds(figures: Any) -> None:
