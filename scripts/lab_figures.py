@@ -91,7 +91,10 @@ def heads(record: Record) -> Sheet | None:
         f"{panel.title}: {', '.join(f'{s.name} {_mean(s):.2f}' for s in panel.strips if s.values)}"
         for panel in panels
     )
-    return strips("deposit index of the first layer; dashed: equal heads", panels, words)
+    title = (
+        "deposit index of the first layer (full: zero-, hollow: mean-ablation; dashed: equal heads)"
+    )
+    return strips(title, panels, words)
 
 
 def _indices(table: Table, task: str, encoding: str) -> Strip:
