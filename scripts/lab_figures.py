@@ -91,9 +91,7 @@ def heads(record: Record) -> Sheet | None:
         f"{panel.title}: {', '.join(f'{s.name} {_mean(s):.2f}' for s in panel.strips if s.values)}"
         for panel in panels
     )
-    title = (
-        "deposit index of the first layer (full: zero-, hollow: mean-ablation; dashed: equal heads)"
-    )
+    title = "deposit index of layer 0 (full: zero-, hollow: mean-ablation; dashed: equal heads)"
     return strips(title, panels, words)
 
 
