@@ -130,6 +130,8 @@ def test_a_grid_without_tasks_or_without_a_file_is_refused(tmp_path):
         grid_of({"encodings": {"rope": {}}})
     with pytest.raises(LabError, match="can not be read"):
         read_grid(tmp_path / "none.toml")
+    with pytest.raises(LabError, match="or one that ships: did you mean 'jordan'"):
+        read_grid("jodran")
 
 
 def test_a_cell_of_an_earlier_run_keeps_its_digest():

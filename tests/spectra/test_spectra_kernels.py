@@ -252,7 +252,7 @@ def test_a_constant_tail_leaves_a_symbol_that_is_exact() -> None:
         assert back == pytest.approx(column[lag], abs=2e-3)
 
 
-def test_a_head_that_is_not_there_and_two_axes_are_refused() -> None:
+def test_a_head_that_is_not_there_is_refused() -> None:
     with pytest.raises(SpectrumError, match="head is 4, and the encoding 'alibi' tells 4 apart"):
         kernel_of(encoding("alibi", heads=4), head=4)
     for head in ("a", float("nan"), 1.0, True):
@@ -262,5 +262,3 @@ def test_a_head_that_is_not_there_and_two_axes_are_refused() -> None:
             kernel_of(encoding("alibi", heads=4), head=head)
     with pytest.raises(SpectrumError, match="tells no heads apart; pass 0 or none"):
         kernel_of(encoding("rope", dimension=8), head=1)
-    with pytest.raises(SpectrumError, match="has 2 axes, and a spectrum is one of positions in a"):
-        kernel_of(encoding("rope", dimension=8, axes=2))

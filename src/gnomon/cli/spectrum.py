@@ -24,6 +24,13 @@ Head = Annotated[
     int | None,
     typer.Option("--head", help="One head of those that differ. Default: the mean over heads."),
 ]
+Direction = Annotated[
+    str | None,
+    typer.Option(
+        "--direction",
+        help="With several axes: the step on every axis, such as 1,1. Default: the first axis.",
+    ),
+]
 Tolerance = Annotated[
     float | None,
     typer.Option(
@@ -66,6 +73,7 @@ def spectrum(
     length: Length = 512,
     parameter: Parameter = None,
     head: Head = None,
+    direction: Direction = None,
     tolerance: Tolerance = None,
     mean: Means = None,
     dimension: Dimension = None,
@@ -84,7 +92,11 @@ def spectrum(
     check_page(figure)
     encoding = shown(name, **given_parameters(parameter))
     asked: dict[str, Any] = {"head": head, "tolerance": tolerance, "tied": not apart, "seed": seed}
-    asked |= {"dimension": dimension, "means": tuple(mean) if mean else MEANS}
+    asked |= {
+        "dimension": dimension,
+        "direction": _steps(direction),
+        "means": tuple(mean) if mean else MEANS,
+    }
     progress = TerminalProgress(quiet=quiet)
     try:
         found = measured(encoding, length, **asked, progress=progress.stage)
@@ -98,6 +110,19 @@ def spectrum(
         write_with(figure, lambda handle: handle.write(page))
         text += f"\n\npage: {figure}"
     emit(found.to_dict(), text, json_file=json_file, quiet=quiet)
+
+
+def _steps(direction: str | None) -> tuple[float, ...] | None:
+    """Return the numbers of a direction."""
+    if direction is None:
+        return None
+    try:
+        return tuple(float(part) for part in direction.split(","))
+    except ValueError:
+        raise InputError(
+            f"--direction {direction} is no list of numbers; pass the step on every axis, such as "
+            "--direction 1,1."
+        ) from None
 
 
 def check_page(page: Path | None) -> None:

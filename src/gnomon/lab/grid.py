@@ -206,8 +206,8 @@ def read_grid(path: Path | str) -> Grid:
         table = tomllib.loads(file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise LabError(
-            f"{file} can not be read ({error}); name a grid in TOML, or one of: "
-            f"{', '.join(shipped())}."
+            f"{file} can not be read ({error}); name a grid in TOML, or one that ships: "
+            f"{nearest(str(path), shipped())}."
         ) from error
     except tomllib.TOMLDecodeError as error:
         raise LabError(f"{file} is no TOML ({error}); mend that line.") from error

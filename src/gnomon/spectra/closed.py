@@ -44,6 +44,7 @@ from gnomon.encodings.rotary.plus import RopePlusPlus
 from gnomon.encodings.rotary.pope import Pope
 from gnomon.numeric.activations import softplus
 from gnomon.spectra.content import drawn_vector
+from gnomon.spectra.line import Line
 from gnomon.spectra.modes import Modes, joined, modes
 
 Floats = NDArray[np.float64]
@@ -61,8 +62,9 @@ def closed_form(encoding: Encoding, head: int | None) -> Closed | None:
     """Return the closed form of a kernel, or None where there is none."""
     if isinstance(encoding, Nope):
         return Closed(modes(np.ones(1)))
+    inside = encoding.inner if isinstance(encoding, Line) else encoding
     for kind, read in _READERS:
-        if isinstance(encoding, kind):
+        if isinstance(inside, kind):
             found = read(encoding, head)
             return Closed(found) if isinstance(found, Modes) else found
     return None
@@ -75,9 +77,7 @@ def _chosen(values: Any, head: int | None, ndim: int) -> Floats:
     return array if head is None else array[head % len(array)][None]
 
 
-def _turning(encoding: Any, head: int | None) -> Modes | None:
-    if encoding.frequencies is None:
-        return None  # matrices of several axes that do not commute
+def _turning(encoding: Any, head: int | None) -> Modes:
     waves = _chosen(encoding.frequencies, head, 3)[..., 0]
     d, factor = encoding.dimension, float(getattr(encoding, "attention_factor", 1.0)) ** 2
     turned = modes(np.full(waves.shape, 2.0 * factor / (d * len(waves))), waves)
@@ -121,7 +121,7 @@ def _imaginary(encoding: Any, head: int | None) -> Closed:
 
 
 def _linear(encoding: Any, head: int | None) -> Closed:
-    before = float(_chosen(encoding.slopes, head, 1).mean())
+    before = getattr(encoding, "step", 1.0) * float(_chosen(encoding.slopes, head, 1).mean())
     given = getattr(encoding, "slopes_after", None)
     after = before if given is None else float(_chosen(given, head, 1).mean())
     even = modes(np.array([-0.5 * (before + after)]), powers=1)

@@ -27,7 +27,8 @@ from gnomon.spectra.checks import whole
 from gnomon.spectra.content import checked_mean, drawn_content
 from gnomon.spectra.coupling import Coupling, compared_sides, couple, coupled_sides, kind_of
 from gnomon.spectra.eigenvalues import checked_length
-from gnomon.spectra.reading import as_encoding, check_encoding, check_head
+from gnomon.spectra.line import on_line
+from gnomon.spectra.reading import as_encoding, check_head
 
 Floats = NDArray[np.float64]
 MEANS = (0.0, 0.5, 1.0, 2.0, 4.0)
@@ -83,6 +84,7 @@ def contraction(
     draws: int = DRAWS,
     tied: bool = True,
     head: int | None = None,
+    direction: Any = None,
     dimension: int | None = None,
     seed: int = 0,
 ) -> Contraction:
@@ -90,10 +92,9 @@ def contraction(
 
     `dimension` is that of queries and keys where an encoding takes any, as a bias does.
     """
-    known = as_encoding(encoding)
+    known = on_line(as_encoding(encoding), direction, length)
     n = min(checked_length(length), LONGEST)
     draws = whole("draws", draws, least=1)
-    check_encoding(known)
     check_head(known, head)
     drawn = checked_drawing(known, means=means, dimension=dimension, seed=seed)
     sizes, d, seed = drawn["means"], drawn["dimension"], drawn["seed"]

@@ -28,8 +28,9 @@ from gnomon.results import Result
 from gnomon.spectra.bounds import Bound
 from gnomon.spectra.checks import real, real_array
 from gnomon.spectra.conditioning import Conditioning, conditioning
+from gnomon.spectra.line import on_line
 from gnomon.spectra.moduli import Sides, bounds_of
-from gnomon.spectra.reading import as_encoding, check_encoding, check_head
+from gnomon.spectra.reading import as_encoding, check_head
 from gnomon.spectra.share import lag_share
 
 Floats = NDArray[np.float64]
@@ -69,21 +70,22 @@ def couple(
     *,
     positions: Any = None,
     head: int | None = None,
+    direction: Any = None,
     scale: float | None = None,
 ) -> Coupling:
     """Return the spectra of the logits of q and k (n, d), without and with an encoding.
 
     `head` is that of the encoding (default the first), `scale` what multiplies q.k, by default
-    d^(-1/2). Activations of a model are passed head by head, before any position was added.
+    d^(-1/2). With several axes positions go along `direction`. Activations of a model are passed
+    head by head, before any position was added.
 
     >>> from gnomon.encodings.rotary.rope import Rope
     >>> q = np.ones((64, 16))
     >>> round(couple(q, q, Rope(dimension=16)).norm, 2)
     0.58
     """
-    known = as_encoding(encoding)
     left, right = checked_sides(q, k)
-    check_encoding(known)
+    known = on_line(as_encoding(encoding), direction, len(left))
     check_head(known, head)
     times = left.shape[1] ** -0.5 if scale is None else real("scale", scale, "a finite number")
     at = _checked_positions(positions, len(left))

@@ -11,6 +11,7 @@ of the sinusoid, and if not, a matrix (`gnomon.spectra.gram`).
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from gnomon.spectra.checks import whole
 from gnomon.spectra.closed import closed_form
 from gnomon.spectra.content import drawn_vector
 from gnomon.spectra.kernel import Kernel, LagValues
+from gnomon.spectra.line import Line, on_line
 
 Floats = NDArray[np.float64]
 LEVELS = ("L0", "L1", "L2", "L5")
@@ -38,15 +40,16 @@ NOTES = {
 }
 
 
-def kernel_of(encoding: Encoding, *, head: int | None = None) -> Kernel:
+def kernel_of(encoding: Encoding, *, head: int | None = None, direction: Any = None) -> Kernel:
     """Return the kernel of an encoding, that of one head or the mean over heads.
+
+    With several axes it is the kernel along a line (`gnomon.spectra.line`).
 
     >>> from gnomon.encodings.rotary.rope import Rope
     >>> kernel_of(Rope(dimension=2)).column(3).round(4)
     array([ 1.    ,  0.5403, -0.4161])
     """
-    known = acting(encoding)
-    check_encoding(known)
+    known = on_line(acting(encoding), direction)
     check_head(known, head)
     sees_lags = known.card.level[:2] in LEVELS
     found = closed_form(known, head) if sees_lags or "vectors" in known.kinds else None
@@ -81,15 +84,6 @@ def as_encoding(encoding: Any) -> Encoding:
     return known
 
 
-def check_encoding(encoding: Encoding) -> None:
-    """Refuse positions on several axes: their matrices are Toeplitz in blocks of blocks."""
-    if encoding.axes != 1:
-        raise SpectrumError(
-            f"The encoding {encoding.name!r} has {encoding.axes} axes, and a spectrum is one of "
-            "positions in a line; make it with axes=1 where it can be, or choose another."
-        )
-
-
 def check_head(encoding: Encoding, head: int | None) -> None:
     """Refuse a head that is not there."""
     heads = heads_of(encoding)
@@ -108,10 +102,12 @@ def check_head(encoding: Encoding, head: int | None) -> None:
 
 
 def acting(encoding: Encoding) -> Encoding:
-    """Return what acts in this layer of a schedule."""
+    """Return what acts in this layer of a schedule, along its line."""
+    if isinstance(encoding, Line) and acting(encoding.inner) is not encoding.inner:
+        return dataclasses.replace(encoding, inner=acting(encoding.inner))
     if not isinstance(encoding, Interleaved) or encoding.temperature:
         return encoding
-    return encoding.inside if encoding.encoded else Nope()
+    return encoding.inside if encoding.encoded else Nope(axes=encoding.axes)
 
 
 def _kind(encoding: Encoding) -> str:
@@ -122,10 +118,12 @@ def _kind(encoding: Encoding) -> str:
 
 
 def _which(encoding: Encoding, head: int | None) -> str:
-    """Return the words for one head of several, or for their mean."""
+    """Return the words for one head of several or their mean, and for a line in several axes."""
+    steps = ", ".join(f"{step:.4g}" for step in getattr(encoding, "direction", ()))
+    line = f", along steps of ({steps})" if steps else ""
     if heads_of(encoding) == 1:
-        return ""
-    return ", the mean over heads" if head is None else f", head {head}"
+        return line
+    return (", the mean over heads" if head is None else f", head {head}") + line
 
 
 def _grows(encoding: Encoding) -> bool | None:

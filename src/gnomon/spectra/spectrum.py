@@ -27,7 +27,8 @@ from gnomon.spectra.contraction import MEANS, Contraction, checked_drawing, cont
 from gnomon.spectra.eigenvalues import Eigenvalues, all_of, checked_length, eigenvalues_of
 from gnomon.spectra.gram import gram_spectrum
 from gnomon.spectra.kernel import Kernel
-from gnomon.spectra.reading import NOTES, as_encoding, check_encoding, kernel_of
+from gnomon.spectra.line import on_line
+from gnomon.spectra.reading import NOTES, as_encoding, kernel_of
 from gnomon.spectra.szego import Symbol, distance, symbol_of
 
 Floats = NDArray[np.float64]
@@ -76,6 +77,7 @@ def spectrum(
     length: int = 512,
     *,
     head: int | None = None,
+    direction: Any = None,
     tolerance: float | None = None,
     means: tuple[float, ...] = MEANS,
     tied: bool = True,
@@ -86,7 +88,8 @@ def spectrum(
 ) -> Spectrum:
     """Return the spectrum of an encoding, or of the one of that name, at positions 0 ... n-1.
 
-    `head` is one of those it tells apart (default: the mean kernel over heads), `means` are sizes
+    `head` is one of those it tells apart (default: the mean kernel over heads), `direction` the
+    step on every axis of several (default: along the first), `means` are sizes
     of the mean that drawn content shares, `tied=False` draws queries and keys apart,
     `coupled=False` leaves contraction out, and `dimension` is that of drawn content where any will
     do, as with a bias (default 64). `progress` is told what is being done.
@@ -95,9 +98,8 @@ def spectrum(
     >>> found.conditioning.rank <= 40, found.toeplitz_share
     (True, 1.0)
     """
-    known = as_encoding(encoding)
     length = checked_length(length)
-    check_encoding(known)
+    known = on_line(as_encoding(encoding), direction, length)
     drawn = checked_drawing(known, means=means, dimension=dimension, seed=seed)
     about: dict[str, Any] = {"name": known.name, "parameters": known.parameters}
     about |= {"length": length, "head": head}
