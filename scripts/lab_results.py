@@ -22,7 +22,7 @@ from lab_figures import draw
 Record = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[1]
 SLOT = re.compile(r"<!-- lab_records:begin -->\n.*?<!-- lab_records:end -->", re.DOTALL)
-ORDER = ("deposit", "jordan", "extrapolation", "fitted", "stress-accuracy")
+ORDER = ("deposit", "jordan", "extrapolation", "fitted", "stress-accuracy", "necessity")
 NONE = "(There is no record yet; `gnomon reproduce deposit --json FILE` makes one.)"
 BETTER = re.compile(r"(.+) learns (\S+) better than (.+)")
 """A claim that is made of every task and rival: what is claimed to learn which task, and than."""

@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gnomon.reproduce import deposit_claims, extrapolation, fitted, jordan, stress_accuracy
+from gnomon.reproduce import (
+    deposit_claims,
+    extrapolation,
+    fitted,
+    jordan,
+    necessity,
+    stress_accuracy,
+)
 from gnomon.reproduce.lab_tables import Table
 from gnomon.reproduce.optimisation import correlations_of, helps
 
@@ -279,6 +286,27 @@ def test_what_is_kept_on_longer_sequences_is_told_from_what_is_lost() -> None:
     assert "Not learned, and so left out: lag." in outcomes["t5"].reason
     assert outcomes["xpos"].holds == "holds"
     assert outcomes["xpos"].contrasts[0].mean == pytest.approx(0.4, abs=1e-6)
+
+
+def test_what_tells_order_without_an_encoding_is_told_from_what_is_blind() -> None:
+    table = Table(
+        grid(
+            *(row(task, "attention", score=0.52, constant=0.5) for task in ("lag", "order")),
+            *(row(task, "causal", score=0.9, constant=0.5) for task in ("lag", "order")),
+            *(row(task, "causal-rope", score=0.9, area=0.7) for task in ("lag", "order")),
+            row("lag", "gru", score=0.9, area=0.6),
+            row("order", "gru", score=0.51, constant=0.5, area=0.5),
+            row("lag", "gru-sinusoidal", area=0.6),
+            row("order", "gru-sinusoidal", area=0.4),
+        )
+    )
+    outcomes = [one.holds for one in necessity.claims(table)]
+    assert outcomes == [
+        *("holds", "holds", "depends", "untested here"),
+        *("does not hold", "holds", "untested here"),
+    ]
+    seeing = Table(grid(row("lag", "attention", score=0.9, constant=0.5)))
+    assert necessity.claims(seeing)[0].holds == "does not hold"
 
 
 def test_a_fit_is_judged_against_one_rival_and_against_the_best() -> None:

@@ -124,6 +124,13 @@ REPRODUCTIONS: dict[str, Entry] = {
         draws=False,
         runs_grids=True,
     ),
+    "necessity": Entry(
+        "which models need an encoding to tell order: a grid of trained models",
+        "necessity",
+        "necessity",
+        draws=False,
+        runs_grids=True,
+    ),
     "stress-accuracy": Entry(
         "whether lower stress goes with higher accuracy: a grid of trained models",
         "stress_accuracy",
