@@ -30,9 +30,9 @@ SQUARE, GAP = 200, 110
 COLOURS = (BLUE, RED, GREEN, PURPLE, INK)
 DASHES = ("", "6 3", "2 3")
 AGAINST = {
-    "area": ("area under the curve", False),
-    "stable_rate": ("largest stable rate", True),
-    "hessian": ("top eigenvalue of the Hessian", True),
+    "area": "area under the curve",
+    "stable_rate": "largest stable rate",
+    "hessian": "top eigenvalue of the Hessian",
 }
 
 
@@ -158,22 +158,46 @@ def optimisation(record: Record) -> Sheet | None:
     lines = [line for line in lines if line.get("contraction") is not None]
     if not lines:
         return None
-    sheet = _squares("contraction of drawn logits, and how training goes", len(AGAINST), 1)
-    for k, (key, (name, logarithmic)) in enumerate(AGAINST.items()):
+    title = "contraction of drawn logits (across), and how training goes (up)"
+    sheet = _squares(title, len(AGAINST), 1, right=100)
+    for k, (key, name) in enumerate(AGAINST.items()):
         known = [line for line in lines if line.get(key) is not None]
         x, y = ([float(line[which]) for line in known] for which in ("contraction", key))
-        frame = _framed(sheet, (k, 0), x, y, log_x=True, log_y=logarithmic)
-        frame.frame(
-            _ticks(frame.x, logarithmic=True), _ticks(frame.y, logarithmic=logarithmic), "", ""
-        )
+        frame = _framed(sheet, (k, 0), x, y, right=100)
+        frame.frame(_ticks(frame.x), _ticks(frame.y), "", "")
         sheet.text(frame.left, frame.top - 10, name, weight="bold")
+        right = frame.left + frame.width
+        places = apart([frame.up(value) for value in y], 12.0)
+        for line, a, b, place in zip(known, x, y, places, strict=True):
+            frame.rule((frame.across(a), frame.up(b)), (right + 4, place), PALE)
+            sheet.text(right + 7, place + 4, line["encoding"], size="11", fill=INK)
         frame.dots(x, y, BLUE)
-        for line, a, b in zip(known, x, y, strict=True):
-            at = frame.across(a)
-            end = at > frame.left + SQUARE / 2
-            anchor, off = ("end", -7) if end else ("start", 7)
-            sheet.text(at + off, frame.up(b) + 3, line["encoding"], anchor=anchor, size="9")
     return sheet
+
+
+def apart(places: Sequence[float], least: float) -> list[float]:
+    """Return places of labels at least so far from one another, each near to its own.
+
+    Neighbours that are too near become one run, which stands around the mean of its places.
+
+    >>> apart([0.0, 30.0, 1.0], 10.0)
+    [-4.5, 30.0, 5.5]
+    """
+    order = np.argsort(places, kind="stable")
+    runs: list[list[float]] = []
+    for place in np.asarray(places, dtype=float)[order]:
+        runs.append([place])
+        while len(runs) > 1 and _ends(runs[-1], least)[0] - _ends(runs[-2], least)[1] < least:
+            last = runs.pop()
+            runs[-1] += last
+    moved = np.empty(len(places))
+    moved[order] = [_ends(run, least)[0] + k * least for run in runs for k in range(len(run))]
+    return [float(one) for one in moved]
+
+
+def _ends(run: list[float], least: float) -> tuple[float, float]:
+    half = 0.5 * least * (len(run) - 1)
+    return float(np.mean(run)) - half, float(np.mean(run)) + half
 
 
 def lengths(record: Record) -> Sheet | None:
@@ -203,11 +227,11 @@ def lengths(record: Record) -> Sheet | None:
 
 def _named_ends(frame: Axes, ends: dict[str, float], names: list[str]) -> None:
     """Write the name of every line at its end, moved apart where they would meet."""
-    right, last = frame.left + frame.width + 6, -np.inf
-    for name, value in sorted(ends.items(), key=lambda item: -item[1]):
-        last = max(frame.up(value) + 4, last + 12)
+    right = frame.left + frame.width + 6
+    places = apart([frame.up(value) for value in ends.values()], 12.0)
+    for name, place in zip(ends, places, strict=True):
         colour = COLOURS[names.index(name) % 5]
-        frame.sheet.text(right, last, name, size="11", fill=colour)
+        frame.sheet.text(right, place + 4, name, size="11", fill=colour)
 
 
 def stress(record: Record) -> Sheet | None:
@@ -252,7 +276,6 @@ def _framed(
     y: Sequence[float],
     *,
     log_x: bool = False,
-    log_y: bool = False,
     wide: float = 1.0,
     right: int = 0,
     margin: float = 0.06,
@@ -260,11 +283,13 @@ def _framed(
     """Return axes around points, at a column and a row of the sheet."""
     left = 56 + place[0] * int(wide * SQUARE + GAP * 0.7 + right)
     top = 64 + place[1] * (SQUARE + GAP * 2 // 3)
-    ends = (_around(x, margin, log_x), _around(y, margin, log_y))
-    return Axes(sheet, left, top, wide * SQUARE, SQUARE, *ends, log_x=log_x, log_y=log_y)
+    ends = (_around(x, margin, logarithmic=log_x), _around(y, margin))
+    return Axes(sheet, left, top, wide * SQUARE, SQUARE, *ends, log_x=log_x)
 
 
-def _around(values: Sequence[float], margin: float, logarithmic: bool) -> tuple[float, float]:  # noqa: FBT001
+def _around(
+    values: Sequence[float], margin: float, *, logarithmic: bool = False
+) -> tuple[float, float]:
     low, high = min(values), max(values)
     if logarithmic:
         wider = max(high / low, 1.01) ** margin
@@ -273,13 +298,9 @@ def _around(values: Sequence[float], margin: float, logarithmic: bool) -> tuple[
     return low - wider, high + wider
 
 
-def _ticks(ends: tuple[float, float], *, logarithmic: bool = False) -> list[float]:
+def _ticks(ends: tuple[float, float]) -> list[float]:
     """Return a few round numbers inside."""
     low, high = ends
-    if logarithmic:
-        powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
-        every = [float(f"{k * 10.0**power:.6g}") for power in powers for k in (1, 2, 5)]
-        return [one for one in every if low <= one <= high]
     step = 10.0 ** np.floor(np.log10(high - low))
     while (high - low) / step < 2.5:
         step /= 2.0

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ ROOT = Path(__file__).resolve().parents[1]
 SLOT = re.compile(r"<!-- lab_records:begin -->\n.*?<!-- lab_records:end -->", re.DOTALL)
 ORDER = ("deposit", "jordan", "extrapolation", "fitted", "stress-accuracy", "necessity")
 NONE = "(There is no record yet; `gnomon reproduce deposit --json FILE` makes one.)"
+WHOLE = ("deposit",)
+"""Experiments whose claims stand one by one in the README."""
 BETTER = re.compile(r"(.+) learns (\S+) better than (.+)")
 """A claim that is made of every task and rival: what is claimed to learn which task, and than."""
 
@@ -81,11 +84,25 @@ def _line(key: str, said: list[tuple[str, str, str]]) -> tuple[str, str]:
 
 
 def summary(found: dict[str, Record]) -> str:
-    """Return one line for every claim of every record."""
+    """Return a line for every claim of `WHOLE`, and one that counts verdicts for other records."""
     rows = [["experiment", "claim", "at this size"], ["---"] * 3]
     for name, record in found.items():
-        rows += [[name, claim, holds] for claim, holds in short(record["verdicts"])]
+        if name in WHOLE:
+            rows += [[name, claim, holds] for claim, holds in short(record["verdicts"])]
+        else:
+            rows.append([name, record["title"], counted(record["verdicts"])])
     return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows) if found else NONE
+
+
+def counted(verdicts: list[dict[str, Any]]) -> str:
+    """Return how many claims got which verdict, and of how many.
+
+    >>> counted([{"holds": "holds"}, {"holds": "depends"}, {"holds": "holds"}])
+    'of 3 claims: 2 holds, 1 depends'
+    """
+    told = Counter(one["holds"] for one in verdicts)
+    parts = ", ".join(f"{count} {holds}" for holds, count in told.most_common())
+    return f"of {len(verdicts)} claims: {parts}"
 
 
 def numbers(grid: dict[str, Any]) -> list[str]:
@@ -103,6 +120,8 @@ def _interval(row: dict[str, Any], key: str) -> str:
     if not row[key]:
         return "-"
     mean, ends = np.mean(row[key]), row[f"{key}_interval"]
+    if ends is not None and row["ceiling"]["measure"] == "accuracy":
+        ends = np.clip(ends, 0.0, 1.0)  # Student's interval knows no ends
     return f"{mean:.3f}" + ("" if ends is None else f" [{ends[0]:.3f}, {ends[1]:.3f}]")
 
 

@@ -51,6 +51,11 @@ def test_a_dot_stands_where_its_value_is(figures: Any) -> None:
     assert "lag: rope has the largest area, 0.500" in sheet.words
 
 
+def test_labels_are_moved_apart_in_their_order_and_no_further(figures: Any) -> None:
+    assert figures.apart([0.0, 30.0, 1.0], 10.0) == [-4.5, 30.0, 5.5]
+    assert figures.apart([5.0, 5.0, 14.0, 40.0], 10.0) == [-2.0, 8.0, 18.0, 40.0]
+
+
 def test_indices_are_those_of_runs_that_learned_above_their_noise(figures: Any) -> None:
     zero = {
         "index": [[0.5], [0.9], [0.7]],
