@@ -288,6 +288,15 @@ def test_what_is_kept_on_longer_sequences_is_told_from_what_is_lost() -> None:
     assert outcomes["xpos"].contrasts[0].mean == pytest.approx(0.4, abs=1e-6)
 
 
+def test_a_seed_that_has_not_learned_keeps_nothing() -> None:
+    made = row("lag", "alibi", lengths=(0.9, 0.6))
+    for length in made["lengths"]["scores"]:
+        length[0] = 0.05  # as little afterwards as before
+    found = extrapolation.claims(Table(grid(made)))[0]
+    assert found.holds == "does not hold"
+    assert len(found.contrasts[0].values) == SEEDS - 1
+
+
 def test_what_tells_order_without_an_encoding_is_told_from_what_is_blind() -> None:
     table = Table(
         grid(
@@ -305,6 +314,9 @@ def test_what_tells_order_without_an_encoding_is_told_from_what_is_blind() -> No
         *("holds", "holds", "depends", "untested here"),
         *("does not hold", "holds", "untested here"),
     ]
+    bag = row("lag", "attention", score=0.52, constant=0.1)
+    bag["ceiling"]["prior"] = 0.5  # what the bag of tokens tells is not order
+    assert necessity.claims(Table(grid(bag)))[0].holds == "holds"
     seeing = Table(grid(row("lag", "attention", score=0.9, constant=0.5)))
     assert necessity.claims(seeing)[0].holds == "does not hold"
 
@@ -318,6 +330,16 @@ def test_a_fit_is_judged_against_one_rival_and_against_the_best() -> None:
         *("holds", "untested here", "does not hold"),
         *("holds", "does not hold", "does not hold"),
     ]
+
+
+def test_the_best_rival_is_that_of_the_seeds_of_the_choice() -> None:
+    rope, alibi = row("splice", "rope", area=0.7), row("splice", "alibi", area=0.75)
+    rope["tried"] = [{"learning_rate": 1e-3, "mean": 0.8}, {"learning_rate": 3e-3, "mean": None}]
+    alibi["tried"] = [{"learning_rate": 1e-3, "mean": 0.6}]
+    (found,) = fitted.best(
+        Table(grid(row("splice", "mds", area=0.9), rope, alibi)), "mds", "c"
+    ).contrasts
+    assert found.what.startswith("mds less rope")
 
 
 def points(sign: float, corpora: int = 6) -> list[dict]:

@@ -112,7 +112,7 @@ def test_pairs_of_the_other_axis_stand_still() -> None:
     one = spectrum(encoding("rope", dimension=32), 48, coupled=False)
     np.testing.assert_allclose(found.profile, 0.5 * (one.profile + 1.0), atol=1e-14)
     assert found.parameters["direction"] == [1.0, 0.0]
-    assert "along steps of (1, 0)" in found.note
+    assert "from 0 along steps of (1, 0)" in found.note
 
 
 def test_a_span_is_crossed_from_end_to_end_by_default() -> None:
@@ -127,6 +127,22 @@ def test_a_span_is_crossed_from_end_to_end_by_default() -> None:
     assert found.parameters["direction"] == [1.0 / 16.0, 0.0]
     with pytest.raises(SpectrumError, match=r"lie in \(-1.0, 1.0\); pass direction, 2 numbers"):
         kernel_of(pixel)
+
+
+def test_coupling_crosses_the_whole_span_also_where_it_takes_fewer_positions() -> None:
+    pixel = encoding("rope-pixel", dimension=8, axes=2)
+    short, long = (spectrum(pixel, n, means=(1.0,)).contraction for n in (256, 1024))
+    assert (short.length, long.length) == (256, 256)
+    np.testing.assert_array_equal(short.norm, long.norm)
+
+
+def test_matrices_that_do_not_commute_see_the_lag_alone_on_lines_through_0_only() -> None:
+    known = encoding("liere", dimension=8, axes=2, block=4)
+    q = np.random.default_rng(1).normal(size=(LENGTH, 8))[:1].repeat(LENGTH, axis=0)
+    for start, relative in (((0.0, 0.0), True), ((0.0, 2.0), False)):
+        logits = np.asarray(known.scores(q, q, np.array(start) + points(known)))
+        spread = max(np.ptp(np.diagonal(logits, k)) for k in range(LENGTH))
+        assert (spread < 1e-10) == relative
 
 
 @pytest.mark.parametrize(

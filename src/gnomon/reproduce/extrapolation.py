@@ -7,7 +7,7 @@ What is claimed: ALiBi keeps its quality beyond the trained length, sinusoids an
 Quality is the share of the way from the best constant answer to the ceiling. An encoding that has
 learned a task (a third of the way or more) *keeps* it where the share at the longest length is
 within 0.1 of that at the trained length, and *loses* it where it is not. What it has not learned it
-can not keep, and such tasks are left out.
+can not keep: such tasks are left out, and of others the seeds that have not learned.
 """
 
 from __future__ import annotations
@@ -82,11 +82,11 @@ def _judged(
     left: list[str] = []
     for task in table.tasks if tasks is None else tasks:
         changes = changed(table, task, encoding)
-        if len(changes) < FEWEST:
-            found += table.absent(task, encoding)
+        if absent := table.absent(task, encoding):
+            found += absent
             continue
-        if not table.learned(task, encoding, LEARNED):
-            left.append(task)
+        if len(changes) < FEWEST:
+            left += [task] if (task, encoding) in table.rows else []
             continue
         short, long = ends(table, task, encoding)
         found.append(
@@ -108,8 +108,7 @@ def than_rope(table: Table, encoding: str) -> Claim:
         ours, theirs = changed(table, task, encoding), changed(table, task, "rope")
         common = sorted(ours.keys() & theirs.keys())
         found += [one for name in (encoding, "rope") for one in table.absent(task, name)]
-        both = table.learned(task, encoding, LEARNED) and table.learned(task, "rope", LEARNED)
-        if both and len(common) >= FEWEST:
+        if len(common) >= FEWEST:
             values = tuple(ours[seed] - theirs[seed] for seed in common)
             found.append(Contrast(what=f"change of {encoding} less rope on {task}", values=values))
     return claim(f"{encoding} keeps more of what it has learned than RoPE", found)
@@ -122,7 +121,7 @@ def ends(table: Table, task: str, encoding: str) -> tuple[int, int]:
 
 
 def changed(table: Table, task: str, encoding: str) -> dict[int, float]:
-    """Return by seed how the share changes from the trained length to the longest."""
+    """Return by seed that has learned how the share changes, from trained length to longest."""
     row = table.rows.get((task, encoding))
     if row is None or not row["lengths"]:
         return {}
@@ -130,4 +129,5 @@ def changed(table: Table, task: str, encoding: str) -> dict[int, float]:
     return {
         seed: share_of(row, long) - share_of(row, short)
         for seed, short, long in zip(row["seeds"], first, last, strict=True)
+        if share_of(row, short) >= LEARNED
     }

@@ -4,6 +4,7 @@ score   at the end        area    under the learning curve
 index   deposit index of the first layer, of runs that have learned their task and have a head
         whose removal is above its noise
 share   of the way from the best constant answer to the ceiling
+order   the same from what the best order-blind observer reaches
 
 Runs that diverged or failed have no numbers. They are *lost*: a contrast names them, and where too
 few seeds are left it has no values, so that no claim holds for want of a rival.
@@ -21,6 +22,7 @@ from gnomon.reproduce.contrasts import Contrast, Side
 LEARNED = 0.5
 """Share of the way to the ceiling from which a run has learned its task."""
 FEWEST = 2
+FROM = {"share": "constant", "order": "prior"}
 Values = dict[int, float]
 
 
@@ -69,8 +71,9 @@ class Table:
         row = self.rows.get((task, encoding))
         if row is None:
             return {}
-        if quantity == "share":
-            return {s: share_of(row, v) for s, v in zip(row["seeds"], row["scores"], strict=True)}
+        if quantity in FROM:
+            pairs = zip(row["seeds"], row["scores"], strict=True)
+            return {seed: share_of(row, score, FROM[quantity]) for seed, score in pairs}
         if quantity.startswith("index"):
             return _indices(row, quantity.partition(" ")[2] or "zero")
         if quantity == "cpu_seconds":
@@ -132,10 +135,10 @@ class Table:
         ]
 
 
-def share_of(row: Mapping[str, Any], score: float) -> float:
+def share_of(row: Mapping[str, Any], score: float, low_end: str = "constant") -> float:
     """Return where a score lies between the best constant answer (0) and the ceiling (1)."""
     ceiling = row["ceiling"]
-    low, high = float(ceiling.get("constant", 0.0)), float(ceiling.get("value", 1.0))
+    low, high = float(ceiling.get(low_end, 0.0)), float(ceiling.get("value", 1.0))
     return (score - low) / (high - low) if high > low else 0.0
 
 

@@ -4,9 +4,10 @@ Attention without a mask treats orders alike, so without an encoding no task of 
 [cirrincione2026 thm. 1]. A causal mask already tells orders apart [haviv2022]
 [kazemnejad2023], and a recurrence [cho2014] or a state space [gu2022] reads in order.
 
-What decides was fixed before the runs: the share of the way from the best constant answer to the
-ceiling, *blind* below a tenth and *told* above it; areas under the learning curve where a model is
-compared with itself under an encoding, of which 0.02 is allowed where it shall be no worse.
+What decides was fixed before the runs: the share of the way from what the best order-blind observer
+reaches to the ceiling, *blind* below a tenth and *told* above it; areas under the learning curve
+where a model is compared with itself under an encoding, of which 0.02 is allowed where it shall be
+no worse.
 """
 
 from __future__ import annotations
@@ -59,13 +60,13 @@ def claims(table: Table) -> list[Claim]:
 
 
 def _share(table: Table, model: str, side: Side, text: str) -> Claim:
-    """Judge the share of the way to the ceiling, on every task."""
+    """Judge the share of the way from order-blind to the ceiling, on every task."""
     found: list[Contrast] = []
     for task in table.tasks:
-        shares = tuple(table.values(task, model, "share").values())
+        shares = tuple(table.values(task, model, "order").values())
         found += table.absent(task, model)
         if len(shares) >= FEWEST:
-            what = f"{model}, share on {task}"
+            what = f"{model}, share of order on {task}"
             found.append(Contrast(what=what, values=shares, relation=side, bound=BLIND))
     return claim(text, found)
 

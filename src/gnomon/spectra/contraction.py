@@ -92,8 +92,8 @@ def contraction(
 
     `dimension` is that of queries and keys where an encoding takes any, as a bias does.
     """
-    known = on_line(as_encoding(encoding), direction, length)
     n = min(checked_length(length), LONGEST)
+    known = on_line(as_encoding(encoding), direction, n)
     draws = whole("draws", draws, least=1)
     check_head(known, head)
     drawn = checked_drawing(known, means=means, dimension=dimension, seed=seed)

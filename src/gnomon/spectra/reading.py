@@ -120,7 +120,7 @@ def _kind(encoding: Encoding) -> str:
 def _which(encoding: Encoding, head: int | None) -> str:
     """Return the words for one head of several or their mean, and for a line in several axes."""
     steps = ", ".join(f"{step:.4g}" for step in getattr(encoding, "direction", ()))
-    line = f", along steps of ({steps})" if steps else ""
+    line = f", from 0 along steps of ({steps})" if steps else ""
     if heads_of(encoding) == 1:
         return line
     return (", the mean over heads" if head is None else f", head {head}") + line

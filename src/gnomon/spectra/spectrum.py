@@ -99,7 +99,8 @@ def spectrum(
     (True, 1.0)
     """
     length = checked_length(length)
-    known = on_line(as_encoding(encoding), direction, length)
+    given = as_encoding(encoding)
+    known = on_line(given, direction, length)
     drawn = checked_drawing(known, means=means, dimension=dimension, seed=seed)
     about: dict[str, Any] = {"name": known.name, "parameters": known.parameters}
     about |= {"length": length, "head": head}
@@ -113,7 +114,8 @@ def spectrum(
         return measured
     if progress is not None:
         progress("coupling with drawn content")
-    made, reason = _coupled(known, length, {**drawn, "head": head, "tied": tied})
+    asked = {**drawn, "head": head, "direction": direction, "tied": tied}
+    made, reason = _coupled(given, length, asked)
     return dataclasses.replace(measured, contraction=made, contraction_reason=reason)
 
 
