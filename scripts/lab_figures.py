@@ -1,7 +1,7 @@
 """The figures of the page of the laboratory, drawn from the records of its grids.
 
     areas          area under the learning curve, a panel for each task
-    heads          deposit index of the first layer, a panel for each grid with distance or counting
+    heads          deposit index of the first layer, a panel for each grid and task that has any
     optimisation   contraction of logits against what is called good optimisation
     lengths        score by test length, a panel for each task
     stress         stress of encodings against what their models reached, a panel for each corpus
@@ -81,9 +81,9 @@ def heads(record: Record) -> Sheet | None:
         table = Table(grid)
         for task, rows in by(grid["rows"], "task").items():
             own = [row for row in rows if row.get("heads")]
-            if task in ("distance", "counting") and own:
+            told = [_indices(table, task, row["encoding"]) for row in own]
+            if 2 * sum(bool(one.values) for one in told) >= max(len(told), 1):
                 uniform = own[0]["heads"]["zero"]["uniform"]
-                told = [_indices(table, task, row["encoding"]) for row in own]
                 panels.append(Panel(f"{name}, {task}", told, (uniform,)))
     if not panels:
         return None

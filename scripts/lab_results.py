@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from lab_figures import draw
+from lab_seen import seen
 
 Record = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,6 +28,9 @@ ORDER = ("deposit", "jordan", "extrapolation", "fitted", "stress-accuracy", "nec
 NONE = "(There is no record yet; `gnomon reproduce deposit --json FILE` makes one.)"
 WHOLE = ("deposit",)
 """Experiments whose claims stand one by one in the README."""
+OF_TEXT = "shown as mean [smallest, largest] over report seeds"
+OF_PAGE = "shown as mean [95 % interval over report seeds, cut at 0 and 1 for accuracies]"
+"""What brackets hold, in the text of a reproduction and on the page."""
 BETTER = re.compile(r"(.+) learns (\S+) better than (.+)")
 """A claim that is made of every task and rival: what is claimed to learn which task, and than."""
 
@@ -46,16 +50,21 @@ def told(record: Record, figures: dict[str, str]) -> str:
     """Return what one record says; `figures` are what is drawn of it, by file name."""
     lines = [f"### {record['name']}: {record['title']}", "", "| claim | at this size |"]
     lines += ["| --- | --- |"]
-    lines += [f"| {_cell(claim)} | {holds} |" for claim, holds in short(record["verdicts"])]
+    lines += [f"| {_cell(claim)} | {holds} |" for claim, holds in short(record)]
     for file, words in figures.items():
         lines += ["", f"![{words}](figures/{file})"]
+    lines += ["", *more] if (more := seen(record)) else []
+    setting = record["setting"].replace(OF_TEXT, OF_PAGE)
     lines += ["", '<details markdown="1">']
-    lines += [f"<summary>{record['name']}: the numbers</summary>", "", f"{record['setting']}.", ""]
+    lines += [f"<summary>{record['name']}: the numbers</summary>", "", f"{setting}.", ""]
     lines += [
         f"- **{one['claim']}**: {one['holds']}. {one['reason']}" for one in record["verdicts"]
     ]
     for name, grid in record["corpora"]["laboratory"]["grids"].items():
-        lines += ["", f"**{name}**, {grid['runs']} runs, {grid['cpu_seconds']:,} s of CPU time", ""]
+        looks = sorted({len(row["curve"]["step"]) for row in grid["rows"] if row.get("curve")})
+        lines += ["", f"**{name}**, {grid['runs']} runs, {grid['cpu_seconds']:,} s of CPU time; "]
+        lines[-1] += f"an area is the mean of {' or '.join(map(str, looks))} looks"
+        lines.append("")
         lines += numbers(grid)
     lines += ["", "What such runs can not say:", ""]
     lines += [f"- {note}" for note in record["notes"]]
@@ -64,14 +73,29 @@ def told(record: Record, figures: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-def short(verdicts: list[dict[str, Any]]) -> list[tuple[str, str]]:
+def short(record: Record) -> list[tuple[str, str]]:
     """Return claims with what becomes of them; one that is made of several tasks is one line."""
     lines: dict[str, list[tuple[str, str, str]]] = {}
-    for one in verdicts:
+    evidence = record["corpora"]["laboratory"].get("evidence", {})
+    for one in record["verdicts"]:
         found = BETTER.fullmatch(one["claim"])
         key = f"{found[1]} learns better than {found[3]}" if found else one["claim"]
         lines.setdefault(key, []).append((one["claim"], one["holds"], found[2] if found else ""))
-    return [_line(key, said) for key, said in lines.items()]
+    made = []
+    for key, said in lines.items():
+        claim, holds = _line(key, said)
+        parts = _parts(evidence.get(said[0][0], [])) if len(said) == 1 else ""
+        made.append((claim, holds + parts))
+    return made
+
+
+def _parts(pieces: list[dict[str, Any]]) -> str:
+    """Return how many comparisons of a claim say what, where there are several."""
+    names = {"for": "shown", "against": "shown otherwise", "open": "open"}
+    told = Counter(names[piece["reading"]] for piece in pieces)
+    if len(pieces) < 2:
+        return ""
+    return f" ({', '.join(f'{told[name]} {name}' for name in names.values() if told[name])})"
 
 
 def _line(key: str, said: list[tuple[str, str, str]]) -> tuple[str, str]:
@@ -88,7 +112,7 @@ def summary(found: dict[str, Record]) -> str:
     rows = [["experiment", "claim", "at this size"], ["---"] * 3]
     for name, record in found.items():
         if name in WHOLE:
-            rows += [[name, claim, holds] for claim, holds in short(record["verdicts"])]
+            rows += [[name, claim, holds] for claim, holds in short(record)]
         else:
             rows.append([name, record["title"], counted(record["verdicts"])])
     return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows) if found else NONE
@@ -107,10 +131,13 @@ def counted(verdicts: list[dict[str, Any]]) -> str:
 
 def numbers(grid: dict[str, Any]) -> list[str]:
     """Return one line of a table for every row of a grid."""
-    lines = ["| task | encoding | seeds | score | area | reached 90 % |", "| --- " * 6 + "|"]
+    lines = ["| task | encoding | rate | seeds | score | area | reached 90 % |", "| --- " * 7 + "|"]
     for row in grid["rows"]:
         reached = sum(step is not None for step in row["steps_to_90"])
-        cells = [row["task"], row["encoding"], str(len(row["seeds"]))]
+        rate = row.get("learning_rate")
+        edge = " (at the edge)" if row.get("at_edge") else ""
+        cells = [row["task"], row["encoding"], "-" if rate is None else f"{rate:g}{edge}"]
+        cells += [str(len(row["seeds"]))]
         cells += [_interval(row, "scores"), _interval(row, "areas")]
         lines.append(f"| {' | '.join(map(_cell, cells))} | {reached} of {len(row['seeds'])} |")
     return lines

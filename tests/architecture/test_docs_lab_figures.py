@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,7 +22,7 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> Any:
     import lab_figures
 
     yield lab_figures
-    for name in ("lab_figures", "lab_results", "svg"):
+    for name in ("lab_figures", "lab_results", "lab_seen", "svg"):
         sys.modules.pop(name, None)
 
 
@@ -79,10 +81,39 @@ def test_a_claim_made_of_several_tasks_is_one_line_and_any_other_stays(figures: 
         ("A learns y better than B", "undecided"),
         ("(i) A learns x better than others", "depends"),
     ]
-    assert short([{"claim": claim, "holds": holds} for claim, holds in said]) == [
+    made = record([], evidence={said[2][0]: [{"reading": r} for r in ("open", "for", "open")]})
+    made["verdicts"] = [{"claim": claim, "holds": holds} for claim, holds in said]
+    assert short(made) == [
         ("A learns better than B", "holds: x; undecided: y"),
-        ("(i) A learns x better than others", "depends"),
+        ("(i) A learns x better than others", "depends (1 shown, 2 open)"),
     ]
+
+
+def test_variation_is_shared_out_as_it_was_planted(figures: Any) -> None:
+    from lab_seen import variation
+
+    encodings, rates = np.array([0.0, 1.0]), np.array([0.0, 2.0])
+    crossed = 0.5 * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    seeds = np.array([-0.1, 0.1])
+    values = encodings[:, None, None] + rates[:, None] + crossed[..., None] + seeds
+    found = variation(values)  # squares by part: 2, 8, 2, 0.08
+    wanted = {"encodings": 2.0, "rates": 8.0, "encodings with rates": 2.0, "seeds": 0.08}
+    assert found == pytest.approx({name: part / 12.08 for name, part in wanted.items()})
+
+
+def test_what_was_seen_afterwards_is_told_of_the_grids_that_have_it(figures: Any) -> None:
+    from lab_seen import seen
+
+    path = ROOT / "benchmarks" / "records" / "lab" / "deposit.json"
+    known = json.loads(path.read_text(encoding="utf-8"))
+    lines = seen(known)
+    rows = known["corpora"]["laboratory"]["grids"]["deposit-rates"]["rows"]
+    curved = next(r["hessian"] for r in rows if r["encoding"] == "alibi-at-0.003")
+    cell = f"{np.prod(curved) ** (1 / len(curved)):,.0f}"
+    assert (
+        next(line for line in lines if line.startswith("| alibi | 0.003")).split(" | ")[2] == cell
+    )
+    assert seen(record([])) == []
 
 
 def test_a_line_by_length_goes_through_the_means_over_seeds(figures: Any) -> None:

@@ -159,7 +159,7 @@ def one_head(tables: Sequence[Table]) -> Claim:
         )
     ]
     return claim(
-        "(v) RoPE on one head is enough",
+        "(v) RoPE on one head is enough for distance",
         found,
         f"Enough: within {ENOUGH} of RoPE on all heads, at the end and along training.",
     )

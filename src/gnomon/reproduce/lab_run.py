@@ -26,6 +26,8 @@ from gnomon.survey.provenance import provenance
 
 PLACE = "laboratory"
 """Under which `corpora` of a reproduction holds grids and evidence."""
+INDEX = "index, layer 0"
+UNCLEAR = "no run that learned the task loses more than its noise without one head of layer 0"
 ABSENT = "not in it: the document has no such row"
 
 
@@ -106,6 +108,9 @@ def rows_of(grid: Mapping[str, Any], published: Mapping[tuple[str, str], float])
         value = published.get((task, encoding))
         ours = _ours(table, task, encoding, table.known[task, encoding])
         lost = table.lost(task, encoding)
+        reasons = {key: lost for key, figure in ours.items() if figure is None and lost}
+        if INDEX in ours and ours[INDEX] is None and not lost:
+            reasons[INDEX] = UNCLEAR
         yield Row(
             what=encoding,
             published=Published(
@@ -113,7 +118,7 @@ def rows_of(grid: Mapping[str, Any], published: Mapping[tuple[str, str], float])
             ),
             ours=ours,
             group=f"{grid['name']}, {task}",
-            reasons={key: lost for key, figure in ours.items() if figure is None and lost} or None,
+            reasons=reasons or None,
         )
 
 
@@ -136,5 +141,5 @@ def _ours(table: Table, task: str, encoding: str, row: Mapping[str, Any]) -> dic
         found["diverged or failed"] = f"{lost} of {len(row['seeds']) + lost}"
     index = list(table.values(task, encoding, "index zero").values())
     if row.get("heads"):
-        found["index, layer 0"] = spread(index) if index else None
+        found[INDEX] = spread(index) if index else None
     return found

@@ -122,8 +122,9 @@ class Table:
         what = f"{names[0]} less {names[1]}, {note or quantity.rstrip('s')}"
         if same:
             what += f" on {first[0]}"
-        if lost:
-            what += f" ({', '.join(lost)})"
+        runs = set.intersection(*({*self.known[key]["seeds"]} for key in (first, second)))
+        if lost or len(common) < len(runs):
+            what += f" ({', '.join(lost) or f'{len(common)} of {len(runs)} seeds'})"
         kept = common if len(common) >= FEWEST else []
         return [
             Contrast(
