@@ -122,11 +122,11 @@ def counted(verdicts: list[dict[str, Any]]) -> str:
     """Return how many claims got which verdict, and of how many.
 
     >>> counted([{"holds": "holds"}, {"holds": "depends"}, {"holds": "holds"}])
-    'of 3 claims: 2 holds, 1 depends'
+    'holds 2, depends 1 of 3 claims'
     """
     told = Counter(one["holds"] for one in verdicts)
-    parts = ", ".join(f"{count} {holds}" for holds, count in told.most_common())
-    return f"of {len(verdicts)} claims: {parts}"
+    parts = ", ".join(f"{holds} {count}" for holds, count in told.most_common())
+    return f"{parts} of {len(verdicts)} claims"
 
 
 def numbers(grid: dict[str, Any]) -> list[str]:

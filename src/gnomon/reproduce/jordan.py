@@ -34,6 +34,11 @@ NOTES = (
         "a Jordan block writes both down, so a gain there is no general merit."
     ),
     "a Jordan block of order two has half as many frequencies as RoPE of the same width.",
+    (
+        "times of the processor are those of runs beside one another on one machine, which did "
+        "other work as well: hold them for a hint; benchmarks have ratios."
+    ),
+    "on lag and on distance the best are at the ceiling early, so that little is left to differ.",
     "sequences of 32 (64 for characters) say nothing on long contexts, where t^k may grow.",
 )
 
