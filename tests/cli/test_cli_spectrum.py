@@ -88,7 +88,7 @@ def test_a_table_in_a_file_has_a_spectrum(call, tmp_path: Path) -> None:
         (("rope", "--length", 0), "length is 0; pass a whole number of positions"),
         (("alibi", "--head", 99), "head is 99, and the encoding 'alibi' tells 8 apart"),
         (("cope",), "The logits of 'cope' do not depend on the lag alone"),
-        (("rope", "-p", "axes=2"), "has 2 axes"),
+        (("rope", "-p", "axes=2", "--direction", "1"), "has 2 axes; pass 2 numbers"),
         (("rope", "--figure", "x.png"), "--figure x.png is no HTML file"),
         (("rope", "--mean", -1), "mean is -1.0; pass 0 or more"),
         (("rope", "--mean", 1e200), "mean is 1e+200; pass 1e+06 at most"),
