@@ -54,13 +54,12 @@ contracts: $(VENV)/dev.stamp
 	$(BIN)/lint-imports --no-logo --no-cache
 
 # One thread each: workers whose linear algebra takes all cores wait for one another most of the time.
-# Files in their order: by default those of few tests come last, and the longest tests are among them.
 tests: export OMP_NUM_THREADS := 1
 tests: export OPENBLAS_NUM_THREADS := 1
 tests: export MKL_NUM_THREADS := 1
 tests: $(VENV)/dev.stamp
 	@echo "== tests, doctests and the wheel (pytest)"
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "$(MARKERS)"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "$(MARKERS)"
 
 bench: $(VENV)/dev.stamp
 	@set -e; for script in benchmarks/bench_*.py; do \

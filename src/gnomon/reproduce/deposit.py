@@ -43,13 +43,12 @@ NOTES = (
         "judged on rope."
     ),
     (
-        "five rows of deposit-rates are runs of deposit at the rate chosen there, looked at every "
-        "150 steps instead of 50: scores and heads are the same, areas are not."
+        "rates of deposit-rates that deposit chose are the same runs, looked at every 150 steps "
+        "instead of 50: scores and heads are the same, areas are not."
     ),
     (
         "contraction is 1 by definition for vectors that are added, so rotary encodings and others "
-        "are two groups of points; largest stable rates differ less between encodings than between "
-        "seeds, and so do most curvatures before training: their ranks are hardly more than noise."
+        "are two groups of points."
     ),
 )
 

@@ -17,8 +17,7 @@ from collections.abc import Sequence
 from gnomon.corpus.progress import Progress
 from gnomon.reproduce.claims import Reproduction
 from gnomon.reproduce.contrasts import Claim, Contrast, Side, claim
-from gnomon.reproduce.lab_fitting import data_notes
-from gnomon.reproduce.lab_run import grid_named, ran, reproduced
+from gnomon.reproduce.lab_run import of_one_grid
 from gnomon.reproduce.lab_tables import FEWEST, Table, share_of
 from gnomon.reproduce.samples import Options
 
@@ -35,14 +34,8 @@ LOSES = ("sinusoidal", "learned", "rope")
 
 def extrapolation(options: Options, progress: Progress) -> Reproduction:
     """Run or resume the grid, and judge by encoding."""
-    grid = ran(grid_named("extrapolation", options.records), options, progress)
-    return reproduced(
-        "extrapolation",
-        TITLE,
-        source="press2021",
-        grids=[grid],
-        claims=claims(Table(grid)),
-        notes=[*NOTES, *data_notes(grid)],
+    return of_one_grid(
+        "extrapolation", TITLE, options, progress, source="press2021", claims=claims, notes=NOTES
     )
 
 
@@ -89,9 +82,11 @@ def _judged(
             left += [task] if (task, encoding) in table.rows else []
             continue
         short, long = ends(table, task, encoding)
+        seeds = len(table.rows[task, encoding]["seeds"])
         found.append(
             Contrast(
-                what=f"{encoding} on {task}, share at length {long} less that at {short}",
+                what=f"{encoding} on {task}, share at length {long} less that at {short}"
+                + ("" if len(changes) == seeds else f" ({len(changes)} of {seeds} seeds)"),
                 values=tuple(changes.values()),
                 relation=side,
                 bound=-KEPT,

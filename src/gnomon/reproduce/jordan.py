@@ -17,8 +17,7 @@ from math import log
 from gnomon.corpus.progress import Progress
 from gnomon.reproduce.claims import Reproduction
 from gnomon.reproduce.contrasts import Claim, claim
-from gnomon.reproduce.lab_fitting import data_notes
-from gnomon.reproduce.lab_run import grid_named, ran, reproduced
+from gnomon.reproduce.lab_run import of_one_grid
 from gnomon.reproduce.lab_tables import Table, words
 from gnomon.reproduce.samples import Options
 
@@ -34,25 +33,15 @@ NOTES = (
         "a Jordan block writes both down, so a gain there is no general merit."
     ),
     "a Jordan block of order two has half as many frequencies as RoPE of the same width.",
-    (
-        "times of the processor are those of runs beside one another on one machine, which did "
-        "other work as well: hold them for a hint; benchmarks have ratios."
-    ),
-    "on lag and on distance the best are at the ceiling early, so that little is left to differ.",
+    "times of the processor are those of runs beside one another, and of whatever else ran then.",
     "sequences of 32 (64 for characters) say nothing on long contexts, where t^k may grow.",
 )
 
 
 def jordan(options: Options, progress: Progress) -> Reproduction:
     """Run or resume the grid, and judge task by task."""
-    grid = ran(grid_named("jordan", options.records), options, progress)
-    return reproduced(
-        "jordan",
-        TITLE,
-        source="puranik2026",
-        grids=[grid],
-        claims=claims(Table(grid)),
-        notes=[*NOTES, *data_notes(grid)],
+    return of_one_grid(
+        "jordan", TITLE, options, progress, source="puranik2026", claims=claims, notes=NOTES
     )
 
 

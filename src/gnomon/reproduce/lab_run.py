@@ -8,7 +8,7 @@ is not trained again.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from gnomon.lab.grid import Grid, read_grid
 from gnomon.lab.running import run_grid
 from gnomon.reproduce.claims import Figure, Published, Reproduction, Row, spread
 from gnomon.reproduce.contrasts import Claim, evidence
+from gnomon.reproduce.lab_fitting import data_notes
 from gnomon.reproduce.lab_tables import Table
 from gnomon.reproduce.samples import Options
 from gnomon.survey.provenance import provenance
@@ -52,6 +53,23 @@ def ran(
     use = Processes(options.workers) if executor is None else executor
     run_grid(grid, folder, executor=use, told=told)
     return compact_folder(folder, grid=grid)
+
+
+def of_one_grid(
+    name: str,
+    title: str,
+    options: Options,
+    progress: Progress,
+    *,
+    source: str,
+    claims: Callable[[Table], Sequence[Claim]],
+    notes: Sequence[str],
+) -> Reproduction:
+    """Run or resume the grid of that name, and judge it."""
+    grid = ran(grid_named(name, options.records), options, progress)
+    told = [*notes, *data_notes(grid)]
+    judged = claims(Table(grid))
+    return reproduced(name, title, source=source, grids=[grid], claims=judged, notes=told)
 
 
 def reproduced(

@@ -15,7 +15,7 @@ from __future__ import annotations
 from gnomon.corpus.progress import Progress
 from gnomon.reproduce.claims import Reproduction
 from gnomon.reproduce.contrasts import Claim, Contrast, Side, claim
-from gnomon.reproduce.lab_run import grid_named, ran, reproduced
+from gnomon.reproduce.lab_run import of_one_grid
 from gnomon.reproduce.lab_tables import FEWEST, Table
 from gnomon.reproduce.samples import Options
 
@@ -36,14 +36,8 @@ NOTES = (
 
 def necessity(options: Options, progress: Progress) -> Reproduction:
     """Run or resume the grid, and judge by model."""
-    grid = ran(grid_named("necessity", options.records), options, progress)
-    return reproduced(
-        "necessity",
-        TITLE,
-        source="cirrincione2026",
-        grids=[grid],
-        claims=claims(Table(grid)),
-        notes=NOTES,
+    return of_one_grid(
+        "necessity", TITLE, options, progress, source="cirrincione2026", claims=claims, notes=NOTES
     )
 
 

@@ -121,7 +121,8 @@ def _imaginary(encoding: Any, head: int | None) -> Closed:
 
 
 def _linear(encoding: Any, head: int | None) -> Closed:
-    before = getattr(encoding, "step", 1.0) * float(_chosen(encoding.slopes, head, 1).mean())
+    step = encoding.step if isinstance(encoding, Line) else 1.0
+    before = step * float(_chosen(encoding.slopes, head, 1).mean())
     given = getattr(encoding, "slopes_after", None)
     after = before if given is None else float(_chosen(given, head, 1).mean())
     even = modes(np.array([-0.5 * (before + after)]), powers=1)

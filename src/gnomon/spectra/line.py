@@ -23,6 +23,7 @@ from gnomon.encodings.card import Card, in_words
 from gnomon.encodings.generators.dense import Dense
 from gnomon.encodings.wrappers.moving import Moving
 from gnomon.errors import EncodingError, SpectrumError
+from gnomon.groups.commuting import Commuting
 from gnomon.groups.generator import Generator
 from gnomon.spectra.checks import real_array
 
@@ -99,7 +100,7 @@ class Line(Moving):
             skew = self._skew()
             return classify(block_diag(*(skew if skew.ndim == 3 else skew[head]))).generator()
         known = self.inner.generator(head)
-        if not hasattr(known, "matrices"):
+        if not isinstance(known, Commuting):
             raise EncodingError(f"The encoding {self.name!r} has no generator for each axis.")
         return classify(np.tensordot(self.direction, np.stack(known.matrices), axes=1)).generator()
 
