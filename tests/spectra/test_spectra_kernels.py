@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,17 +34,8 @@ BLIND = [
 ]
 
 
-def brute_kernel(known: Encoding, head: int | None) -> np.ndarray:
-    """The positional matrix of an encoding from all n x n logits, masked ones mirrored."""
-    heads, at = heads_of(known), np.arange(LENGTH, dtype=np.float64)
-    if known.kinds == ("bias",):
-        made = np.asarray(known.bias(at)).reshape(-1, LENGTH, LENGTH)
-    else:
-        d = dimension_of(known)
-        made = np.zeros((heads, LENGTH, LENGTH))
-        for unit in np.eye(d):
-            rows = np.broadcast_to(unit, (heads, LENGTH, d))
-            made += np.asarray(known.scores(rows, rows, at)).reshape(made.shape) / d
+def mirrored(known: Encoding, made: np.ndarray, head: int | None) -> np.ndarray:
+    """The matrix of one head or their mean: masked halves mirrored, others averaged."""
     one = made.mean(axis=0) if head is None else made[head]
     if known.card.causal_only:
         return np.tril(one) + np.tril(one, -1).T
@@ -51,11 +43,14 @@ def brute_kernel(known: Encoding, head: int | None) -> np.ndarray:
 
 
 @pytest.mark.parametrize("known", [e for e in LINEAR if "content" not in e.values[0].kinds])
-def test_a_kernel_is_the_trace_of_the_group_or_the_bias_itself(known: Encoding) -> None:
+def test_a_kernel_is_the_trace_of_the_group_or_the_bias_itself(
+    known: Encoding, by_brute_force: Any
+) -> None:
+    made = by_brute_force(known, np.arange(LENGTH, dtype=np.float64))
     lags = np.abs(np.arange(LENGTH)[:, None] - np.arange(LENGTH))
     for head in (None, *range(min(heads_of(known), 2) if heads_of(known) > 1 else 0)):
         found = kernel_of(known, head=head).column(LENGTH)[lags]
-        wanted = brute_kernel(known, head)
+        wanted = mirrored(known, made, head)
         np.testing.assert_allclose(found, wanted, atol=1e-12 * (1.0 + np.abs(wanted).max()))
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,24 +55,6 @@ def points(known: Encoding) -> np.ndarray:
     return np.arange(LENGTH)[:, None] * step(known)
 
 
-def brute_kernel(known: Encoding) -> np.ndarray:
-    """The mean positional matrix over heads, from all logits at the points."""
-    at, heads = points(known), heads_of(known)
-    if known.kinds == ("vectors",):
-        vectors = np.asarray(known.vectors(at))
-        return vectors @ vectors.T
-    if known.kinds == ("bias",):
-        made = np.asarray(known.bias(at)).reshape(-1, LENGTH, LENGTH)
-    else:
-        d = dimension_of(known)
-        made = np.zeros((heads, LENGTH, LENGTH))
-        for unit in np.eye(d):
-            rows = np.broadcast_to(unit, (heads, LENGTH, d))
-            made += np.asarray(known.scores(rows, rows, at)).reshape(made.shape) / d
-    one = made.mean(axis=0)
-    return 0.5 * (one + one.T)
-
-
 def liere_on_line(known: Encoding) -> np.ndarray:
     """The mean over heads of tr exp(t sum_a u_a X_a) / d, with SciPy's exponential."""
     u = step(known)[:, None, None, None]
@@ -81,10 +65,17 @@ def liere_on_line(known: Encoding) -> np.ndarray:
 
 
 @pytest.mark.parametrize("known", LINED)
-def test_the_kernel_along_a_line_is_that_of_logits_at_its_points(known: Encoding) -> None:
+def test_the_kernel_along_a_line_is_that_of_logits_at_its_points(
+    known: Encoding, by_brute_force: Any
+) -> None:
     lags = np.abs(np.arange(LENGTH)[:, None] - np.arange(LENGTH))
     found = kernel_of(known, direction=step(known)).column(LENGTH)[lags]
-    wanted = brute_kernel(known)
+    if known.kinds == ("vectors",):
+        vectors = np.asarray(known.vectors(points(known)))
+        wanted = vectors @ vectors.T
+    else:
+        made = by_brute_force(known, points(known)).mean(axis=0)
+        wanted = 0.5 * (made + made.T)
     np.testing.assert_allclose(found, wanted, atol=1e-12 * (1.0 + np.abs(wanted).max()))
     if known.name == "liere":
         np.testing.assert_allclose(found, liere_on_line(known), atol=1e-12)
@@ -165,8 +156,6 @@ def test_one_axis_has_no_direction() -> None:
 
 
 def test_a_line_is_copied_with_what_it_has() -> None:
-    import copy
-
     line = on_line(encoding("alibi", heads=4, axes=2), (3.0, 4.0))
     assert isinstance(line, Line)
     assert copy.copy(line).step == 5.0
