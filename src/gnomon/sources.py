@@ -54,6 +54,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "centrosymmetric matrices, Linear Algebra and its Applications 13, 275-288, 1976.",
         "chan1988": "T. F. Chan, An optimal circulant preconditioner for Toeplitz systems, SIAM "
         "Journal on Scientific and Statistical Computing 9, 766-771, 1988.",
+        "chan2007": "R. H. Chan and X.-Q. Jin, An Introduction to Iterative Toeplitz Solvers, "
+        "SIAM, 2007.",
         "chen2023": "S. Chen, S. Wong, L. Chen and Y. Tian, Extending context window of large "
         "language models via positional interpolation, arXiv:2306.15595, 2023.",
         "chi2022": "T.-C. Chi, T.-H. Fan, P. J. Ramadge and A. I. Rudnicky, KERPLE: kernelized "

@@ -19,7 +19,18 @@ Name = Annotated[
     str,
     typer.Argument(help="Name of an encoding, or a table (.npy, .npz, .safetensors, FILE:NAME)."),
 ]
-Length = Annotated[int, typer.Option("--length", help="Number of positions n.")]
+Length = Annotated[
+    int | None, typer.Option("--length", help="Number of positions n. Default: 512.")
+]
+Shape = Annotated[
+    str | None,
+    typer.Option(
+        "--shape",
+        help="With several axes: all places of a picture of this size, such as 14,14. Default: "
+        "positions along a line.",
+    ),
+]
+LENGTH = 512
 Head = Annotated[
     int | None,
     typer.Option("--head", help="One head of those that differ. Default: the mean over heads."),
@@ -70,7 +81,8 @@ Page = Annotated[
 def spectrum(
     name: Name,
     *,
-    length: Length = 512,
+    length: Length = None,
+    shape: Shape = None,
     parameter: Parameter = None,
     head: Head = None,
     direction: Direction = None,
@@ -86,20 +98,26 @@ def spectrum(
     """Show what an encoding does to logits: its kernel's eigenvalues, and coupling with content."""
     from gnomon.encodings.catalogue.shown import shown
     from gnomon.spectra.contraction import MEANS
+    from gnomon.spectra.lattice import lattice_spectrum
     from gnomon.spectra.spectrum import spectrum as measured
 
     check_json(json_file)
     check_page(figure)
     encoding = shown(name, **given_parameters(parameter))
-    asked: dict[str, Any] = {"head": head, "tolerance": tolerance, "tied": not apart, "seed": seed}
-    asked |= {
-        "dimension": dimension,
-        "direction": _steps(direction),
-        "means": tuple(mean) if mean else MEANS,
-    }
+    asked: dict[str, Any] = {"head": head, "tolerance": tolerance}
+    of_line: dict[str, Any] = {"length": length, "direction": direction, "mean": mean}
+    of_line |= {"dimension": dimension, "apart": apart or None}
     progress = TerminalProgress(quiet=quiet)
+    found: Any
     try:
-        found = measured(encoding, length, **asked, progress=progress.stage)
+        if shape is not None:
+            sizes = _sizes(shape, of_line)
+            found = lattice_spectrum(encoding, sizes, **asked, progress=progress.stage)
+        else:
+            asked |= {"dimension": dimension, "direction": _steps(direction), "seed": seed}
+            asked |= {"means": tuple(mean) if mean else MEANS, "tied": not apart}
+            count = LENGTH if length is None else length
+            found = measured(encoding, count, **asked, progress=progress.stage)
     finally:
         progress.close()
     text = found.text()
@@ -122,6 +140,23 @@ def _steps(direction: str | None) -> tuple[float, ...] | None:
         raise InputError(
             f"--direction {direction} is no list of numbers; pass the step on every axis, such as "
             "--direction 1,1."
+        ) from None
+
+
+def _sizes(shape: str, of_line: dict[str, Any]) -> tuple[int, ...]:
+    """Return the places on every axis; refused beside an option that asks for a line."""
+    for option, value in of_line.items():
+        if value is not None:
+            raise InputError(
+                f"--shape asks for all places of a picture, and --{option} is about a line; pass "
+                "one of both."
+            )
+    try:
+        return tuple(int(part) for part in shape.split(","))
+    except ValueError:
+        raise InputError(
+            f"--shape {shape} is no list of whole numbers; pass the places on every axis, such as "
+            "--shape 14,14."
         ) from None
 
 

@@ -48,15 +48,15 @@ def cosine_eigenvalues(frequencies: Any, weights: Any, length: int) -> Floats:
     # Half a turn from place to place is a sine, counted from the middle of an even number of them.
     half = b == math.pi
     cosines, sines = ~half | (length % 2 == 1), (b > 0.0) & (~half | (length % 2 == 0))
-    even = _weighed(0.5 * (apart + beside)[np.ix_(cosines, cosines)], w[cosines])
-    odd = _weighed(0.5 * (apart - beside)[np.ix_(sines, sines)], w[sines])
+    even = weighed(0.5 * (apart + beside)[np.ix_(cosines, cosines)], w[cosines])
+    odd = weighed(0.5 * (apart - beside)[np.ix_(sines, sines)], w[sines])
     values = np.concatenate([even, odd])
     # More modes than rows: those beyond the rank are zeros, the smallest in size.
     kept = np.argsort(np.abs(values))[::-1][:length]
     return np.asarray(np.sort(values[kept])[::-1])
 
 
-def _weighed(gram: Floats, weights: Floats) -> Floats:
+def weighed(gram: Floats, weights: Floats) -> Floats:
     """Return the eigenvalues of G^(1/2) W G^(1/2)."""
     if not gram.size:
         return np.zeros(0)

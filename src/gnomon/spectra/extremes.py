@@ -69,13 +69,25 @@ def extreme_eigenvalues(
     count = whole("count", count, least=1, most=len(c))
     if len(c) <= max(SMALL, 2 * count + 1):
         return _sorted(end, eigvalsh(Toeplitz(c).dense()), count, 0.0)
-    return _iterated(c, count, end, whole("steps", steps, least=1), told)
+    bound = float(np.abs(c[0]) + 2.0 * np.abs(c[1:]).sum()) or 1.0
+    steps = whole("steps", steps, least=1)
+    return ends_of(Toeplitz(c), bound, count, end=end, steps=steps, told=told)
 
 
-def _iterated(
-    c: Floats, count: int, end: str, steps: int, told: Callable[[str], None] | None
+def ends_of(
+    matrix: Any,
+    bound: float,
+    count: int,
+    *,
+    end: str,
+    steps: int,
+    told: Callable[[str], None] | None,
 ) -> Extremes:
-    matrix, done = Toeplitz(c), itertools.count(1)
+    """Return what Lanczos finds at one end of a symmetric matrix that has a size and products.
+
+    Residuals are told against `bound`, which no eigenvalue is larger than in size.
+    """
+    done = itertools.count(1)
 
     def product(x: Floats) -> Floats:
         number = next(done)
@@ -83,7 +95,6 @@ def _iterated(
             told(f"{end} eigenvalue: {number} products")
         return matrix @ x
 
-    size = float(np.abs(c[0]) + 2.0 * np.abs(c[1:]).sum()) or 1.0
     operator = LinearOperator(
         (matrix.size, matrix.size), matvec=product, matmat=product, dtype=float
     )
@@ -97,7 +108,7 @@ def _iterated(
         values, vectors = stopped.eigenvalues, stopped.eigenvectors
     residual = 0.0
     if len(values):
-        residual = float(np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max()) / size
+        residual = float(np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max()) / bound
     return _sorted(end, values, count, residual)
 
 

@@ -2,11 +2,11 @@ r"""Positions of several axes along a line from 0: x(t) = t u, so that a lag is 
 
     W_k -> <W_k, u>,    X -> sum_a u_a X_a,    |x(t) - x(s)| = |u| |t - s|.
 
-The matrix of all places of a grid is Toeplitz in blocks of blocks, one level for each axis; along a
-line it is Toeplitz, and its kernel is that of a group with one parameter, exp(t sum_a u_a X_a).
-Where the X_a do not commute that is so for lines through 0 alone [hall2015 sec. 2.4]: other rows of
-a picture have no kernel. By default u is a step on the first axis; where coordinates lie in a span,
-as across a picture, it takes n positions from end to end.
+The matrix of all places of a picture is Toeplitz in blocks of blocks (`gnomon.spectra.lattice`);
+along a line it is Toeplitz, and its kernel is that of a group with one parameter, exp(t sum_a u_a
+X_a). Where the X_a do not commute that is so for lines through 0 alone [hall2015 sec. 2.4]: other
+rows of a picture have no kernel. By default u is a step on the first axis; where coordinates lie in
+a span, as across a picture, it takes n positions from end to end.
 """
 
 from __future__ import annotations

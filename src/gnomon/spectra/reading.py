@@ -58,7 +58,7 @@ def kernel_of(encoding: Encoding, *, head: int | None = None, direction: Any = N
             f"The logits of {known.name!r} do not depend on the lag alone ({known.card.level}), so "
             "it has no kernel; choose an encoding of level L0, L1 or L5."
         )
-    kind = _kind(known)
+    kind = kind_of(known)
     return Kernel(
         name=encoding.name,
         kind=kind,
@@ -110,7 +110,8 @@ def acting(encoding: Encoding) -> Encoding:
     return encoding.inside if encoding.encoded else Nope(axes=encoding.axes)
 
 
-def _kind(encoding: Encoding) -> str:
+def kind_of(encoding: Encoding) -> str:
+    """Return which part of an encoding its kernel is read from."""
     if encoding.card.level.startswith("L2"):
         return "content"  # a map that is not linear has no trace
     order = ("content", "vectors", "transform", "bias")
@@ -132,7 +133,7 @@ def _grows(encoding: Encoding) -> bool | None:
 
 def _asked(encoding: Encoding, kind: str, head: int | None) -> LagValues:
     """Return the function that asks for the kernel at all lags of a length."""
-    ask = {"transform": _trace, "bias": _bias, "vectors": _products, "content": _content}[kind]
+    ask = _ASK[kind]
 
     def values(length: int) -> tuple[Floats, Floats]:
         keys = np.arange(length, dtype=np.float64)
@@ -147,6 +148,11 @@ def _asked(encoding: Encoding, kind: str, head: int | None) -> LagValues:
         return np.ascontiguousarray(before), after
 
     return values
+
+
+def asked_at(encoding: Encoding, query: Floats, keys: Floats, head: int | None) -> Floats:
+    """Return the positional part of the logits of one query (1, axes) with keys (n, axes)."""
+    return _ASK[kind_of(encoding)](encoding, query, keys, head)
 
 
 def _of_head(values: Any, head: int | None) -> Floats:
@@ -185,3 +191,6 @@ def _products(encoding: Encoding, query: Floats, keys: Floats, head: int | None)
     del head
     left, right = (np.asarray(encoding.vectors(at), dtype=np.float64) for at in (query, keys))
     return np.asarray(left[0] @ right.T)
+
+
+_ASK = {"transform": _trace, "bias": _bias, "vectors": _products, "content": _content}

@@ -14,6 +14,7 @@ from gnomon.results import plain
 
 if TYPE_CHECKING:
     from gnomon.spectra.bounds import Bound
+    from gnomon.spectra.lattice import LatticeSpectrum
     from gnomon.spectra.spectrum import Spectrum
 
 LISTED = 256
@@ -29,12 +30,46 @@ BETWEEN = {
     "high": "none above",
 }
 """What is known of an end that was not computed."""
+ON_A_LINE = "content is drawn along a line; leave the shape out, and pass a direction"
 
 
 def written(found: Spectrum) -> dict[str, Any]:
     """Return plain values: length, rank, largest, smallest, condition_on_range, and the rest."""
+    known = found.eigenvalues.values
+    return {
+        **_numbers(found),
+        "toeplitz_share": plain(found.toeplitz_share),
+        "contraction": _contraction(found),
+        "szego": _szego(found),
+        "circulant": None
+        if found.circulant is None
+        else {"residual": found.circulant.residual, "largest": found.circulant.eigenvalues[0]},
+        "listed": {
+            "eigenvalues": {"shown": min(len(known), LISTED), "known": len(known)},
+            "profile": {"shown": min(found.length, LISTED), "known": found.length},
+        },
+        "eigenvalues": plain(known[:LISTED]),
+        "profile": plain(found.profile[:LISTED]),
+    }
+
+
+def written_lattice(found: LatticeSpectrum) -> dict[str, Any]:
+    """Return the same of all places of a picture: its kernel is one of the lag on every axis."""
+    known = found.eigenvalues.values
+    return {
+        **_numbers(found),
+        "shape": list(found.shape),
+        "isotropy": plain(found.isotropy),
+        "toeplitz_share": 1.0,
+        "contraction": {"norm": None, "condition": None, "reason": ON_A_LINE},
+        "listed": {"eigenvalues": {"shown": min(len(known), LISTED), "known": len(known)}},
+        "eigenvalues": plain(known[:LISTED]),
+    }
+
+
+def _numbers(found: Spectrum | LatticeSpectrum) -> dict[str, Any]:
+    """Return what both kinds of spectra have: of what, and what its eigenvalues say."""
     state, values = found.conditioning, found.eigenvalues
-    known = values.values
     return {
         "name": found.name,
         "parameters": plain(found.parameters),
@@ -52,23 +87,11 @@ def written(found: Spectrum) -> dict[str, Any]:
         "between": {name: plain(getattr(values, name)) for name in BETWEEN},
         "method": values.method,
         "reason": values.reason or None,
-        "toeplitz_share": plain(found.toeplitz_share),
         "asymmetry": found.asymmetry,
-        "contraction": _contraction(found),
-        "szego": _szego(found),
-        "circulant": None
-        if found.circulant is None
-        else {"residual": found.circulant.residual, "largest": found.circulant.eigenvalues[0]},
-        "listed": {
-            "eigenvalues": {"shown": min(len(known), LISTED), "known": len(known)},
-            "profile": {"shown": min(found.length, LISTED), "known": found.length},
-        },
-        "eigenvalues": plain(known[:LISTED]),
-        "profile": plain(found.profile[:LISTED]),
     }
 
 
-def _rank(found: Spectrum) -> int | None:
+def _rank(found: Spectrum | LatticeSpectrum) -> int | None:
     """Return the rank: all of it, too, where no eigenvalue lies near 0."""
     if found.conditioning is not None:
         return found.conditioning.rank
@@ -78,7 +101,7 @@ def _rank(found: Spectrum) -> int | None:
     return found.length if low > found.length * np.finfo(np.float64).eps * most else None
 
 
-def _condition(found: Spectrum) -> float | None:
+def _condition(found: Spectrum | LatticeSpectrum) -> float | None:
     if found.conditioning is not None:
         return found.conditioning.condition_on_range
     largest, smallest = found.eigenvalues.largest, found.eigenvalues.smallest
@@ -134,12 +157,24 @@ def lines(found: Spectrum) -> str:
     if found.circulant is not None:
         shown.append(f"nearest circulant    {found.circulant.residual:.3g} of |T| away")
     shown.append(f"Toeplitz share       {_figure(value['toeplitz_share'])}")
-    if found.asymmetry > 0.0:
-        shown.append(
-            f"asymmetry            {found.asymmetry:.3g} of the kernel is odd in the lag and left "
-            "out of the eigenvalues"
-        )
+    shown += _about_odd(found.asymmetry)
     return "\n".join([*shown, "", *_about_coupling(found)])
+
+
+def lattice_lines(found: LatticeSpectrum) -> str:
+    """Return the spectrum of all places of a picture in words."""
+    value = written_lattice(found)
+    shown = [f"{found.name} at {found.length} places: {found.note}", ""]
+    shown += _about_eigenvalues(value)
+    shown.append(
+        f"isotropy             {_figure(value['isotropy'])} of what varies is of the distance alone"
+    )
+    return "\n".join([*shown, *_about_odd(found.asymmetry)])
+
+
+def _about_odd(asymmetry: float) -> list[str]:
+    words = "of the kernel is odd in the lag and left out of the eigenvalues"
+    return [f"asymmetry            {asymmetry:.3g} {words}"] if asymmetry > 0.0 else []
 
 
 def _about_eigenvalues(value: dict[str, Any]) -> list[str]:

@@ -25,10 +25,13 @@ from gnomon.report.figures.panels import LEGEND, axes_of, axis, panels
 from gnomon.report.figures.places import as_text, figure_of
 
 if TYPE_CHECKING:
+    from gnomon.spectra.lattice import LatticeSpectrum
     from gnomon.spectra.spectrum import Spectrum
 
 EXPLAINED = {
     "profile": "The kernel: the positional part of a logit, by the lag between query and key.",
+    "lattice": "The kernel: the positional part of a logit, by the lag on both axes between query "
+    "and key. Rings are a kernel of the distance; crosses and stripes tell axes apart.",
     "eigenvalues": "Eigenvalues of the n x n matrix of the kernel by their order, those below 0 by "
     "their size, beside those of the nearest circulant matrix. What lies under the dashed line "
     "can not be told from 0. Where not all are known, both ends stand at their places from the "
@@ -45,6 +48,13 @@ EXPLAINED = {
 def spectrum_figures(found: Spectrum) -> list[Figure]:
     """Return the figures in their order."""
     return [_profile(found), _eigenvalues(found), _symbol(found), _contraction(found)]
+
+
+def lattice_figures(found: LatticeSpectrum) -> list[Figure]:
+    """Return the figures of all places of a picture."""
+    from gnomon.report.figures.lattice import lattice_figure
+
+    return [lattice_figure(found), _eigenvalues(found)]
 
 
 def spectrum_panels(found: Spectrum) -> Figure:
@@ -84,7 +94,7 @@ def _profile(found: Spectrum) -> Figure:
     )
 
 
-def _eigenvalues(found: Spectrum) -> Figure:
+def _eigenvalues(found: Spectrum | LatticeSpectrum) -> Figure:
     orders, positive = _ordered(found)
     if not len(positive):
         why = "all of them are 0" if found.eigenvalues.complete else found.eigenvalues.reason
@@ -114,7 +124,7 @@ def _eigenvalues(found: Spectrum) -> Figure:
     )
 
 
-def _ordered(found: Spectrum) -> tuple[Any, Any]:
+def _ordered(found: Spectrum | LatticeSpectrum) -> tuple[Any, Any]:
     """Return orders and sizes of eigenvalues that are not 0.
 
     All of them are in the order of their sizes. Where ends alone are known, the order is that of
@@ -134,7 +144,7 @@ def _ordered(found: Spectrum) -> tuple[Any, Any]:
     return orders[values != 0.0], np.abs(values[values != 0.0])
 
 
-def _about_eigenvalues(found: Spectrum) -> str:
+def _about_eigenvalues(found: Spectrum | LatticeSpectrum) -> str:
     state = found.conditioning
     if state is None:
         return f"The ends of the spectrum alone are known: {found.eigenvalues.reason}."

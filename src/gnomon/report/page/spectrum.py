@@ -9,16 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gnomon.report.figures.places import figure_of
-from gnomon.report.figures.spectrum import EXPLAINED, spectrum_figures
+from gnomon.report.figures.spectrum import EXPLAINED, lattice_figures, spectrum_figures
 from gnomon.report.page.single import SinglePage
 
 if TYPE_CHECKING:
+    from gnomon.spectra.lattice import LatticeSpectrum
     from gnomon.spectra.spectrum import Spectrum
 
 SMALL, LARGE = 1e-6, 1e6
 """Outside of these a number is written with its power of ten."""
 FACTS = {
     "length": "positions",
+    "isotropy": "share of the distance alone",
     "largest": "largest eigenvalue",
     "smallest": "smallest eigenvalue",
     "rank": "rank",
@@ -32,11 +34,17 @@ FACTS = {
 }
 
 
-def spectrum_page(found: Spectrum, *, version: str) -> bytes:
+def spectrum_page(found: Spectrum | LatticeSpectrum, *, version: str) -> bytes:
     """Return the page in UTF-8; half a character (in a file name) becomes its escape."""
+    from gnomon.spectra.lattice import LatticeSpectrum
+
     page, contents = SinglePage(), found.to_dict()
+    if isinstance(found, LatticeSpectrum):
+        drawn = lattice_figures(found)
+    else:
+        drawn = spectrum_figures(found)
     figures = page.shown(
-        spectrum_figures(found),
+        drawn,
         prefix="spectrum",
         label=found.name,
         said=lambda figure: EXPLAINED[figure.key],
@@ -54,7 +62,7 @@ def _facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _told(contents: dict[str, Any], key: str) -> bool:
     """Whether a number is known, and says something."""
-    return contents[key] is not None and (key != "asymmetry" or contents[key] > 0.0)
+    return contents.get(key) is not None and (key != "asymmetry" or contents[key] > 0.0)
 
 
 def _coupling(contents: dict[str, Any]) -> list[tuple[str, str]]:
