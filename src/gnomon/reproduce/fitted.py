@@ -42,7 +42,7 @@ NOTES = (
     "windows of characters start anywhere: MDS of their positions rests on noise, as a control.",
     "of a group with half-lives a model without a mask has the periods, and slopes for the rest.",
     "numbers of a fitted group are frozen, as those of RoPE and ALiBi are.",
-    "of promoters and planted alignments, fits see the rows of the class that has structure.",
+    "of promoters, fits see the rows of the class that has structure.",
     "these are small data sets and models of two layers: a gain is one of speed at this budget.",
 )
 
