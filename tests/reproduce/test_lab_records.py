@@ -61,6 +61,17 @@ def test_the_runs_that_are_kept_are_all_of_the_grid_that_ships(path: Path, tmp_p
     assert not found.failed
 
 
+@pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
+def test_a_result_rests_on_the_runs_that_are_kept(path: Path) -> None:
+    """What was fitted to a corpus is in no grid that ships: its runs are counted."""
+    for name, grid in json.loads(path.read_text("utf-8"))["corpora"]["laboratory"]["grids"].items():
+        with tarfile.open(path.parent / "raw" / f"{name}.tar.xz") as archive:
+            runs = [
+                one for one in archive.getnames() if re.fullmatch(rf"{name}/.+/.+/.+\.json", one)
+            ]
+        assert len(runs) == grid["runs"]
+
+
 def test_what_optimisation_was_measured_by_is_kept_for_every_seed() -> None:
     record = json.loads((ROOT / "benchmarks/records/lab/deposit.json").read_text("utf-8"))
     with tarfile.open(ROOT / "benchmarks/records/lab/raw/deposit-optimisation.tar.xz") as archive:
