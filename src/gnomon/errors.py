@@ -66,5 +66,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    close = close or [one for one in names if one.lower() == name.lower()]
     listing = ", ".join(names)
     return f"did you mean {close[0]!r}? Known: {listing}" if close else f"known: {listing}"

@@ -14,13 +14,17 @@ from gnomon.cli.lab_report import report
 from gnomon.cli.lab_tasks import tasks
 from gnomon.cli.output import check_json, emit
 from gnomon.cli.progress import TerminalProgress
+from gnomon.errors import InputError
 
 if TYPE_CHECKING:
     from gnomon.lab.running import Status
 
 UNFINISHED = 1
 GridFile = Annotated[
-    Path, typer.Argument(help="The grid: a file of TOML, or the name of one that ships (deposit).")
+    Path,
+    typer.Argument(
+        help="The grid: a file of TOML, or the name of one that ships, such as deposit."
+    ),
 ]
 Folder = Annotated[
     Path | None,
@@ -69,7 +73,13 @@ def run(
         os.environ[DATA] = str(data)  # workers read it, too
     shown = _Shown(quiet=quiet)
     try:
-        made = run_grid(asked, _folder(grid, out), executor=Processes(workers), told=shown.finished)
+        made = run_grid(
+            asked,
+            _folder(grid, out),
+            executor=Processes(workers),
+            told=shown.finished,
+            checking=shown.checking,
+        )
     finally:
         shown.close()
     emit(made.to_dict(), text_of(made), json_file=json_file, quiet=quiet)
@@ -89,7 +99,10 @@ def status(
     from gnomon.lab.running import status as stands
 
     check_json(json_file)
-    made = stands(read_grid(grid), _folder(grid, out))
+    folder = _folder(grid, out)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; name the folder of the records with --out.")
+    made = stands(read_grid(grid), folder)
     emit(made.to_dict(), text_of(made), json_file=json_file, quiet=quiet)
     if not made.complete:
         raise typer.Exit(UNFINISHED)
@@ -104,6 +117,7 @@ def text_of(made: Status) -> str:
     rows = [_row(one) for one in made.reported]
     if rows:
         lines.append(table(header, rows))
+        lines.append("mean over seeds [95 % interval of the mean]")
     if any(one["at_edge"] for one in made.reported):
         lines.append("* the best learning rate is the first or last that was tried")
     lines += [f"diverged: {words}" for words in made.diverged]
@@ -115,6 +129,7 @@ def _row(one: dict[str, Any]) -> list[Any]:
     scores = [value for value in one["scores"] if value is not None]
     areas = [value for value in one["areas"] if value is not None]
     steps = ["never" if value is None else str(value) for value in one["steps_to_90"]]
+    steps = ["never"] if set(steps) == {"never"} else steps
     chosen = ", ".join(
         f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}"
         for key, value in one["choice"].items()
@@ -132,11 +147,14 @@ def _row(one: dict[str, Any]) -> list[Any]:
 
 
 def _span(values: list[float]) -> str:
-    """Return the mean with the smallest and the largest."""
+    """Return the mean over seeds with its 95 % interval; one seed has none."""
+    from gnomon.lab.measures.intervals import over_seeds
+
     if not values:
         return "-"
-    mean = sum(values) / len(values)
-    return f"{mean:.3f} [{min(values):.3f}, {max(values):.3f}]"
+    made = over_seeds(values)
+    ends = "" if made.interval is None else " [{:.3f}, {:.3f}]".format(*made.interval)
+    return f"{made.mean:.3f}{ends}"
 
 
 def _folder(grid: Path, out: Path | None) -> Path:
@@ -149,6 +167,11 @@ class _Shown:
     def __init__(self, *, quiet: bool) -> None:
         self._line = TerminalProgress(quiet=quiet)
         self._begun, self._first = time.monotonic(), -1
+
+    def checking(self, done: int, pairs: int) -> None:
+        """Say how many tasks with an encoding were tried before anything is trained."""
+        self._line.stage(f"checking {done} of {pairs} tasks with an encoding")
+        self._begun = time.monotonic()
 
     def finished(self, done: int, cells: int, words: str) -> None:
         """Say which cell has ended."""

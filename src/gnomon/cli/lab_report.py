@@ -66,8 +66,9 @@ def _contents(place: Path, records: Path | None) -> tuple[dict[str, Any], Path]:
     elif records is not None:
         raise InputError(f"{place} is no grid, which --records is for; name one, in TOML.")
     else:
+        what = "is neither" if place.exists() else "does not exist"
         raise InputError(
-            f"{place} does not exist; name a grid, the folder of its records, or the JSON of "
+            f"{place} {what}; name a grid, the folder of its records, or the JSON of "
             "`gnomon reproduce`."
         )
     made = compact_folder(folder, grid=grid)
@@ -89,7 +90,7 @@ def _of_record(place: Path) -> dict[str, Any]:
         title, verdicts, notes = record["title"], record["verdicts"], record["notes"]
     except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(
-            f"{place} is no record of a grid ({type(error).__name__}: {error}); pass the JSON that "
+            f"{place} is no record of a grid ({_lacks(error)}); pass the JSON that "
             "`gnomon reproduce deposit --json FILE` or another of its grids writes."
         ) from error
     beside = {key: laboratory.get(key) for key in ("optimisation", "stress", "correlations")}
@@ -101,6 +102,11 @@ def _of_record(place: Path) -> dict[str, Any]:
         "notes": notes,
         **beside,
     }
+
+
+def _lacks(error: Exception) -> str:
+    """Say in words what a file lacks."""
+    return f"it has no {error}" if isinstance(error, KeyError) else str(error)
 
 
 def _checked(page: Path) -> Path:

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gnomon.encodings.base import Encoding
+from gnomon.encodings.certified import heads_of
 from gnomon.encodings.registry import encoding, entry_of
 from gnomon.errors import LabError, nearest
 from gnomon.lab.cells import Cell
@@ -75,6 +77,7 @@ def model_for(encoding: Any, model: ModelConfig, on: Task) -> nn.Module:
     """Return an untrained model for a task; `encoding` is what a model takes (`Transformer`)."""
     if model.kind not in VARIANTS:
         raise LabError(f"There is no model {model.kind!r}: {nearest(model.kind, VARIANTS)}.")
+    _check_sizes(encoding, model)
     build = VARIANTS[model.kind].load()
     causal = on.causal if model.causal is None else model.causal
     _check_hidden(on, model.kind, causal=causal, told=getattr(build, "reads_answers", False))
@@ -116,6 +119,29 @@ def _check_hidden(on: Task, kind: str, *, causal: bool, told: bool) -> None:
             f"The answers of task {on.name!r} are tokens that come later, and a model with causal "
             "= false sees them; leave causal out."
         )
+
+
+def _check_sizes(given: Any, model: ModelConfig) -> None:
+    """Refuse vectors of another dimension than the model's, and another number of heads."""
+    for one in given if isinstance(given, Sequence) else (given,):
+        known = one.encoding if isinstance(one, Part) else one
+        if not isinstance(known, Encoding):
+            continue
+        width = getattr(known, "dimension", None)
+        if known.kinds[0] == "vectors" and width not in (None, model.dimension):
+            raise LabError(
+                f"The encoding {known.name!r} has vectors of dimension {width}, and the model "
+                f"{model.dimension}; make one as wide as the other."
+            )
+        heads, asked = (
+            heads_of(known),
+            (one.heads if isinstance(one, Part) else None) or model.heads,
+        )
+        if known.kinds[0] in ("bias", "transform") and heads not in (1, asked):
+            raise LabError(
+                f"The encoding {known.name!r} is made for {heads} heads, and the model has it on "
+                f"{asked}; make it with heads={asked}."
+            )
 
 
 def _check_contents(part: PartConfig) -> None:

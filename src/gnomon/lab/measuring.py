@@ -32,4 +32,10 @@ def check_measures(names: tuple[str, ...]) -> None:
 def measured(names: tuple[str, ...], model: Any, batch: Batch) -> dict[str, Any]:
     """Return what the named measures say of a model on held-out data, as plain values."""
     known = known_measures() if names else {}
-    return {name: plain(known[name](model, batch)) for name in names}
+    made = {}
+    for name in names:
+        try:
+            made[name] = plain(known[name](model, batch))
+        except LabError as error:
+            raise LabError(f"The measure {name!r} can not be taken: {error}") from error
+    return made

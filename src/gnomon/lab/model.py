@@ -217,12 +217,10 @@ class Transformer(nn.Module):  # type: ignore[misc]
             yield
 
     @torch.no_grad()
-    def head_means(
-        self, tokens: Tensor, *, mask: Tensor | None = None, positions: Tensor | None = None
-    ) -> Tensor:
+    def head_means(self, tokens: Tensor, *, mask: Tensor | None = None, **beside: Any) -> Tensor:
         """Return the mean output of every head, (layers, heads, d), over sequences and tokens."""
         with self._scaled(seen=[]):
-            self(tokens, mask=mask, positions=positions)
+            self(tokens, mask=mask, **beside)
             outputs = self.scales.seen or []
         means = []
         for out in outputs:  # tokens of all sequences in one row, (1, b n, heads d)

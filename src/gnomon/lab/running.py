@@ -51,13 +51,21 @@ class Status(Result):
 
 
 def run_grid(
-    grid: Grid, folder: Path, *, executor: Executor | None = None, told: Told | None = None
+    grid: Grid,
+    folder: Path,
+    *,
+    executor: Executor | None = None,
+    told: Told | None = None,
+    checking: Callable[[int, int], None] | None = None,
 ) -> Status:
-    """Run what is left of a grid, and return how it stands."""
+    """Run what is left of a grid, and return how it stands.
+
+    `told` hears of every cell that ended, `checking` how far the checks before are.
+    """
     import gnomon.torch  # noqa: F401 - says what to install where PyTorch is missing
 
     check_writable(folder)
-    check_cells(grid)
+    check_cells(grid, unfinished(grid, folder), checking=checking)
     with alone_in(folder):
         _forget_failures(grid, folder)
         _run_all(grid, folder, Processes() if executor is None else executor, told)
@@ -108,12 +116,31 @@ def _recorded(outcome: Outcome) -> str:
     return "failed"
 
 
-def check_cells(grid: Grid) -> None:
-    """Refuse a grid with a cell that can not work, by a step of each without training."""
+def unfinished(grid: Grid, folder: Path) -> list[tuple[str, str]]:
+    """Return the tasks with an encoding that have a cell without a record, or one that failed."""
+    progress = Progress(grid, folder)
+    left = [*progress.pending(), *(c for c, one in progress.records() if not one.finished)]
+    asked = {(cell.task, cell.encoding) for cell in left}
+    return [pair for pair in grid.pairs() if pair in asked]
+
+
+def check_cells(
+    grid: Grid,
+    pairs: Sequence[tuple[str, str]] | None = None,
+    *,
+    checking: Callable[[int, int], None] | None = None,
+) -> None:
+    """Refuse a grid with a cell that can not work, by a step of each without training.
+
+    `pairs` are the tasks and encodings whose cells are tried; all where they are not given.
+    """
     from gnomon.lab.measuring import check_measures
 
     check_measures(grid.report.measures)
-    for task, encoding in grid.pairs():
+    tried = list(grid.pairs()) if pairs is None else pairs
+    for done, (task, encoding) in enumerate(tried):
+        if checking is not None:
+            checking(done, len(tried))
         for number, choice in enumerate(grid.choices(encoding)):
             cell = grid.cell(
                 task, encoding, choice=choice, seed=grid.report.seeds[0], phase="report"

@@ -25,10 +25,11 @@ import torch
 from torch import nn
 
 import gnomon
+from gnomon.errors import LabError
 from gnomon.lab import checkpoints
 from gnomon.lab.building import model_for
 from gnomon.lab.cells import Cell
-from gnomon.lab.config import ModelConfig, TrainingConfig
+from gnomon.lab.config import ModelConfig, TrainingConfig, whole
 from gnomon.lab.measuring import measured
 from gnomon.lab.records import Record, area, steps_to
 from gnomon.lab.scoring import held_out_loss, loss, score
@@ -69,6 +70,7 @@ def train(
     """
     how = TrainingConfig() if training is None else training
     shape = ModelConfig() if model is None else model
+    _check_given(task, shape, how, seed)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(starting_seed(seed))
         made = model_for(encoding, shape, task)
@@ -93,6 +95,22 @@ def train(
         **ended,
     )
     return Trained(model=made, record=record)
+
+
+def _check_given(task: Any, model: Any, training: Any, seed: Any) -> None:
+    """Refuse what is no task, no configuration or no seed."""
+    for name, value, kind in (
+        ("task", task, Task),
+        ("model", model, ModelConfig),
+        ("training", training, TrainingConfig),
+    ):
+        if not isinstance(value, kind):
+            raise LabError(
+                f"{name} is of type {type(value).__name__}; pass a {kind.__name__} of gnomon.lab."
+            )
+    model.check("model")
+    training.check("training")
+    whole("train", "seed", seed, least=0)
 
 
 class _Run:

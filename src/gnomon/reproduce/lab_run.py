@@ -45,13 +45,15 @@ def ran(
     if options.data is not None:
         os.environ[DATA] = str(options.data)  # workers read it, too
     folder = options.records / grid.name
-    progress.stage(f"{grid.name}: checking every cell")
 
     def told(done: int, cells: int, words: str) -> None:
         progress.stage(f"{grid.name}: {done} of {cells} cells; {words}")
 
+    def checking(done: int, pairs: int) -> None:
+        progress.stage(f"{grid.name}: checking {done} of {pairs} tasks with an encoding")
+
     use = Processes(options.workers) if executor is None else executor
-    run_grid(grid, folder, executor=use, told=told)
+    run_grid(grid, folder, executor=use, told=told, checking=checking)
     return compact_folder(folder, grid=grid)
 
 

@@ -20,6 +20,8 @@ from gnomon.errors import SpectrumError
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]
+_LARGEST = 1e70
+"""Fourth powers of numbers above it, summed over positions, leave what float64 can hold."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,6 +45,12 @@ def gram_spectrum(vectors: Any) -> GramSpectrum:
     if p.ndim != 2 or not p.size or not np.isfinite(p).all():
         raise SpectrumError(
             f"The vectors have shape {p.shape}; pass finite numbers (positions, dimension)."
+        )
+    largest = float(np.abs(p).max())
+    if largest > _LARGEST:
+        raise SpectrumError(
+            f"The vectors have numbers up to {largest:.3g}, whose products are not finite; scale "
+            "them down."
         )
     n = len(p)
     length = int(fft.next_fast_len(2 * n - 1, real=True))

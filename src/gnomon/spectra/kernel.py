@@ -1,9 +1,9 @@
 r"""The kernel of an encoding: the positional part of its logit, by the lag from key to query.
 
 * transform, q^T A(t) k: c(t) = tr A(t) / d, the mean logit of one vector at both places over all
-  directions of that vector, per unit of its length: 1 at lag 0. A turn gives cos bt, a coordinate
-  that is not turned 1, a damped block e^(at) cos bt. Powers of the lag in a Jordan block stand off
-  the diagonal, so the trace has none of them.
+  directions of that vector, per unit of its length: 1 at lag 0, if nothing is scaled. A turn gives
+  cos bt, a coordinate that is not turned 1, a damped block e^(at) cos bt. Powers of the lag in a
+  Jordan block stand off the diagonal, so the trace has none of them.
 * bias: the bias itself.
 * vectors: p_i.p_j, where that depends on the lag alone, as for the sinusoid.
 * a rule on content that sees lags: the logit of one vector at all places, which decides it.

@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 LEVELS = ("L0", "L1", "L2", "L5")
 """Levels whose logits see the lag alone."""
 NOTES = {
-    "transform": "tr A(t) / d: the mean logit of one vector at both places, 1 at lag 0",
+    "transform": "tr A(t) / d: the mean logit of a unit vector at both places, over directions",
     "bias": "the bias as it is added",
     "vectors": "p_i.p_j of the vectors that are added",
     "content": "the logit of one vector at all places, drawn by seed 0: another has another kernel",

@@ -162,7 +162,7 @@ class Drawn(Task):
         return rng.integers(self.shortest, self.length + 1, size)
 
     def _check_length(self, length: int) -> None:
-        check_whole(self.name, "length", length, least=self.least_length)
+        check_whole(self.name, "a length", length, least=self.least_length)
 
 
 def check_whole(name: str, parameter: str, value: Any, *, least: int) -> None:

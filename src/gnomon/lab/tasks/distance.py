@@ -1,7 +1,7 @@
 """Trigger distance: how far is b behind a?
 
     tokens   . . a . . . b . .        a at s, b at s + d, every other token a filler
-    target   4                        class d - 1
+    target   3                        class d - 1, here of d = 4
 
 d is uniform on 1..D and s uniform on 0..n-D-1, independent of d, so that the place of a says
 nothing. Fillers are never triggers and there is exactly one of each: the ceiling is 1, and the bag

@@ -73,6 +73,7 @@ def lab_page(contents: Mapping[str, Any], *, version: str) -> bytes:
             "lines": [_line(row) for row in grid["rows"]],
             "differences": [_difference(one) for one in grid.get("compared") or ()],
             "data": _data(grid["rows"]),
+            "swept": any(row["choice"] for row in grid["rows"]),
         }
         for k, grid in enumerate(contents["grids"])
     ]

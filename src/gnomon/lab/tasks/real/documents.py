@@ -113,7 +113,8 @@ def data_file(task: str, data: str, *names: str) -> Path:
     """Return the first of the files that is there, in the folder or as the path itself."""
     if not data:
         raise LabError(
-            f"task {task} reads real data: pass data=FOLDER, a folder that holds {names[0]}."
+            f"task {task} reads real data: name the folder that holds {names[0]} (--data, or "
+            "data= in Python)."
         )
     places = [Path(data), *(Path(data, name) for name in names)]
     places += [Path(data, Path(name).name) for name in names]
