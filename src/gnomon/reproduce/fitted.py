@@ -23,6 +23,7 @@ from gnomon.reproduce.contrasts import Claim, claim
 from gnomon.reproduce.lab_fitting import (
     LEFT,
     data_notes,
+    group_in_words,
     group_parts,
     mds_part,
     named,
@@ -42,6 +43,7 @@ NOTES = (
     "windows of characters start anywhere: MDS of their positions rests on noise, as a control.",
     "of a group with half-lives a model without a mask has the periods, and slopes for the rest.",
     "numbers of a fitted group are frozen, as those of RoPE and ALiBi are.",
+    "a group knows lags alone: what depends on the place, as in aligned rows, is beyond it.",
     "of promoters, fits see the rows of the class that has structure.",
     "these are small data sets and models of two layers: a gain is one of speed at this budget.",
 )
@@ -51,8 +53,18 @@ def fitted(options: Options, progress: Progress) -> Reproduction:
     """Fit to every task, run or resume the grid, and judge."""
     grid, left = with_data(grid_named("fitted", options.records), options)
     whole, without = _with_fits(grid, options, progress)
+    groups = [
+        f"{label.removeprefix(GROUP)[1:]} ({group_in_words(one.parts)})"
+        for label, one in whole.encodings.items()
+        if label.startswith(f"{GROUP}.")
+    ]
     table = named(ran(whole, options, progress), (MDS, GROUP))
-    notes = [*NOTES, *data_notes(table), *_absences(left, without)]
+    notes = [
+        *NOTES,
+        *data_notes(table),
+        f"groups that were found: {'; '.join(groups)}.",
+        *_absences(left, without),
+    ]
     return reproduced(
         "fitted",
         TITLE,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from gnomon.corpus.counting import count
 from gnomon.corpus.reading.digits import real_digits
 from gnomon.encodings.fitted.group import LONG, encoding_of
+from gnomon.encodings.registry import encoding
 from gnomon.errors import LabError
 from gnomon.groups.dependence import Dependence
 from gnomon.lab.building import DATA
@@ -130,6 +131,28 @@ def group_parts(task: Task, *, width: int, heads: int) -> tuple[PartConfig, ...]
     lives = [min(one.half_life, LONG * found.lags) for one in found.modes]
     slopes = [float(np.log(2.0) / lives[head % len(lives)]) for head in range(heads)]
     return turning, PartConfig(name="alibi", parameters={"slopes": slopes, "symmetric": True})
+
+
+def group_in_words(parts: Sequence[PartConfig]) -> str:
+    """Return the periods and half-lives of a group, the shortest first.
+
+    >>> turns = {"order": 1, "frequencies": [[0.0], [np.pi]], "decays": [-7.0, -7.0]}
+    >>> slopes = PartConfig(name="alibi", parameters={"slopes": [0.5, 0.25, 0.5]})
+    >>> group_in_words((PartConfig(name="jordan", parameters=turns), slopes))
+    'periods 2, half-lives 1.4 and 2.8'
+    """
+    given = parts[0].parameters
+    turning: Any = encoding("jordan", dimension=2 * len(given["decays"]), **given)
+    waves = np.ravel(turning.frequencies)
+    rates = parts[1].parameters["slopes"] if len(parts) > 1 else -np.ravel(turning.rates)
+    told = []
+    for name, lengths in (
+        ("periods", 2.0 * np.pi / waves[waves > 0.0]),
+        ("half-lives", np.log(2.0) / np.array(rates)),
+    ):
+        found = dict.fromkeys(f"{length:.2g}" for length in np.sort(lengths))
+        told.append(f"{name} {' and '.join(found)}" if found else f"no {name}")
+    return ", ".join(told)
 
 
 def _jordan(found: Dependence, width: int) -> PartConfig:
