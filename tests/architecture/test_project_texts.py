@@ -129,7 +129,7 @@ def _words(path: Path) -> str:
     """Return the text of a file, or of an archive of texts."""
     if path.suffix != ".xz":
         return path.read_text(encoding="utf-8")
-    return lzma.decompress(path.read_bytes()).decode("utf-8")  # heads of files between the files
+    return lzma.decompress(path.read_bytes()).decode("utf-8", "replace")  # with heads of files
 
 
 def test_the_search_for_private_places_can_find_one() -> None:
