@@ -93,6 +93,6 @@ def test_tasks_are_listed_and_each_is_drawn_with_its_ceiling(capsys, monkeypatch
     shown = capsys.readouterr().out
     assert "accuracy 1 (exact); without order 0.5, one answer to all 0.5" in shown
     assert run(["lab", "tasks", "splice"]) == 0
-    assert "ceiling      task splice reads real data: pass data=FOLDER" in capsys.readouterr().out
+    assert "ceiling      task splice reads real data: name the folder" in capsys.readouterr().out
     assert run(["lab", "tasks", "ordr"]) == 2
     assert "'ordr' is no task; did you mean 'order'?" in capsys.readouterr().err

@@ -132,7 +132,7 @@ def test_the_page_of_the_documentation_is_written_from_records(judged, tmp_path)
         (["lab", "report", "nowhere"], "nowhere does not exist; name a grid, the folder"),
         (["lab", "report", "{empty}"], "holds no records of reported runs; run the grid first"),
         (["lab", "report", "{other}", "--records", "x"], "no grid, which --records is for; name"),
-        (["lab", "report", "{other}"], "other.json is no record of a grid (KeyError"),
+        (["lab", "report", "{other}"], "other.json is no record of a grid (it has no 'corpora'"),
         (["lab", "report", "{record}", "--out", "x.txt"], "--out x.txt is no HTML file"),
         (["lab", "report", "{record}", "--out", "{empty}"], "is a folder; name a file with --out"),
         (["reproduce", "jordan", "x.txt"], "jordan trains on its own tasks and was given 'x.txt'"),

@@ -310,7 +310,7 @@ def test_real_data_are_found_by_the_variable_and_their_place_is_in_no_record(
 ):
     made = grid(sweep={}, report={"seeds": [0]}, encodings={"rope": {}}, tasks={"promoters": {}})
     monkeypatch.delenv("GNOMON_DATA", raising=False)
-    with pytest.raises(LabError, match="reads real data: pass data=FOLDER"):
+    with pytest.raises(LabError, match="reads real data: name the folder"):
         run_grid(made, tmp_path, executor=Here())
     monkeypatch.setenv("GNOMON_DATA", str(data_root))
     assert run_grid(made, tmp_path, executor=Here()).complete

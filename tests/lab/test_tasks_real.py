@@ -223,7 +223,7 @@ def test_contradictions_bound_the_ceiling():
 @pytest.mark.parametrize(
     ("name", "parameters", "message"),
     [
-        ("splice", {}, "task splice reads real data: pass data=FOLDER, a folder that holds splice"),
+        ("splice", {}, "task splice reads real data: name the folder that holds splice"),
         ("splice", {"fold": 8}, "fold is 8; there are 8, numbered from 0"),
         ("splice", {"part": "held"}, "part is 'held'; it is one of train, validation, test"),
         ("digits", {"drawn": "no"}, "drawn is 'no'; it is true or false"),

@@ -201,4 +201,4 @@ def test_a_row_without_a_finished_run_is_a_line_that_says_so() -> None:
     lost = {**ROWS[1], "scores": [], "areas": [], "seeds": [], "late": []}
     grid = {"name": "try", "question": "", "rows": [ROWS[0], lost], "runs": 2, "cpu_seconds": 1}
     contents = {"name": "try", "question": "", "grids": [grid | {"diverged": 1, "failed": 0}]}
-    assert "no finished run" in lab_page(contents, version="0").decode("utf-8")
+    assert "no run has ended with a score" in lab_page(contents, version="0").decode("utf-8")
