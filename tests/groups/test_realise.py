@@ -84,7 +84,7 @@ def test_a_mode_of_few_lags_is_seen_among_eight_thousand():
     lags = np.arange(8192)
     made = realise(example(lags))
     assert made.rank == 4
-    assert np.abs(made.at(lags[:40]) - example(lags[:40])).max() < 1e-8
+    assert np.abs(made.at(lags[:40]) - example(lags[:40])).max() < 4e-9
     assert made.largest_error < 1e-8  # of a kernel that reaches -2457
 
 
