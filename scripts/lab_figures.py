@@ -241,7 +241,9 @@ def stress(record: Record) -> Sheet | None:
         return None
     told = by(lines, "corpus")
     sheet = _squares(
-        "scale-free stress (across) and accuracy along training (up)", 4, -(-len(told) // 4)
+        "scale-free stress (across) and accuracy along training (up); larger dots: larger vectors",
+        4,
+        -(-len(told) // 4),
     )
     names = list(dict.fromkeys(line["encoding"] for line in lines))
     for k, (corpus, own) in enumerate(told.items()):
@@ -299,13 +301,13 @@ def _around(
 
 
 def _ticks(ends: tuple[float, float]) -> list[float]:
-    """Return a few round numbers inside."""
+    """Return a few round numbers inside; 0 has no sign."""
     low, high = ends
     step = 10.0 ** np.floor(np.log10(high - low))
     while (high - low) / step < 2.5:
         step /= 2.0
     first = np.ceil(low / step)
-    return [float(f"{k * step:.6g}") for k in np.arange(first, np.floor(high / step) + 1)]
+    return [float(f"{k * step:.6g}") + 0.0 for k in np.arange(first, np.floor(high / step) + 1)]
 
 
 # -- shared --------------------------------------------------------------------------------------

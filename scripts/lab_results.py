@@ -17,9 +17,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import lab_seen
+import lab_seen_stress
 import numpy as np
 from lab_figures import draw
-from lab_seen import seen
 
 Record = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[1]
@@ -53,7 +54,8 @@ def told(record: Record, figures: dict[str, str]) -> str:
     lines += [f"| {_cell(claim)} | {holds} |" for claim, holds in short(record)]
     for file, words in figures.items():
         lines += ["", f"![{words}](figures/{file})"]
-    lines += ["", *more] if (more := seen(record)) else []
+    more = [*lab_seen.seen(record), *lab_seen_stress.seen(record)]
+    lines += ["", *more] if more else []
     setting = record["setting"].replace(OF_TEXT, OF_PAGE)
     lines += ["", '<details markdown="1">']
     lines += [f"<summary>{record['name']}: the numbers</summary>", "", f"{setting}.", ""]
