@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -122,6 +123,21 @@ def test_progress_on_a_terminal_says_rows_speed_and_time_and_cleans_up(
     assert terminal.getvalue() == "\r" + line
     shown.close()
     assert terminal.getvalue() == "\r" + line + "\r" + " " * len(line) + "\r"
+
+
+def test_a_stage_that_says_nothing_more_is_shown_when_patience_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    terminal, written = Terminal(), threading.Event()
+    monkeypatch.setattr(terminal, "flush", written.set)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(cli_progress, "PATIENCE", 0.05)
+    shown = TerminalProgress()
+    shown.stage("checking 0 of 1")
+    assert written.wait(30.0)
+    assert terminal.getvalue() == "\rchecking 0 of 1"
+    shown.close()
+    assert terminal.getvalue().endswith("\r")
 
 
 def test_quiet_progress_is_silent_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,6 +85,22 @@ def test_a_table_of_another_width_is_told_by_its_widths(tmp_path: Path) -> None:
         check_cells(asked)
 
 
+@pytest.mark.parametrize(
+    ("encoding", "words"),
+    [
+        ("multiplier = 3.0", "'rope' learns nothing, and has a multiplier"),
+        ("frozen = true", "'rope' learns nothing; leave frozen out"),
+        ('name = "t5"\nfrozen = true\nmultiplier = 3.0', "'t5' is frozen, and has a multiplier"),
+        ("model = { heads = 16 }", "width of a head: dimension 16 of the model, 16 heads"),
+    ],
+)
+def test_a_key_without_effect_and_a_head_too_narrow_are_told(
+    tmp_path: Path, encoding: str, words: str
+) -> None:
+    with pytest.raises(LabError, match=words):
+        check_cells(grid(tmp_path, encoding=encoding))
+
+
 def test_a_measure_that_can_not_be_taken_is_named(tmp_path: Path) -> None:
     asked = grid(
         tmp_path,

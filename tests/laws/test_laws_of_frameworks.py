@@ -189,8 +189,9 @@ def test_a_layer_that_has_learned_is_its_encoding_of_numpy(
         moved, call = moved_layer(subject.encoding, library, kind)
         # Where an exponent, or the phase of a learned matrix, is float32, p of it errs by p ulps.
         speeds = [getattr(moved, name, 0.0) for name in ("steepness", "fastest")]
-        # Sums are taken in another order by another processor.
-        slack = 32.0 * max(speeds) * moved.axes if library == "jax" else 1.0
+        # Turns in learned planes are float32 sums, in an order that the processor chooses.
+        summed = 1.0 if subject.encoding.name == "grape" else 0.0
+        slack = 32.0 * max(speeds) * moved.axes if library == "jax" else summed
         theirs = inside(library, q, k, at)
         reads = kind in ("transform", "content")
         found = call(*theirs) if reads else call(theirs[-1])

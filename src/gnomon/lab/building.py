@@ -20,7 +20,7 @@ import numpy as np
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.certified import heads_of
 from gnomon.encodings.registry import encoding, entry_of
-from gnomon.errors import LabError, nearest
+from gnomon.errors import EncodingError, LabError, nearest
 from gnomon.lab.cells import Cell
 from gnomon.lab.config import ModelConfig, PartConfig
 from gnomon.lab.parts import Part
@@ -56,13 +56,14 @@ def parts_for(
     made = []
     for part in parts:
         _check_contents(part)
-        given = {**_filled(part, model, on, seed), **part.parameters}
+        filled = _filled(part, model, on, seed)
+        given = {**filled, **part.parameters}
         given = {
             key: list(value) if isinstance(value, tuple) else value for key, value in given.items()
         }
         made.append(
             Part(
-                encoding=encoding(part.name, **given),
+                encoding=_made(part.name, given, filled, model),
                 layers=part.on_layers,
                 heads=part.on_heads,
                 multiplier=part.multiplier,
@@ -71,6 +72,23 @@ def parts_for(
             )
         )
     return tuple(made)
+
+
+def _made(
+    name: str, given: Mapping[str, Any], filled: Mapping[str, Any], model: ModelConfig
+) -> Encoding:
+    """Return an encoding; a refusal says where a dimension comes from that nobody wrote down."""
+    try:
+        return encoding(name, **given)
+    except EncodingError as error:
+        width = given.get("dimension")
+        of_head = "dimension" in filled and width == filled["dimension"] != model.dimension
+        if not of_head or "dimension" not in str(error):
+            raise
+        raise LabError(
+            f"{error} (It is the width of a head: dimension {model.dimension} of the model, "
+            f"{model.heads} heads.)"
+        ) from error
 
 
 def model_for(encoding: Any, model: ModelConfig, on: Task) -> nn.Module:

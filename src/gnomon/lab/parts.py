@@ -100,6 +100,7 @@ def _check(part: Part, *, layers: int, heads: int, causal: bool) -> None:
             f"The encoding {name!r} gives vectors, which are added before the first layer; leave "
             "its layers out."
         )
+    _check_learned(part)
     only = part.encoding.card.causal_only
     if only and not causal and (part.kind != "transform" or not part.both_directions):
         remedy = "or choose another"
@@ -110,4 +111,16 @@ def _check(part: Part, *, layers: int, heads: int, causal: bool) -> None:
         raise LabError(
             f"The encoding {name!r} is causal only, and the model sees keys after their query; "
             f"make the task causal, {remedy}."
+        )
+
+
+def _check_learned(part: Part) -> None:
+    """Refuse a rate of its own, or numbers that stay, for one that has no such numbers."""
+    name, learns = part.encoding.name, bool(part.encoding.learnable)
+    if part.frozen and not learns:
+        raise LabError(f"The encoding {name!r} learns nothing; leave frozen out.")
+    if part.multiplier != 1.0 and (part.frozen or not learns):
+        why = "is frozen" if learns else "learns nothing"
+        raise LabError(
+            f"The encoding {name!r} {why}, and has a multiplier of its rate; leave multiplier out."
         )
