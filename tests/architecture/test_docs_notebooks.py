@@ -38,6 +38,7 @@ def _escaped(word: str) -> str:
     return word.replace("\\", "\\\\")
 
 
+@pytest.mark.wide  # their code is that of the tutorials, which run with every page
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_from_its_first_cell_to_its_last(
     path: Path, kernel: str, tmp_path: Path

@@ -51,6 +51,20 @@ def test_a_grid_runs_in_processes_and_its_status_says_how_far_it_is(grid, capsys
     assert "steps to 90 %" in shown
 
 
+def test_the_longer_text_has_what_the_sweep_tried(grid, capsys):
+    """Each mean is that of the areas in the records of its cells."""
+    swept = GRID + "[sweep]\nlearning_rate = [0.001, 0.01]\nseeds = [7, 8]\n"
+    grid.write_text(swept.replace("[encodings.nope]\n", ""), encoding="utf-8")
+    assert run(["lab", "run", str(grid), "-v", "--workers", "1"]) == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "tried for" in line)
+    areas: dict[float, list[float]] = {}
+    for path in (grid.parent / "small").glob("order/rope/selection-*.json"):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        areas.setdefault(record["cell"]["training"]["learning_rate"], []).append(record["area"])
+    means = [f"learning_rate {rate:g}: {sum(areas[rate]) / 2:.3f}" for rate in (0.001, 0.01)]
+    assert line == f"tried for order, rope: {'; '.join(means)}"
+
+
 def test_a_grid_that_can_not_be_read_ends_with_one_sentence_and_code_2(grid, capsys):
     grid.write_text(GRID.replace("rope", "rop"), encoding="utf-8")
     assert run(["lab", "run", str(grid)]) == 2

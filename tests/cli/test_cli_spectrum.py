@@ -48,6 +48,23 @@ def test_the_text_says_what_holds_and_what_does_not(call) -> None:
     assert "not promised (no one Gram for all pairs, no real Gram)" in out
 
 
+def test_the_longer_text_has_the_eigenvalues_of_the_dense_matrix(call) -> None:
+    """RoPE of two frequencies, 1 and 0.01: the mean of their cosines at every lag."""
+    short, long = (
+        call("spectrum", "rope", "--length", 12, "-p", "dimension=4", *more).out.splitlines()
+        for more in ((), ("-v",))
+    )
+    added = [line for line in long if line not in short]
+    lags = np.subtract.outer(np.arange(12), np.arange(12))
+    dense = np.linalg.eigvalsh((np.cos(lags) + np.cos(0.01 * lags)) / 2)[::-1]
+    shown = added[0].partition(" (")[0].split()[1:]
+    assert [float(word) for word in shown[:4]] == pytest.approx(dense[:4], rel=1e-3)
+    wanted = ", ".join(
+        f"{lag}: {np.mean(np.cos([lag, 0.01 * lag])):.4g}" for lag in (0, 1, 2, 4, 8)
+    )
+    assert added[1:] == [f"profile by lag       {wanted}"]
+
+
 def test_queries_and_keys_may_be_drawn_apart(call) -> None:
     norms = {}
     for option in ((), ("--apart",)):

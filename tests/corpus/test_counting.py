@@ -110,6 +110,7 @@ def imdb_by_script(data_root, length):
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_imdb_has_the_documented_counts_by_position_and_those_of_a_plain_script(data_root):
     found = count(
         data_root / "imdb" / "train.parquet",

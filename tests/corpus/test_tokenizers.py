@@ -327,6 +327,7 @@ def test_sst2_has_the_published_tokens_at_every_position(data_root):
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_imdb_has_the_published_tokens_at_every_position(data_root):
     parquet = pytest.importorskip("pyarrow.parquet")
     texts = parquet.read_table(data_root / "imdb" / "train.parquet")["text"].to_pylist()

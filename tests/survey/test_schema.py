@@ -54,7 +54,9 @@ def test_the_schema_is_one() -> None:
     jsonschema.Draft202012Validator.check_schema(survey_schema())
 
 
-@pytest.mark.parametrize("name", ["three-regimes", "digits", "python-stdlib"])
+@pytest.mark.parametrize(
+    "name", ["three-regimes", "digits", pytest.param("python-stdlib", marks=pytest.mark.wide)]
+)
 def test_the_built_in_corpora_keep_to_the_schema(capfd: Any, name: str) -> None:
     found = printed(capfd, name)
     check(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,7 @@ from gnomon.cli.progress import TerminalProgress
 from gnomon.errors import InputError
 
 if TYPE_CHECKING:
+    from gnomon.lab.planning import Selection
     from gnomon.lab.running import Status
 
 UNFINISHED = 1
@@ -38,6 +40,9 @@ Data = Annotated[
     Path | None,
     typer.Option("--data", help="Folder of real data. Default: what GNOMON_DATA names."),
 ]
+Verbose = Annotated[
+    bool, typer.Option("-v", "--verbose", help="Say more: every setting that was tried.")
+]
 
 app = typer.Typer(
     help="Train encodings on tasks, by a grid in TOML; records are kept and runs go on.",
@@ -57,6 +62,7 @@ def run(
     data: Data = None,
     json_file: o.Json = None,
     quiet: o.Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Train every cell that has no record yet; a grid that was stopped goes on where it was.
 
@@ -82,14 +88,19 @@ def run(
         )
     finally:
         shown.close()
-    emit(made.to_dict(), text_of(made), json_file=json_file, quiet=quiet)
+    emit(made.to_dict(), text_of(made, verbose=verbose), json_file=json_file, quiet=quiet)
     if not made.complete:
         raise typer.Exit(UNFINISHED)
 
 
 @app.command("status")
 def status(
-    grid: GridFile, *, out: Folder = None, json_file: o.Json = None, quiet: o.Quiet = False
+    grid: GridFile,
+    *,
+    out: Folder = None,
+    json_file: o.Json = None,
+    quiet: o.Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Say how far a grid has come, what was chosen, and the scores that are there.
 
@@ -103,12 +114,12 @@ def status(
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; name the folder of the records with --out.")
     made = stands(read_grid(grid), folder)
-    emit(made.to_dict(), text_of(made), json_file=json_file, quiet=quiet)
+    emit(made.to_dict(), text_of(made, verbose=verbose), json_file=json_file, quiet=quiet)
     if not made.complete:
         raise typer.Exit(UNFINISHED)
 
 
-def text_of(made: Status) -> str:
+def text_of(made: Status, *, verbose: bool = False) -> str:
     """Return how a grid stands as text: one row for each task and encoding."""
     from gnomon.report.text import table
 
@@ -120,9 +131,28 @@ def text_of(made: Status) -> str:
         lines.append("mean over seeds [95 % interval of the mean]")
     if any(one["at_edge"] for one in made.reported):
         lines.append("* the best learning rate is the first or last that was tried")
+    if verbose:
+        lines += [_tried(one) for one in made.selected if one.tried]
     lines += [f"diverged: {words}" for words in made.diverged]
     lines += [f"failed: {words}" for words in made.failed]
     return "\n".join(lines)
+
+
+def _tried(one: Selection) -> str:
+    """Return every setting of a sweep with the mean over its seeds that it was chosen by."""
+    told = []
+    for setting in one.tried:
+        given = {key: value for key, value in setting.items() if key != "mean"}
+        mean = "diverged" if setting["mean"] is None else f"{setting['mean']:.3f}"
+        told.append(f"{_setting(given)}: {mean}")
+    return f"tried for {one.task}, {one.encoding}: {'; '.join(told)}"
+
+
+def _setting(given: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}"
+        for key, value in given.items()
+    )
 
 
 def _row(one: dict[str, Any]) -> list[Any]:
@@ -130,10 +160,7 @@ def _row(one: dict[str, Any]) -> list[Any]:
     areas = [value for value in one["areas"] if value is not None]
     steps = ["never" if value is None else str(value) for value in one["steps_to_90"]]
     steps = ["never"] if set(steps) == {"never"} else steps
-    chosen = ", ".join(
-        f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}"
-        for key, value in one["choice"].items()
-    )
+    chosen = _setting(one["choice"])
     return [
         one["task"],
         one["encoding"],

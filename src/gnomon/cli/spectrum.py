@@ -94,6 +94,7 @@ def spectrum(
     seed: o.Seed = 0,
     json_file: o.Json = None,
     quiet: o.Quiet = False,
+    verbose: o.Verbose = False,
 ) -> None:
     """Show what an encoding does to logits: its kernel's eigenvalues, and coupling with content."""
     from gnomon.encodings.catalogue.shown import shown
@@ -120,7 +121,7 @@ def spectrum(
             found = measured(encoding, count, **asked, progress=progress.stage)
     finally:
         progress.close()
-    text = found.text()
+    text = found.text(verbose=verbose)
     if figure is not None:
         from gnomon.report.page.spectrum import spectrum_page
 

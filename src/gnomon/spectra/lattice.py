@@ -73,11 +73,11 @@ class LatticeSpectrum(Result):
 
         return written_lattice(self)
 
-    def text(self) -> str:
-        """Return the spectrum in a few lines."""
+    def text(self, *, verbose: bool = False) -> str:
+        """Return the spectrum in a few lines; `verbose` adds the first eigenvalues."""
         from gnomon.spectra.written import lattice_lines
 
-        return lattice_lines(self)
+        return lattice_lines(self, verbose=verbose)
 
 
 def lattice_spectrum(

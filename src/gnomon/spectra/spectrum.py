@@ -65,11 +65,11 @@ class Spectrum(Result):
 
         return written(self)
 
-    def text(self) -> str:
-        """Return the spectrum in a few lines."""
+    def text(self, *, verbose: bool = False) -> str:
+        """Return the spectrum in a few lines; `verbose` adds the first eigenvalues."""
         from gnomon.spectra.written import lines
 
-        return lines(self)
+        return lines(self, verbose=verbose)
 
 
 def spectrum(

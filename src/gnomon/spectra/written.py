@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from gnomon.spectra.lattice import LatticeSpectrum
     from gnomon.spectra.spectrum import Spectrum
 
+SHOWN = 16
+"""Eigenvalues that the longer text shows, and lags: 0, 1, 2, 4 and so on."""
 LISTED = 256
 """Eigenvalues and lags that JSON holds at most."""
 COLUMNS = (
@@ -147,8 +149,8 @@ def _szego(found: Spectrum) -> dict[str, Any]:
     }
 
 
-def lines(found: Spectrum) -> str:
-    """Return the spectrum in words."""
+def lines(found: Spectrum, *, verbose: bool = False) -> str:
+    """Return the spectrum in words; with the first eigenvalues and the profile of lags."""
     value = written(found)
     shown = [f"{found.name} at {found.length} positions: {found.note}", ""]
     shown += _about_eigenvalues(value)
@@ -158,18 +160,34 @@ def lines(found: Spectrum) -> str:
         shown.append(f"nearest circulant    {found.circulant.residual:.3g} of |T| away")
     shown.append(f"Toeplitz share       {_figure(value['toeplitz_share'])}")
     shown += _about_odd(found.asymmetry)
+    if verbose:
+        shown += [_first_eigenvalues(found), _profile(found)]
     return "\n".join([*shown, "", *_about_coupling(found)])
 
 
-def lattice_lines(found: LatticeSpectrum) -> str:
-    """Return the spectrum of all places of a picture in words."""
+def lattice_lines(found: LatticeSpectrum, *, verbose: bool = False) -> str:
+    """Return the spectrum of all places of a picture in words; with the first eigenvalues."""
     value = written_lattice(found)
     shown = [f"{found.name} at {found.length} places: {found.note}", ""]
     shown += _about_eigenvalues(value)
     shown.append(
         f"isotropy             {_figure(value['isotropy'])} of what varies is of the distance alone"
     )
-    return "\n".join([*shown, *_about_odd(found.asymmetry)])
+    shown += _about_odd(found.asymmetry)
+    return "\n".join([*shown, _first_eigenvalues(found)] if verbose else shown)
+
+
+def _first_eigenvalues(found: Spectrum | LatticeSpectrum) -> str:
+    known = found.eigenvalues.values
+    told = " ".join(f"{value:.4g}" for value in known[:SHOWN])
+    return f"eigenvalues          {told} (the first {min(SHOWN, len(known))} of {len(known)} known)"
+
+
+def _profile(found: Spectrum) -> str:
+    """Return the profile at lags that double."""
+    lags = [0, *(2**k for k in range(SHOWN) if 2**k < found.length)]
+    told = ", ".join(f"{lag}: {found.profile[lag]:.4g}" for lag in lags)
+    return f"profile by lag       {told}"
 
 
 def _about_odd(asymmetry: float) -> list[str]:

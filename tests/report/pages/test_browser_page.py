@@ -281,6 +281,7 @@ def test_512_positions_weigh_less_than_8_megabytes_and_open_in_time(
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_the_page_of_imdb_opens_in_time(
     data_root: Path, tmp_path: Path, opened: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
