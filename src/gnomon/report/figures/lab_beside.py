@@ -128,7 +128,9 @@ def _correlated(
     told = [f"{names[key]} {_in_words(found[key])}" for key in shown if found and key in found]
     if not told:
         return f"{len(shown)} quantities against {what}; too few points for a correlation."
-    return f"Rank correlation with {what if what != 'stress' else 'accuracy'}: {'; '.join(told)}."
+    with_what = what if what != "stress" else "accuracy"
+    level = ", 95 % intervals each by itself" if any("[" in one for one in told) else ""
+    return f"Rank correlation with {with_what}{level}: {'; '.join(told)}."
 
 
 def _in_words(one: Mapping[str, Any]) -> str:
