@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SLOT = re.compile(r"<!-- lab_records:begin -->\n.*?<!-- lab_records:end -->", re.DOTALL)
 ORDER = ("deposit", "jordan", "extrapolation", "fitted", "stress-accuracy", "necessity")
 NONE = "(There is no record yet; `gnomon reproduce deposit --json FILE` makes one.)"
-WHOLE = ("deposit", "stress-accuracy")
+WHOLE = ("deposit",)
 """Experiments whose claims stand one by one in the README."""
 OF_TEXT = "shown as mean [smallest, largest] over report seeds"
 OF_PAGE = "shown as mean [95 % interval over report seeds, cut at 0 and 1 for accuracies]"

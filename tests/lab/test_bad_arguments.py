@@ -91,7 +91,7 @@ def test_a_table_of_another_width_is_told_by_its_widths(tmp_path: Path) -> None:
         ("multiplier = 3.0", "'rope' learns nothing, and has a multiplier"),
         ("frozen = true", "'rope' learns nothing; leave frozen out"),
         ('name = "t5"\nfrozen = true\nmultiplier = 3.0', "'t5' is frozen, and has a multiplier"),
-        ("model = { heads = 16 }", "width of a head: dimension 16 of the model, 16 heads"),
+        ("model = { heads = 16 }", "16 of them share the dimension 16 of the model"),
     ],
 )
 def test_a_key_without_effect_and_a_head_too_narrow_are_told(

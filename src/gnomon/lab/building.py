@@ -86,8 +86,8 @@ def _made(
         if not of_head or "dimension" not in str(error):
             raise
         raise LabError(
-            f"{error} (It is the width of a head: dimension {model.dimension} of the model, "
-            f"{model.heads} heads.)"
+            f"{str(error).rstrip('.')} (of a head: {model.heads} of them share the dimension "
+            f"{model.dimension} of the model)."
         ) from error
 
 
