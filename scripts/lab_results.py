@@ -66,6 +66,7 @@ def told(record: Record, figures: dict[str, str]) -> str:
         looks = sorted({len(row["curve"]["step"]) for row in grid["rows"] if row.get("curve")})
         lines += ["", f"**{name}**, {grid['runs']} runs, {grid['cpu_seconds']:,} s of CPU time; "]
         lines[-1] += f"an area is the mean of {' or '.join(map(str, looks))} looks"
+        lines[-1] += ends(grid)
         lines.append("")
         lines += numbers(grid)
     lines += ["", "What such runs can not say:", ""]
@@ -129,6 +130,19 @@ def counted(verdicts: list[dict[str, Any]]) -> str:
     told = Counter(one["holds"] for one in verdicts)
     parts = ", ".join(f"{holds} {count}" for holds, count in told.most_common())
     return f"{parts} of {len(verdicts)} claims"
+
+
+def ends(grid: dict[str, Any]) -> str:
+    """Say how many rates were chosen at an end of what was tried: another might be better.
+
+    >>> ends({"rows": [{"learning_rate": 1e-3, "at_edge": True}, {"learning_rate": 3e-3}]})
+    '; 1 of 2 chosen rates is the first or last that was tried'
+    """
+    swept = [row for row in grid["rows"] if row.get("learning_rate") is not None]
+    found = sum(bool(row.get("at_edge")) for row in swept)
+    verb = "is" if found == 1 else "are"
+    told = f"; {found} of {len(swept)} chosen rates {verb} the first or last that was tried"
+    return told if found else ""
 
 
 def numbers(grid: dict[str, Any]) -> list[str]:
