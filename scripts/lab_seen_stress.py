@@ -26,7 +26,6 @@ ALONE = (
     "a scale in common, so that single values are coarse: four in a given order come by chance "
     "once in 24."
 )
-SMALL = "mds"
 
 
 def seen(record: Record) -> list[str]:
@@ -85,7 +84,7 @@ def _faint(lines: Sequence[Line]) -> Iterator[str]:
     kept = rising(lines)
     own = [line for line in lines if line["scale"] == least and line["corpus"] in kept]
     told = []
-    for name in sorted(dict.fromkeys(line["encoding"] for line in own), key=lambda n: n != SMALL):
+    for name in dict.fromkeys(line["encoding"] for line in own):
         values = [line["along"] for line in own if line["encoding"] == name]
         told.append(f"{name} {np.mean(values):.2f} ({min(values):.2f} to {max(values):.2f})")
     if told:

@@ -22,7 +22,7 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> Any:
     import lab_figures
 
     yield lab_figures
-    for name in ("lab_figures", "lab_results", "lab_seen", "svg"):
+    for name in ("lab_figures", "lab_results", "lab_seen", "lab_seen_stress", "svg"):
         sys.modules.pop(name, None)
 
 
@@ -140,3 +140,43 @@ def test_what_is_beside_training_has_one_dot_for_each_point(figures: Any) -> Non
     assert len(circles(figures.stress(record([], stress=stress)))) == 4
     assert figures.stress(record([])) is None
     assert figures.optimisation(record([])) is None
+
+
+def test_what_was_seen_of_stress_is_what_was_planted(figures: Any) -> None:
+    """Raw stress rises with the share on two corpora, on the third the share falls; one of four
+    encodings at a scale is out of order, which is a rank correlation of 1 - 6 * 2 / 60 = 0.8.
+    """
+    import lab_seen_stress
+
+    reached = {0.1: [0.0, 0.1, 0.2, 0.3], 2.0: [0.5, 0.6, 0.8, 0.7]}
+    lines = [
+        {
+            "corpus": corpus,
+            "encoding": f"e{k}",
+            "scale": scale,
+            "raw": 100.0 * scale + k,
+            "scale_free": k / 10.0,
+            "debiased": None,
+            "share": -share if corpus == "bag" else share,
+            "along": share,
+        }
+        for corpus in ("a", "b", "bag")
+        for scale, shares in reached.items()
+        for k, share in enumerate(shares)
+    ]
+    assert lab_seen_stress.rising(lines) == ["a", "b"]
+    told = "\n".join(lab_seen_stress.seen(record([], stress=lines)))
+    assert "on the 2 corpora" in told
+    assert "| scale-free stress | 0.1 | +1.00 [+1.00, +1.00] | +1.0 | +1.0 | +1.0 |" in told
+    assert "| scale-free stress | 2 | +0.80 [+0.80, +0.80] | +0.8 | +0.8 | +0.8 |" in told
+    assert "debiased" not in told
+    assert "e0 0.00 (0.00 to 0.00), e1 0.10 (0.10 to 0.10)" in told
+    assert lab_seen_stress.seen(record([])) == []
+
+
+def test_rates_at_an_end_of_their_list_are_counted(figures: Any) -> None:
+    from lab_results import ends
+
+    rows = [{"learning_rate": 1e-3, "at_edge": True}, {"learning_rate": 3e-3}, {}]
+    assert ends({"rows": rows}) == "; 1 of 2 chosen rates is the first or last that was tried"
+    assert ends({"rows": rows[1:]}) == ""
