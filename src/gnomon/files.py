@@ -22,6 +22,8 @@ from gnomon.errors import StorageError
 
 _NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _DAY = 86_400.0
+PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle")
+"""How files end that hold weights as pickles, which can run code and are never opened."""
 
 
 @contextmanager

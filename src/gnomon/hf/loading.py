@@ -10,52 +10,50 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any
 
-import transformers
+from safetensors import SafetensorError
 
-from gnomon.errors import EncodingError
+from gnomon.errors import EncodingError, GnomonError
 from gnomon.hf import attending, biases, tables
+from gnomon.hf.foreign import (
+    WHERE,
+    check_options,
+    check_weights,
+    first_line,
+    named_class,
+    open_config,
+)
 from gnomon.hf.opening import opening
-
-_WHERE = ("cache_dir", "local_files_only", "revision", "subfolder", "token")
-"""Options of `from_pretrained` that say where a config is found, too."""
 
 
 def load(path: str | PathLike[str], *, model_class: Any = None, **options: Any) -> Any:
     """Return the model saved in a folder, with the encoding that was installed in it.
 
     Its class is the one that its config names, or `model_class`; options are those of
-    `from_pretrained`. A model in which nothing was installed is opened as well.
+    `from_pretrained`. A model in which nothing was installed is opened as well. No code of a model
+    is run, and its weights are `.safetensors`: what else it holds or asks for is refused.
     """
-    where = {name: options[name] for name in _WHERE if name in options}
-    config = _config(path, where)
-    kind = _named_class(config, path) if model_class is None else model_class
-    with opening():
-        model = _prepared(kind).from_pretrained(path, **options)
+    safe = check_options(options)
+    config = open_config(path, **{name: options[name] for name in WHERE if name in options})
+    kind = named_class(config, path) if model_class is None else model_class
+    if not options.get("gguf_file"):
+        check_weights(path, config, **options)
+    model = _opened(kind, path, safe)
     model.__class__ = kind
     _finish(model)
     return model
 
 
-def _config(path: Any, where: dict[str, Any]) -> Any:
+def _opened(kind: Any, path: Any, options: dict[str, Any]) -> Any:
     try:
-        return transformers.AutoConfig.from_pretrained(path, **where)
-    except (OSError, ValueError) as error:
-        reason = str(error).strip().split("\n", maxsplit=1)[0].rstrip(".")
+        with opening():
+            return _prepared(kind).from_pretrained(path, **options)
+    except GnomonError:
+        raise
+    except (KeyError, OSError, RuntimeError, SafetensorError, TypeError, ValueError) as error:
         raise EncodingError(
-            f"transformers finds no model at {path} ({reason}); pass a folder that a model was "
-            "saved in, or the name of one on the hub."
+            f"transformers opens no {kind.__name__} at {str(path)!r} ({first_line(error)}); save "
+            "the model again by save_pretrained."
         ) from error
-
-
-def _named_class(config: Any, path: Any) -> Any:
-    names = config.architectures or []
-    kind = getattr(transformers, names[0], None) if names else None
-    if kind is None:
-        raise EncodingError(
-            f"The config in {path} names no class of transformers (architectures: {names}); pass "
-            "model_class."
-        )
-    return kind
 
 
 def _prepared(kind: Any) -> Any:

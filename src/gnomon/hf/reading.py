@@ -24,6 +24,7 @@ from gnomon.encodings.rotary.config.keys import TOP
 from gnomon.errors import EncodingError
 from gnomon.hf.families import FAMILIES
 from gnomon.hf.finding import Table, bias_modules, part_of, rotary_modules, tables
+from gnomon.hf.foreign import open_config, without_kernels
 from gnomon.hf.installing import PARTS, installed
 from gnomon.hf.rotary import ROPE_TYPE
 from gnomon.hf.written import doubles, rebuilt
@@ -72,7 +73,7 @@ def _config(source: Any) -> Any:
     if isinstance(source, str | os.PathLike):
         if not Path(source).exists():
             raise EncodingError(f"There is no folder {str(source)!r}; pass a model or its config.")
-        source = transformers.AutoConfig.from_pretrained(source)
+        source = open_config(source)
     if isinstance(source, Mapping):
         if source.get("model_type") not in CONFIG_MAPPING:
             return source
@@ -109,10 +110,11 @@ def _model(source: Any) -> Any:
     """Return a model, made of a config without storage where need be, or a mapping as it is."""
     if isinstance(source, PreTrainedModel | Mapping):
         return source
+    without_kernels(source)
     try:
         with torch.device("meta"):
             maker: Any = transformers.AutoModel  # its classes say no types
-            return maker.from_config(source)
+            return maker.from_config(source, trust_remote_code=False)
     except (AttributeError, RuntimeError, TypeError, ValueError):
         # No model can be made of it: what it says of rotary encoding may be all there is.
         return source.to_dict()

@@ -66,13 +66,19 @@ def _loaded(path: Path) -> tuple[Any, Any]:
             "This experiment runs a model by transformers in PyTorch, and one of them is not "
             "installed; run `pip install gnomon[gguf]`."
         ) from error
+    from gnomon.hf.foreign import SAFELY, check_weights, open_config
+
     where: dict[str, Any] = {"local_files_only": True}
     if path.is_file():
         where |= {"gguf_file": path.name}
     folder = path.parent if path.is_file() else path
     try:
-        model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **where)
-        return model, AutoTokenizer.from_pretrained(folder, **where)
+        if (folder / "config.json").is_file() and path.is_dir():
+            check_weights(path, open_config(path, **where))
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **SAFELY, **where)
+        return model, AutoTokenizer.from_pretrained(folder, trust_remote_code=False, **where)
+    except GnomonError:
+        raise
     except ImportError as error:
         raise MissingExtraError(
             f"{path} can not be read without a package that is not installed; run "
