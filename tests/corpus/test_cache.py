@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import errno
+import json
 import multiprocessing
 import os
 import signal
+import stat
 import time
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +23,7 @@ from gnomon.corpus.documents import IdBatch
 from gnomon.corpus.vocabulary import Vocabulary
 from gnomon.errors import InputError
 
+POSIX = pytest.mark.skipif(os.name != "posix", reason="modes of POSIX systems")
 KEY = cache.key_of("source", "tokenizer", None)
 WORDS = Vocabulary.of(("the", "é", '"', "\x00"), grows=True)
 
@@ -290,15 +294,119 @@ def test_clearing_removes_entries_and_only_entries(rng):
     assert cache.entries() == []
 
 
-def test_what_killed_processes_left_is_removed_a_day_later(rng):
+@POSIX
+def test_what_a_killed_process_left_is_removed_by_the_next_and_no_other(rng):
+    """Whose process is gone goes; what a living one holds stays, however old it is."""
     path = keep([batch_of([5], rng)])
-    old, fresh = (path.with_name(f".{path.name}.{n}.abcd.tmp") for n in (1, 2))
-    for left in (old, fresh):
-        left.write_bytes(b"half")
-    os.utime(old, (0, time.time() - 2 * 86_400))
+    gone = multiprocessing.get_context("spawn").Process(target=int)
+    gone.start()
+    gone.join()
+    left = path.with_name(f".{path.name}.{gone.pid}.0123abcd.tmp")
+    left.write_bytes(b"half")
+    other = cache.key_of("other", "t", None)
+    with cache.writer(other, source="x") as writer:
+        held = next(cache.folder().glob(f".{other}*.tmp"))
+        os.utime(held, (0, time.time() - 9 * 86_400))
+        keep([batch_of([5], rng)])
+        assert held.exists()
+        writer.add(batch_of([5], rng))
+        writer.finish(WORDS)
+    assert not left.exists()
+    assert cache.lookup(other) is not None
+
+
+def footer_of(path: Path) -> tuple[dict[str, object], object]:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = parquet.read_table(path)
+    return json.loads(parquet.read_metadata(path).metadata[b"gnomon"]), table
+
+
+@pytest.mark.parametrize("secret", [b"", b"0" * 32, None])
+def test_a_forged_entry_is_not_believed(rng, secret):
+    """Other ids under a true key, every digest made anew as anybody can."""
+    path = keep([batch_of([5, 7], rng)])
+    forged = batch_of([5, 7], np.random.default_rng(99))
+    about, _ = footer_of(path)
+    about["parts"] = [[cache_format.checksum(forged), 0]]
+    writer = cache_format.open_writer(path)
+    writer.write_table(cache_format.to_table(forged))
+    if secret is None:  # as before entries were signed
+        text = json.dumps(about).encode()
+        proof = blake2b(text, digest_size=16).hexdigest().encode()
+        writer.add_key_value_metadata({b"gnomon": text, b"gnomon.digest": proof})
+    else:
+        cache_format.write_about(writer, about, secret)
+    writer.close()
+    assert usable(path) is None
+
+
+def test_other_ids_in_a_signed_entry_are_not_believed(rng):
+    """The footer as it was signed, and other rows under it."""
+    path = keep([batch_of([5, 7], rng)])
+    parquet = pytest.importorskip("pyarrow.parquet")
+    kept = parquet.read_metadata(path).metadata
+    writer = cache_format.open_writer(path)
+    writer.write_table(cache_format.to_table(batch_of([5, 7], np.random.default_rng(99))))
+    own = {name: kept[name] for name in (b"gnomon", b"gnomon.digest")}
+    writer.add_key_value_metadata(own)
+    writer.close()
+    assert usable(path) is None
+
+
+@POSIX
+def test_folder_and_files_are_for_this_user_alone(rng):
+    cache.folder().mkdir(parents=True)
+    cache.folder().chmod(0o755)
+    path = keep([batch_of([5], rng)])
+    path.chmod(0o644)
     keep([batch_of([5], rng)])
-    assert not old.exists()
-    assert fresh.exists()
+    assert stat.S_IMODE(cache.folder().stat().st_mode) == 0o700
+    assert {stat.S_IMODE(p.stat().st_mode) for p in cache.folder().iterdir()} == {0o600}
+
+
+@POSIX
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o702, 0o1777])
+def test_a_folder_that_others_can_write_to_is_not_used_and_said(rng, mode):
+    keep([batch_of([5], rng)])
+    cache.folder().chmod(mode)
+    assert cache.lookup(KEY) is None
+    with cache.writer(KEY, source="x") as writer:
+        writer.add(batch_of([5], rng))
+        writer.finish(WORDS)
+    assert not writer.kept
+    assert f"others can write to {cache.folder()}; run `chmod 700" in writer.notes[0]
+
+
+@POSIX
+def test_a_folder_of_another_user_is_not_used_and_said(rng, monkeypatch):
+    keep([batch_of([5], rng)])
+    own = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)
+    assert cache.lookup(KEY) is None
+    with cache.writer(KEY, source="x") as writer:
+        writer.finish(WORDS)
+    assert "belongs to another user; set GNOMON_CACHE" in writer.notes[0]
+
+
+@POSIX
+@pytest.mark.parametrize("spoil", ["open", "link", "short", "gone"])
+def test_a_secret_that_others_may_know_is_made_anew(rng, tmp_path, spoil):
+    path = keep([batch_of([5], rng)])
+    secret = path.with_name("secret")
+    before = secret.read_bytes()
+    if spoil == "open":
+        secret.chmod(0o644)
+    elif spoil == "short":
+        secret.write_bytes(before[:31])
+    else:
+        secret.unlink()
+    if spoil == "link":
+        (tmp_path / "planted").write_bytes(before)
+        secret.symlink_to(tmp_path / "planted")
+    assert usable(path) is None
+    path = keep([batch_of([5], rng)])
+    assert secret.read_bytes() != before
+    assert usable(path) is not None
 
 
 @pytest.mark.parametrize(
@@ -352,4 +460,4 @@ def test_concurrent_writers_of_one_entry_leave_a_whole_one():
     entry = cache.lookup(KEY)
     assert entry is not None
     assert same(list(entry.batches()), expected)
-    assert [path.name for path in cache.folder().iterdir()] == [f"{KEY}.parquet"]
+    assert {path.name for path in cache.folder().iterdir()} == {f"{KEY}.parquet", "secret"}

@@ -161,15 +161,28 @@ def cores() -> int:
 
 
 def started() -> subprocess.Popen[str]:
-    """Start a worker with one thread, whatever library counts them."""
+    """Start a worker with one thread, whatever library counts them.
+
+    It imports what this process could import, and nothing from the folder that it stands in: a
+    json.py there would run. What the user asked for in PYTHONPATH stays, but for that folder.
+    """
+    environment = {**os.environ, **dict.fromkeys(_THREADS, "1")}
+    kept = [part for part in environment.pop("PYTHONPATH", "").split(os.pathsep) if _stands(part)]
+    if kept:
+        environment["PYTHONPATH"] = os.pathsep.join(kept)
     return subprocess.Popen(
-        [sys.executable, "-m", "gnomon.lab.worker"],
+        [sys.executable, "-P", "-m", "gnomon.lab.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         encoding="utf-8",
-        env={**os.environ, **dict.fromkeys(_THREADS, "1")},
+        env=environment,
     )
+
+
+def _stands(part: str) -> bool:
+    """Whether a part of PYTHONPATH names a folder: an empty one, or a dot, is wherever one is."""
+    return bool(part) and Path(part) != Path()
 
 
 def ready(worker: subprocess.Popen[str]) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gnomon.errors import GnomonError, LabError, StorageError
-from gnomon.files import check_writable, dump_json, write_text
+from gnomon.files import check_writable, dump_json, remove_leftovers, write_text
 from gnomon.lab.cells import Cell
 from gnomon.lab.executor import Executor, Job, Outcome, Processes
 from gnomon.lab.grid import Grid
@@ -67,6 +67,7 @@ def run_grid(
     check_writable(folder)
     check_cells(grid, unfinished(grid, folder), checking=checking)
     with alone_in(folder):
+        remove_leftovers(folder)
         _forget_failures(grid, folder)
         _run_all(grid, folder, Processes() if executor is None else executor, told)
         made = status(grid, folder)

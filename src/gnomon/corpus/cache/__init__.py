@@ -5,6 +5,9 @@ content (source, tokenizer, grouping, format), so a stale entry is simply never 
 has a size limit; entries unused for longest go first. Files are renamed into place, so two
 processes that build the same entry do not disturb each other.
 
+Folder and files are for this user alone, and an entry proves what it was made from
+(`gnomon.corpus.cache.layout`). A folder that others own or can write to is not used.
+
 The cache may always be deleted, and never makes a survey fail: what can not be kept is noted.
 """
 
@@ -22,7 +25,9 @@ from typing import TYPE_CHECKING
 
 from gnomon.corpus.cache.entry import CacheEntry, CacheWriter
 from gnomon.corpus.cache.layout import FORMAT, DamagedCacheError
+from gnomon.corpus.cache.owner import why_not
 from gnomon.errors import InputError
+from gnomon.files import is_abandoned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,6 +96,8 @@ def key_of(source: str, tokenizer: str, group: str | None) -> str:
 def lookup(key: str) -> CacheEntry | None:
     """Return the entry, marked as used now; None if there is none, or it can not be trusted."""
     path = _path(key)
+    if why_not(path.parent) is not None:
+        return None  # who builds the entry says why
     try:
         entry = CacheEntry.open(path, key)
     except DamagedCacheError:
@@ -178,9 +185,9 @@ def _evict(limit: int, newest: Path) -> None:
 
 
 def _remove_stale() -> None:
-    """Remove what killed processes left behind, a day later: nobody is writing it any more."""
+    """Remove what killed processes left behind: nobody is writing it any more."""
     for path in _listed(_TEMPORARY):
-        if _stat(path)[1] < time.time() - _DAY:
+        if is_abandoned(path):
             _remove(path)
 
 

@@ -22,6 +22,7 @@ from gnomon.corpus.cache.layout import (
     to_table,
     write_about,
 )
+from gnomon.corpus.cache.owner import made_secret, make_private, own_secret
 from gnomon.corpus.vocabulary import Vocabulary
 from gnomon.errors import StorageError
 from gnomon.files import writing
@@ -51,8 +52,8 @@ class CacheEntry:
     used: float
     bytes: int
     extra: dict[str, Any]
-    parts: tuple[tuple[int, int], ...] = field(repr=False)
-    """For every row group its CRC-32, and how much of the source was read by its end."""
+    parts: tuple[tuple[str, int], ...] = field(repr=False)
+    """For every row group its digest, and how much of the source was read by its end."""
 
     @classmethod
     def open(cls, path: Path, key: str) -> CacheEntry | None:
@@ -61,7 +62,7 @@ class CacheEntry:
             found = path.stat()
         except OSError:
             return None
-        about = read_about(path)
+        about = read_about(path, own_secret(path.parent))
         if about.get("format") != FORMAT or about.get("key") != key:
             raise DamagedCacheError(path, "is the entry of something else")
         try:
@@ -102,7 +103,7 @@ class CacheWriter(AbstractContextManager["CacheWriter"]):
         self._limit = limit
         self._about: dict[str, Any] = {"format": FORMAT, "key": key, "source": source}
         self._counts = {"rows": 0, "tokens": 0}
-        self._parts: list[tuple[int, int]] = []
+        self._parts: list[tuple[str, int]] = []
         self._waiting: list[IdBatch] = []
         self._weight = 0
         self._stack = ExitStack()
@@ -141,7 +142,8 @@ class CacheWriter(AbstractContextManager["CacheWriter"]):
             self._abandon()
 
     def _begin(self) -> None:
-        self._temporary = self._stack.enter_context(writing(self.path))
+        make_private(self.path.parent)
+        self._temporary = self._stack.enter_context(writing(self.path, private=True))
         self._parquet = open_writer(self._temporary)
 
     def _flush(self) -> None:
@@ -171,7 +173,7 @@ class CacheWriter(AbstractContextManager["CacheWriter"]):
             "tokens": vocabulary.tokens,
             "open": vocabulary.open,
         }
-        write_about(self._parquet, about)
+        write_about(self._parquet, about, made_secret(self.path.parent))
         self._parquet.close()
         self._mind_limit()
         if self.active:
