@@ -101,7 +101,7 @@ def test_a_damaged_counts_file_is_called_that(call, surveyed: Path, kept: int) -
 def test_pickled_counts_are_never_loaded(call, tmp_path: Path) -> None:
     path = tmp_path / "counts.npz"
     np.savez(path, metadata=np.array([{"format": 1}], dtype=object))
-    assert "holds no counts of Gnomon (it holds pickled objects)" in refusal(call, "rope", path)
+    assert "holds no counts of Gnomon (it holds no plain numbers)" in refusal(call, "rope", path)
 
 
 def test_a_counts_file_with_a_negative_count_is_refused(call, tmp_path: Path) -> None:

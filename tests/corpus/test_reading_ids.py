@@ -151,7 +151,7 @@ def test_pickled_cut_and_foreign_arrays_are_refused(tmp_path):
         open_source(path)
     np.savez(tmp_path / "b.npz", a=np.zeros(3, int))
     (tmp_path / "b.npz").rename(path)
-    with pytest.raises(CorpusError, match=r"a\.npy is an archive of arrays"):
+    with pytest.raises(CorpusError, match=r"a\.npy .* archive of arrays"):
         open_source(path)
 
 

@@ -24,13 +24,14 @@ from gnomon.cli.catalogue import catalogue
 from gnomon.cli.classify import classify
 from gnomon.cli.fit import fit
 from gnomon.cli.lab import app as lab_app
+from gnomon.cli.output import warn
 from gnomon.cli.report import report
 from gnomon.cli.reproduce import reproduce
 from gnomon.cli.spectrum import spectrum
 from gnomon.cli.stress import stress
 from gnomon.cli.survey import survey
 from gnomon.cli.verify import verify
-from gnomon.errors import GnomonError
+from gnomon.errors import GnomonError, InputError
 
 INTERRUPTED = 130
 FAULT = 3
@@ -55,6 +56,15 @@ def _our_ends() -> Iterator[None]:
         raise _InterruptedError from error
     except BrokenPipeError as error:
         raise _ClosedPipeError from error
+    except EOFError as error:  # which typer takes for Ctrl-D at a prompt, and there are none
+        raise InputError(
+            "a file ends before it should; copy it again, or make it again."
+        ) from error
+    except SystemExit as error:  # typer ends otherwise: a library or a function of the user's
+        raise InputError(
+            f"code that Gnomon was asked to run ended it (SystemExit: {error.code}); let that code "
+            "return instead."
+        ) from error
 
 
 class _Verbs(TyperGroup):
@@ -115,6 +125,7 @@ def main() -> None:
     """Run the command line and leave with the exit code that the outcome has."""
     # Where colorama is installed, numba would have it write an escape code to any terminal.
     os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
+    _fill_descriptors()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # what a terminal can not show is escaped
             stream.reconfigure(errors="backslashreplace")
@@ -143,9 +154,10 @@ def run(arguments: list[str] | None = None) -> int:  # noqa: PLR0911 - a return 
     except OSError as error:
         _abandon_output()
         return _say(_refused(error), 2)
-    except Exception as error:  # noqa: BLE001 - the border: a fault of ours is one sentence, too
+    except BaseException as error:  # noqa: BLE001 - the border: a fault of ours is one sentence, too
         if os.environ.get("GNOMON_TRACEBACK"):
-            traceback.print_exc()
+            with contextlib.suppress(OSError, ValueError):
+                traceback.print_exc()
         return _say(
             f"a fault of Gnomon itself ({type(error).__name__}: {error}); please report it, with "
             "what GNOMON_TRACEBACK=1 prints.",
@@ -154,6 +166,23 @@ def run(arguments: list[str] | None = None) -> int:  # noqa: PLR0911 - a return 
     if outcome == INTERRUPTED:  # before a verb began, where typer answers for itself
         return _say("interrupted; nothing was left half-written.", INTERRUPTED)
     return outcome if isinstance(outcome, int) else 0
+
+
+def _fill_descriptors() -> None:
+    """Give closed standard streams a place, or the next file that is opened would be one of them.
+
+    Standard error that was closed goes nowhere, as was asked for. Standard output that was closed
+    stays one that can not be written to: what was to be printed is missed, and that is said.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:  # what is opened next takes the lowest number that is free: this one
+            os.open(os.devnull, os.O_WRONLY if number == 2 else os.O_RDONLY)
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
 
 
 def _refused(error: OSError) -> str:
@@ -169,13 +198,13 @@ def _refused(error: OSError) -> str:
     )
 
 
-def _abandon_output() -> None:
-    """Point standard output nowhere, so that leaving does not fail on what is still in it."""
+def _abandon_output(stream: Any = None) -> None:
+    """Point a standard stream nowhere, so that leaving does not fail on what is still in it."""
     with contextlib.suppress(
         OSError, ValueError, AttributeError
     ):  # there may be no such descriptor
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, (sys.stdout if stream is None else stream).fileno())
         os.close(nowhere)
 
 
@@ -193,7 +222,7 @@ def _misused(error: Any) -> int:
 
 
 def _say(sentence: str, code: int) -> int:
-    typer.echo(f"gnomon: {_one_line(sentence)}", err=True)
+    warn(_one_line(sentence))
     return code
 
 

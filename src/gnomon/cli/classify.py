@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from gnomon.cli import options as o
 from gnomon.cli.output import check_json, emit
 from gnomon.errors import GroupError
+from gnomon.reading import UnreadableError, load_array
 
 Matrix = Annotated[Path, typer.Argument(help="A square matrix of real numbers (.npy).")]
 Tolerance = Annotated[
@@ -54,19 +54,12 @@ def _read(path: Path) -> Any:
     if path.is_dir():
         raise GroupError(f"{path} is a folder; pass a square matrix saved by numpy.save.")
     try:
-        array = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError, SyntaxError, TypeError) as error:
-        reason = "it holds no plain numbers" if "pickle" in str(error) else str(error)
+        return load_array(path)
+    except (OSError, UnreadableError) as error:
         raise GroupError(
-            f"{path} can not be read as a .npy file ({reason}); pass a square matrix saved by "
+            f"{path} can not be read as a .npy file ({error}); pass a square matrix saved by "
             "numpy.save."
         ) from error
-    if not isinstance(array, np.ndarray):
-        array.close()
-        raise GroupError(
-            f"{path} is an archive of arrays; save the one matrix by numpy.save and pass that."
-        )
-    return array
 
 
 def _text(value: dict[str, Any], *, step: bool) -> str:

@@ -10,7 +10,7 @@ import typer
 from gnomon.cli import fit_group as lag
 from gnomon.cli import options as o
 from gnomon.cli.counting import count_options
-from gnomon.cli.output import check_json, emit
+from gnomon.cli.output import check_json, emit, warn
 from gnomon.cli.progress import TerminalProgress
 from gnomon.errors import InputError
 from gnomon.files import check_place
@@ -254,4 +254,4 @@ def _report(made: Any, place: Path, *, json_file: str | None, quiet: bool, verbo
     text = f"{fitted_text(card, verbose=verbose)}\n\nwritten to {place}"
     emit(card | {"file": str(place)}, text, json_file=json_file, quiet=quiet)
     for warning in made.warnings:
-        typer.echo(f"gnomon: warning: {warning}", err=True)
+        warn(f"warning: {warning}")

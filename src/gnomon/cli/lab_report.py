@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +12,7 @@ from gnomon.cli import options as o
 from gnomon.cli.output import check_json, emit
 from gnomon.errors import InputError
 from gnomon.files import check_place, write_with
+from gnomon.reading import read_json
 
 Place = Annotated[
     Path,
@@ -84,11 +84,11 @@ def _contents(place: Path, records: Path | None) -> tuple[dict[str, Any], Path]:
 def _of_record(place: Path) -> dict[str, Any]:
     """Return the contents of a record that `gnomon reproduce` wrote of grids."""
     try:
-        record = json.loads(place.read_text("utf-8"))
+        record = read_json(place)
         laboratory = record["corpora"]["laboratory"]
         grids = list(laboratory["grids"].values())
         title, verdicts, notes = record["title"], record["verdicts"], record["notes"]
-    except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(
             f"{place} is no record of a grid ({_lacks(error)}); pass the JSON that "
             "`gnomon reproduce deposit --json FILE` or another of its grids writes."

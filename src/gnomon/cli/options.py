@@ -157,3 +157,5 @@ def check_seed(seed: int) -> None:
     """Refuse a seed that no generator takes."""
     if seed < 0:
         raise InputError(f"--seed is {seed}; it must be 0 or more.")
+    if seed >= 2**128:
+        raise InputError(f"--seed is {seed}; it must be below 2^128.")

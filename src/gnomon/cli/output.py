@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,17 @@ def emit(value: Any, text: str, *, json_file: str | None, quiet: bool, dense: bo
         write_text(Path(json_file), (dump_dense_json if dense else dump_json)(value))
     if not quiet:
         typer.echo(text)
+
+
+def warn(sentence: str) -> None:
+    """Print a sentence to standard error, as well as it can be: the exit code says the rest."""
+    try:
+        typer.echo(f"gnomon: {sentence}", err=True)
+    except (OSError, ValueError):  # it is full, or closed; leaving must not fail on it again
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stderr.fileno())
+            os.close(nowhere)
 
 
 def check_json(json_file: str | None) -> None:

@@ -5,13 +5,13 @@ A value is a number, or JSON (true, null, [16, 24, 24], {"name": "yarn"}), or el
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Annotated, Any
 
 import typer
 
 from gnomon.errors import InputError
+from gnomon.reading import parse_json
 
 Parameter = Annotated[
     list[str] | None,
@@ -49,10 +49,10 @@ def _pair(text: str) -> tuple[str, Any]:
         raise InputError(f"--parameter {text!r} has no '='; write it like heads=12.")
     if not name.strip():
         raise InputError(f"--parameter {text!r} has no name; write it like heads=12.")
-    for kind in (int, float, json.loads):
+    for kind in (int, float, parse_json):
         try:
             return name.strip(), kind(value)
-        except (ValueError, RecursionError):
+        except ValueError:
             continue
     if value[:1] in ("[", "{"):
         raise InputError(f"--parameter {text!r} is no JSON; write it like sections=[16,24,24].")

@@ -18,7 +18,7 @@ class TerminalProgress:
     """One line that is written over; `close` removes it."""
 
     def __init__(self, *, quiet: bool = False) -> None:
-        self._shown = not quiet and sys.stderr.isatty()
+        self._shown = not quiet and sys.stderr is not None and sys.stderr.isatty()
         self._begun = self._last = self._stage_begun = time.monotonic()
         self._name = ""
         self._width = 0

@@ -9,7 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from gnomon.cli import options as o
@@ -17,6 +16,7 @@ from gnomon.cli.output import check_json, emit
 from gnomon.cli.parameters import Parameter, given_parameters
 from gnomon.cli.progress import TerminalProgress
 from gnomon.errors import InputError
+from gnomon.reading import UnreadableError, load_array
 
 Name = Annotated[
     str,
@@ -94,10 +94,9 @@ def _counts(target: str, seed: int, progress: TerminalProgress) -> Any:
 
 def _distances(path: Path) -> Any:
     try:
-        return np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        reason = "it holds no plain numbers" if "pickle" in str(error) else str(error)
-        raise InputError(f"{path} can not be read as a .npy file ({reason}); check it.") from error
+        return load_array(path)
+    except (OSError, UnreadableError) as error:
+        raise InputError(f"{path} can not be read as a .npy file ({error}); check it.") from error
 
 
 def _text(value: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from pathlib import Path
@@ -137,6 +138,10 @@ def _chosen(subject: str, given: dict[str, Any]) -> Any:
 def loaded(name: str) -> Any:
     """Return module:function, the module looked for here first; it is run by being imported."""
     module, _, function = name.partition(":")
+    if not module or module.startswith("."):
+        raise InputError(
+            f"{name!r} names no module; write module:function, as in encodings:rotate."
+        )
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -147,7 +152,40 @@ def loaded(name: str) -> Any:
             f"The module {module!r} can not be imported ({error}); name one that stands here or is "
             "installed, as in encodings:rotate."
         ) from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a module may raise anything, SystemExit too
+        raise InputError(
+            f"The module {module!r} fails when it is imported ({_short(error)}); mend it."
+        ) from error
     value = getattr(found, function, None)
     if not callable(value):
         raise InputError(f"{module!r} has no function {function!r}; name one that it has.")
-    return value
+    return _guarded(value, name)
+
+
+def _guarded(function: Any, name: str) -> Any:
+    """Return a function that can not end the process without a word.
+
+    What a function raises as an `Exception` is answered where laws are tried. SystemExit and its
+    kind pass through there, and would be taken for the end of the command, with its exit code.
+    """
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        try:
+            return function(*arguments, **options)
+        except (Exception, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # SystemExit, GeneratorExit and their like
+            raise InputError(
+                f"{name} ended with {_short(error)} instead of returning numbers; let it return "
+                "them, or raise an Exception."
+            ) from error
+
+    return call
+
+
+def _short(error: BaseException) -> str:
+    text = " ".join(str(error).split())[:160]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

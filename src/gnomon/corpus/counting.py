@@ -27,12 +27,14 @@ from gnomon.corpus.tokens import CONTAINED, FromText, TokenStream, open_tokens
 from gnomon.corpus.vocabulary import Vocabulary
 from gnomon.corpus.windows import Kind, Window, Windows, cutter
 from gnomon.errors import CorpusError, InputError
+from gnomon.numeric.routes import MOST_THREADS
 
 Rearrange = Callable[[IdBatch, Windows], Windows]
 """What may be done to the windows of a batch before they are counted."""
 DEFAULT_LENGTH = 512
 SMALL_CHUNK = 2**20
 _LEAST = {"minimum_count": 0, "memory": 1, "threads": 1, "seed": 0, "vocabulary": 1}
+_MOST = {"threads": MOST_THREADS, "vocabulary": 2**31 - 1, "seed": 2**128 - 1, "top_k": 2**31 - 1}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +73,11 @@ class CountOptions:
             if value is not None and not value >= least:
                 option = name.replace("_", "-")
                 raise InputError(f"--{option} is {value}; it must be {least} or more.")
+        for name, most in _MOST.items():
+            value = getattr(self, name)
+            if value is not None and value > most:
+                option = name.replace("_", "-")
+                raise InputError(f"--{option} is {value}; it must be {most} or less.")
         if self.top_k is not None and self.top_k < 1:
             raise InputError(f"--top-k is {self.top_k}; keep at least one type.")
         check_bins(self.bins)

@@ -7,7 +7,8 @@ and nothing in it is believed before it is checked.
 from __future__ import annotations
 
 import json
-import zipfile
+import math
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,6 +23,7 @@ from gnomon.corpus.folds import GroupSketch
 from gnomon.corpus.vocabulary import Vocabulary
 from gnomon.errors import CountsError
 from gnomon.files import write_with
+from gnomon.reading import Archive, UnreadableError, open_archive, parse_json
 
 FORMAT = 1
 BINNED_FORMAT = 2
@@ -50,25 +52,19 @@ def store_counts(counts: PositionCounts, handle: BinaryIO) -> None:
 def load_counts(path: Path) -> PositionCounts:
     """Read counts that `save_counts` wrote, checking everything that is read."""
     try:
-        # The handle is ours, so that it is closed even where np.load gives up half-way.
-        with path.open("rb") as handle, np.load(handle, allow_pickle=False) as stored:
+        with open_archive(path) as stored:
             return _read(stored)
     except FileNotFoundError as error:
         raise CountsError(f"there is no file {path}; check the path.") from error
     except CountsError as error:
         raise CountsError(f"{path} can not be used: {error}") from error
-    except Exception as error:  # a damaged archive can raise almost anything
+    except MemoryError:
+        raise
+    except Exception as error:  # what is not foreseen here is still damage, no fault of ours
         raise CountsError(
-            f"{path} is damaged or holds no counts of Gnomon ({_reason(path, error)}); "
+            f"{path} is damaged or holds no counts of Gnomon ({error}); "
             "pass a counts.npz, or count the corpus again."
         ) from error
-
-
-def _reason(path: Path, error: Exception) -> str:
-    """Say why a file holds no counts; NumPy's own advice would be to trust it blindly."""
-    if not zipfile.is_zipfile(path):
-        return "it is no whole .npz file"
-    return "it holds pickled objects" if "pickle" in str(error) else str(error)
 
 
 def _metadata(counts: PositionCounts) -> dict[str, Any]:
@@ -88,33 +84,93 @@ def _metadata(counts: PositionCounts) -> dict[str, Any]:
     }
 
 
-def _read(stored: Any) -> PositionCounts:
-    metadata = json.loads(_array_text(stored["metadata"]))
+def _read(stored: Archive) -> PositionCounts:
+    metadata = _checked(parse_json(_array_text(stored["metadata"])))
     if metadata.get("format") not in (FORMAT, BINNED_FORMAT):
         raise CountsError(
             f"counts of format {metadata.get('format')} can not be read by this version; "
             "count the corpus again."
         )
-    size = int(metadata["vocabulary"]["size"])
-    tokens = tuple(json.loads(_array_text(stored["tokens"]))) if "tokens" in stored else None
-    if tokens is not None and len(tokens) != size:
-        raise CountsError("the vocabulary of the counts file is damaged; count the corpus again.")
-    axes = tuple(int(a) for a in metadata["axes"])
-    blocks = [_block(stored, f, int(np.prod(axes)), size) for f in range(int(metadata["folds"]))]
+    size = metadata["vocabulary"]["size"]
+    tokens = _tokens(stored, size) if "tokens" in stored else None
+    axes = tuple(metadata["axes"])
+    blocks = [_block(stored, f, math.prod(axes), size) for f in range(metadata["folds"])]
     return PositionCounts(
         blocks=vstack_folds(blocks),
         axes=axes,
         vocabulary=Vocabulary(
             size=size,
-            digest=str(metadata["vocabulary"]["digest"]),
+            digest=metadata["vocabulary"]["digest"],
             tokens=tokens,
-            open=bool(metadata["vocabulary"]["open"]),
+            open=metadata["vocabulary"]["open"],
         ),
         groups=GroupSketch.from_array(stored["groups"]),
         notes=tuple(metadata["notes"]),
         binning=_binning(metadata, axes),
         **{name: metadata[name] for name in _PLAIN},
     )
+
+
+def _checked(metadata: Any) -> dict[str, Any]:
+    """Refuse metadata whose parts are not of their kind: later they would be believed."""
+    if not isinstance(metadata, dict):
+        raise UnreadableError("its metadata is no JSON object")
+    _check_fields(metadata, _FIELDS, "")
+    _check_fields(metadata["vocabulary"], _OF_VOCABULARY, "vocabulary.")
+    return metadata
+
+
+def _check_fields(found: dict[str, Any], fields: dict[str, Any], prefix: str) -> None:
+    for key, fits in fields.items():
+        if key not in found:
+            raise UnreadableError(f"its metadata has no {prefix}{key}")
+        if not fits(found[key]):
+            shown = repr(found[key])
+            raise UnreadableError(f"its metadata has {prefix}{key} = {shown[:40]}")
+
+
+def _whole(least: int, most: int = 2**63 - 1) -> Callable[[Any], bool]:
+    return lambda value: type(value) is int and least <= value <= most  # True is no number here
+
+
+def _words(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _several(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(fits, value))
+
+
+def _fit_axes(value: Any) -> bool:
+    return bool(value) and _several(_whole(1, _MOST))(value) and math.prod(value) <= _MOST
+
+
+_MOST = 2**31 - 1
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "format": lambda value: value is not None,
+    "folds": _whole(1, 2**16),
+    "rows": _whole(0),
+    "document_sum": _whole(0, 2**64 - 1),
+    "source": _words,
+    "tokenizer": _words,
+    "window": _words,
+    "minimum_count": _whole(0),
+    "axes": _fit_axes,
+    "notes": _several(_words),
+    "vocabulary": lambda value: isinstance(value, dict),
+}
+_OF_VOCABULARY: dict[str, Callable[[Any], bool]] = {
+    "size": _whole(0, _MOST),
+    "digest": _words,
+    "open": lambda value: isinstance(value, bool),
+}
+
+
+def _tokens(stored: Archive, size: int) -> tuple[str, ...]:
+    tokens = parse_json(_array_text(stored["tokens"]))
+    if not _several(_words)(tokens) or len(tokens) != size:
+        raise CountsError("the vocabulary of the counts file is damaged; count the corpus again.")
+    return tuple(tokens)
 
 
 def _binning(metadata: dict[str, Any], axes: tuple[int, ...]) -> Binning | None:
@@ -135,11 +191,12 @@ def _binning(metadata: dict[str, Any], axes: tuple[int, ...]) -> Binning | None:
     )
 
 
-def _block(stored: Any, fold: int, length: int, vocabulary: int) -> csr_array:
+def _block(stored: Archive, fold: int, length: int, vocabulary: int) -> csr_array:
     """Read one fold and refuse anything that is no canonical matrix of counts."""
-    indptr, indices, data = (
-        stored[f"fold_{fold:03d}_{part}"].astype(np.int64) for part in ("indptr", "indices", "data")
-    )
+    parts = [stored[f"fold_{fold:03d}_{part}"] for part in ("indptr", "indices", "data")]
+    if any(part.dtype.kind not in "iu" or part.ndim != 1 for part in parts):
+        raise UnreadableError(f"fold {fold} holds no lists of whole numbers")
+    indptr, indices, data = (part.astype(np.int64) for part in parts)
     sound = (
         len(indptr) == length + 1
         and indptr[0] == 0
@@ -171,4 +228,6 @@ def _text_array(text: str) -> NDArray[np.uint8]:
 
 
 def _array_text(array: NDArray[np.uint8]) -> str:
-    return array.astype(np.uint8).tobytes().decode("utf-8", "surrogatepass")
+    if array.dtype != np.uint8:
+        raise UnreadableError("its text is no bytes")
+    return array.tobytes().decode("utf-8", "surrogatepass")

@@ -106,7 +106,7 @@ def _stripes(
     rows = _row_tokens(slots.folds, slots.lengths, folds, length)
     height = int(np.clip(_STRIPE_BYTES // (4 * max(vocabulary, 1)), 1, 16))
     filled = np.zeros((length, folds), np.int64)
-    workers = threads or all_threads()
+    workers = min(threads or all_threads(), -(-length // height))
     idle = [_Scratch(height, vocabulary) for _ in range(workers)]
 
     def stripe(first: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -18,6 +18,7 @@ from gnomon.encodings.base import Encoding
 from gnomon.encodings.euclidean import distances_between
 from gnomon.encodings.lifts import Lifted, lift
 from gnomon.errors import InputError
+from gnomon.numeric.reals import real_array
 
 Floats = NDArray[np.float64]
 _TILE = 256
@@ -130,7 +131,9 @@ def square(value: Any, what: str) -> Floats:
 
 def _numbers(value: Any, what: str) -> Floats:
     try:
-        return np.asarray(value, dtype=np.float64)
+        return real_array(value, f"{what} an array of")
+    except InputError:
+        raise
     except (TypeError, ValueError) as error:
         shown = repr(value) if isinstance(value, str) else f"of type {type(value).__name__}"
         raise InputError(

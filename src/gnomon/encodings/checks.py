@@ -14,14 +14,42 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+MOST = 2**31 - 1
+"""Largest count, length or lag; what takes memory for each of its number is bounded below."""
+_MOST = {
+    **dict.fromkeys(("heads", "axes", "depth", "kernel", "order", "block", "layer"), 2**16),
+    **dict.fromkeys(("dimension", "content_dimension", "model_dimension", "token_width"), 2**20),
+    **dict.fromkeys(("hidden", "units", "features", "buckets", "scales", "planes"), 2**20),
+    **dict.fromkeys(("rank", "n_components", "sections", "rotated", "lags"), 2**20),
+    **dict.fromkeys(("rows", "reach"), 2**26),
+    **dict.fromkeys(("seed", "rotation"), 2**128 - 1),
+}
+
+
 def whole(name: str, value: Any, *, least: int, multiple_of: int = 1, why: str = "") -> None:
-    """Refuse anything but a whole number from `least` on that `multiple_of` divides."""
+    """Refuse anything but a whole number from `least` on that `multiple_of` divides.
+
+    Far above any use there is an end, too: a slip of the hand should not fill the memory.
+    """
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise EncodingError(f"{name} is {value!r}; pass a whole number from {least} on.")
+        raise EncodingError(f"{name} is {_shown(value)}; pass a whole number from {least} on.")
+    most = _MOST.get(name, MOST)
+    if int(value) > most:
+        raise EncodingError(
+            f"{name} is {_shown(value)}; pass a whole number from {least} to {most:,}."
+        )
     if value % multiple_of:
         raise EncodingError(
             f"{name} is {value}; pass a multiple of {multiple_of}{', ' + why if why else ''}."
         )
+
+
+def _shown(value: Any) -> str:
+    """Return a value as it was given, or its beginning: Python prints no integer at any length."""
+    if isinstance(value, int) and value.bit_length() > 400:
+        return f"an integer of {value.bit_length():,} bits"
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]} ..."
 
 
 def real(name: str, value: Any, *, above: float | None = None, least: float | None = None) -> None:
@@ -29,11 +57,13 @@ def real(name: str, value: Any, *, above: float | None = None, least: float | No
     bound = f" above {above:g}" if above is not None else ""
     bound = f" from {least:g} on" if least is not None else bound
     usable = not isinstance(value, bool) and isinstance(value, numbers.Real)
+    if usable and isinstance(value, int) and value.bit_length() > 1000:
+        usable = False  # no float holds it
     if usable and math.isfinite(value):
         low = above is not None and value <= above
         if not low and (least is None or value >= least):
             return
-    raise EncodingError(f"{name} is {value!r}; pass a finite number{bound}.")
+    raise EncodingError(f"{name} is {_shown(value)}; pass a finite number{bound}.")
 
 
 def one_of(name: str, value: Any, known: tuple[str, ...]) -> None:

@@ -11,7 +11,6 @@ every run before they are averaged over runs.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from gnomon.lab.planning import Progress
 from gnomon.lab.records import Record, read_records
 from gnomon.lab.summaries import Row, summarise
 from gnomon.lab.summary_tables import compared, data_of
+from gnomon.reading import read_json
 from gnomon.results import plain
 
 POINTS = 12
@@ -78,7 +78,7 @@ def compact_folder(folder: Path, *, grid: Grid | None = None) -> dict[str, Any]:
 def _chosen(status: Path) -> list[Mapping[str, Any]]:
     """Return what the status of a grid says was chosen; nothing where it has not ended yet."""
     try:
-        chosen = json.loads(status.read_text("utf-8"))["selected"]
+        chosen = read_json(status)["selected"]
         return [dict(one) for one in chosen if {"task", "encoding"} <= set(one)]
     except (OSError, ValueError, KeyError, TypeError):
         return []

@@ -214,10 +214,17 @@ def mapping(where: str, name: str, value: Any) -> None:
         raise LabError(f"{where} has {name} {value!r}; pass a table of keys and values.")
 
 
+_MOST = {"dimension": 2**20, "feedforward": 2**22, "layers": 2**12, "heads": 2**16}
+_MOST |= dict.fromkeys(("batch", "curve_samples", "held_out", "measure_samples"), 2**24)
+
+
 def whole(where: str, name: str, value: Any, *, least: int) -> None:
-    """Refuse what is no whole number, or below the least."""
+    """Refuse what is no whole number, below the least, or far above any use."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise LabError(f"{where} has {name} {value!r}; pass a whole number from {least} on.")
+    most = _MOST.get(name, 2**31 - 1)
+    if value > most:
+        raise LabError(f"{where} has {name} {value}; pass a whole number up to {most:,}.")
 
 
 def real(

@@ -55,6 +55,7 @@ from gnomon.lab.config import (
     text,
     whole,
 )
+from gnomon.reading import UnreadableError, read_toml
 
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _OWN = ("model", "training", "sweep", "parts", "tasks")
@@ -203,14 +204,14 @@ def read_grid(path: Path | str) -> Grid:
     if not file.is_file():  # the folder of its records may have the same name
         file = shipped().get(str(path), file)
     try:
-        table = tomllib.loads(file.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
+        table = read_toml(file)
+    except tomllib.TOMLDecodeError as error:
+        raise LabError(f"{file} is no TOML ({error}); mend that line.") from error
+    except (OSError, UnreadableError) as error:
         raise LabError(
             f"{file} can not be read ({error}); name a grid in TOML, or one that ships: "
             f"{nearest(str(path), shipped())}."
         ) from error
-    except tomllib.TOMLDecodeError as error:
-        raise LabError(f"{file} is no TOML ({error}); mend that line.") from error
     return grid_of(table, name=file.stem)
 
 

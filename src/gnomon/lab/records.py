@@ -11,7 +11,6 @@ what was measured afterwards, library versions, and what it cost. `status` is "d
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 from gnomon.errors import LabError
 from gnomon.files import dump_json, write_text
 from gnomon.lab.cells import Cell
+from gnomon.reading import read_json
 from gnomon.results import Result
 
 SCHEMA = 1
@@ -73,12 +73,12 @@ def write_failure(cell: Cell, folder: Path, reason: str, *, attempts: int = 1) -
 def read_record(path: Path) -> Record:
     """Return the record in a file."""
     try:
-        table = json.loads(path.read_text("utf-8"))
+        table = read_json(path)
         known = {name: table[name] for name in Record.__dataclass_fields__ if name in table}
         return Record(
             **{**known, "curve": tuple(known["curve"]), "lengths": tuple(known["lengths"])}
         )
-    except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise LabError(
             f"{path} is no record of the laboratory ({type(error).__name__}: {error}); remove it, "
             "and its cell is run again."

@@ -7,8 +7,11 @@ Every compiled kernel has a NumPy route with an equal result, so both switches c
 
 from __future__ import annotations
 
+import functools
+import importlib
 import importlib.util
 import os
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
@@ -26,7 +29,29 @@ def compiled() -> bool:
         return False
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         return False  # kernels count on the integer types of compiled code
-    return importlib.util.find_spec("numba") is not None
+    return _numba()
+
+
+MOST_THREADS = 4096
+"""More than any machine has; a larger number is a slip of the hand."""
+
+
+@functools.cache
+def _numba() -> bool:
+    """Import numba, if it is there; what it can not read in its environment is refused in words."""
+    if importlib.util.find_spec("numba") is None:
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message="Environment variable", category=Warning)
+            importlib.import_module("numba")
+    except (ValueError, RuntimeWarning) as error:
+        wrong = str(error).split("\n", maxsplit=1)[0].rstrip(".")
+        names = ", ".join(name for name in os.environ if name.startswith("NUMBA_"))
+        raise InputError(
+            f"numba can not read its environment ({wrong}); mend or unset {names or 'NUMBA_*'}."
+        ) from error
+    return True
 
 
 def threads() -> int:
@@ -35,8 +60,11 @@ def threads() -> int:
     if asked is None:
         affinity = getattr(os, "sched_getaffinity", None)  # macOS and Windows have none
         return len(affinity(0)) if affinity else os.cpu_count() or 1
-    if not asked.isdigit() or int(asked) < 1:
-        raise InputError(f"GNOMON_THREADS is {asked!r}; set it to a whole number from 1 on.")
+    digits = asked.isascii() and asked.isdecimal() and len(asked) < 20
+    if not digits or not 1 <= int(asked) <= MOST_THREADS:
+        raise InputError(
+            f"GNOMON_THREADS is {asked[:40]!r}; set it to a whole number from 1 to {MOST_THREADS}."
+        )
     return int(asked)
 
 

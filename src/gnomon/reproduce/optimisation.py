@@ -21,7 +21,6 @@ are left out. Measurements are kept by encoding and seed, and are not made twice
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import atanh, isfinite, sqrt, tanh
@@ -37,6 +36,7 @@ from gnomon.lab.cells import Cell
 from gnomon.lab.config import ModelConfig
 from gnomon.lab.grid import Grid
 from gnomon.lab.parts import Part
+from gnomon.reading import read_json
 from gnomon.reproduce.contrasts import LEVEL, Claim, Contrast
 from gnomon.reproduce.lab_tables import Table
 
@@ -189,7 +189,7 @@ def _joined(found: Sequence[Line]) -> Line:
 def _kept(cell: Cell, folder: Path) -> Line:
     path = folder / f"{cell.encoding}-{cell.seed}-{cell.digest}.json"
     try:
-        found: Line = json.loads(path.read_text("utf-8"))
+        found: Line = read_json(path)
     except (OSError, ValueError):
         found = _measure(cell)
         folder.mkdir(parents=True, exist_ok=True)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from gnomon.corpus.progress import Progress
 from gnomon.files import write_with
+from gnomon.reading import load_array
 from gnomon.reproduce.scaling_lines import CUT, LINES, UNSCALED, encoding_of, windows
 from gnomon.reproduce.scaling_model import Reader, losses
 from gnomon.reproduce.scaling_text import Document
@@ -68,8 +69,8 @@ def _kept(read: Reader, document: Document, line: str, factor: float, folder: Pa
 def _opened(path: Path) -> Losses | None:
     """Return what a file holds; None where it is not there, or damaged and to be made again."""
     try:
-        return np.asarray(np.load(path, allow_pickle=False), dtype=np.float32)
-    except (OSError, ValueError, EOFError):
+        return np.asarray(load_array(path), dtype=np.float32)
+    except (OSError, ValueError):
         return None
 
 

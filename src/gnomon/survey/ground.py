@@ -20,6 +20,7 @@ from gnomon.corpus.single_words import check_words
 from gnomon.encodings.fitted.points import Places
 from gnomon.errors import InputError
 from gnomon.geometry.measure import Geometry, check_metric, measure
+from gnomon.reading import read_json
 from gnomon.results import Result
 from gnomon.survey.run import Again, Survey
 from gnomon.survey.shuffles import shuffles_of, ungrouped_of
@@ -150,12 +151,11 @@ def ground_of_folder(
     folder: Path, *, metric: str | None, seed: int | None, progress: Progress
 ) -> Ground:
     """Read the counts of a survey and measure them again; its verdict stands."""
-    import json
     from dataclasses import replace
 
     file = folder / "survey.json"
     try:
-        said = json.loads(file.read_text(encoding="utf-8"))
+        said = read_json(file)
         concluded, digest = said["verdict"], said["corpus"]["digest"]
         informative, summary = concluded["informative"], concluded["summary"]
         own = str(said["geometry"]["metric"]), int(said["provenance"]["seed"])

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from gnomon.errors import InputError
 from gnomon.geometry.debiased.projection import outside_core, projected
 from gnomon.geometry.mds import classical_mds
+from gnomon.reading import Archive, UnreadableError, open_archive, parse_json
 from gnomon.results import Result
 from gnomon.survey.debiased_stress import DebiasedTarget, target_of_trust
 from gnomon.survey.shepard import at_pairs, shepard_pairs
@@ -175,32 +176,96 @@ def store_pictures(found: Pictures, handle: BinaryIO) -> None:
 def load_pictures(path: Path) -> Pictures:
     """Read pictures that `store_pictures` wrote."""
     try:
-        with path.open("rb") as handle, np.load(handle, allow_pickle=False) as stored:
-            return _read(stored)
+        with open_archive(path) as stored:
+            return _checked(_read(stored))
     except FileNotFoundError as error:
         raise InputError(
             f"there is no file {path}; run the survey again, with --out, to make it."
         ) from error
-    except Exception as error:  # a damaged archive can raise almost anything
+    except MemoryError:
+        raise
+    except Exception as error:  # what is not foreseen here is still damage, no fault of ours
         raise InputError(
-            f"{path} is damaged or holds no pictures of a survey; run the survey again."
+            f"{path} is damaged or holds no pictures of a survey ({error}); run the survey again."
         ) from error
 
 
-def _read(stored: Any) -> Pictures:
-    about: dict[str, Any] = json.loads(stored["metadata"].tobytes())
+def _read(stored: Archive) -> Pictures:
+    about: Any = parse_json(stored["metadata"].tobytes())
+    if not isinstance(about, dict) or set(about) != {"format", "metric", "null_kind", "axes"}:
+        raise UnreadableError("its metadata is not that of pictures")
     if about.pop("format") != FORMAT:
-        raise ValueError(FORMAT)
-    about["axes"] = tuple(about["axes"])
+        raise UnreadableError("its format is not known")
+    metric, kind, axes = about["metric"], about["null_kind"], about["axes"]
+    sizes = isinstance(axes, list) and axes and all(type(n) is int and n > 0 for n in axes)
+    if metric not in ("chord", "angle") or kind not in (None, "dealt", "shuffled") or not sizes:
+        raise UnreadableError("its metadata is not that of pictures")
+    about["axes"] = tuple(axes)
     names = {field.name for field in fields(Pictures)} - set(about)
     return Pictures(**about | {name: _array(stored, name) for name in names})
 
 
-def _array(stored: Any, name: str) -> NDArray[Any]:
+def _array(stored: Archive, name: str) -> NDArray[Any]:
+    found = stored[name]
+    if found.dtype != _DTYPES.get(name, np.dtype(np.float32)):
+        raise UnreadableError(f"its {name} is of type {found.dtype}")
     if name not in _MATRICES:
-        return stored[name]
+        return found
     rows = int(stored[f"{name}_rows"])
+    if found.shape != (rows * (rows - 1) // 2,) or rows < 0:  # before rows x rows are taken
+        raise UnreadableError(f"its {name} is no triangle of {rows} rows")
     matrix = np.zeros((rows, rows), dtype=np.float32)
-    upper = np.triu_indices(rows, 1)
-    matrix[upper] = stored[name]
+    matrix[np.triu_indices(rows, 1)] = found
     return matrix + matrix.T
+
+
+_DTYPES = {
+    **dict.fromkeys(("positions", "coordinates", "core", "shepard_pairs"), np.dtype(np.int64)),
+    "status": np.dtype(np.uint8),
+}
+
+
+def _checked(found: Pictures) -> Pictures:
+    """Refuse arrays that do not go together, as a damaged or a foreign file has them."""
+    m, c, k = len(found.positions), len(found.core), len(found.shepard_pairs)
+    shapes: dict[str, set[tuple[int, ...]]] = {
+        "positions": {(m,)},
+        "coordinates": {(m, len(found.axes))},
+        "plugin": {(m, m)},
+        "null": {(0, 0), (m, m)},
+        "core": {(c,)},
+        "debiased": {(c, c)},
+        "status": {(m,)},
+        "points": {(m, axes) for axes in range(AXES + 1)},
+        "plugin_points": {(m, axes) for axes in range(AXES + 1)},
+        "whitened": {(len(found.whitened),)},
+        "edges": {(len(found.edges),)},
+        "shepard_pairs": {(k, 2)},
+        "shepard_plugin": {(k,)},
+        "shepard_debiased": {(0,), (k,)},
+        "shepard_made": {(len(found.shepard_made), k)},
+    }
+    for name, allowed in shapes.items():
+        shape = getattr(found, name).shape
+        if shape not in allowed:
+            raise UnreadableError(f"its {name} has the shape {shape}")
+    for name, most in (("core", m), ("shepard_pairs", m), ("status", CORE + 1)):
+        values = getattr(found, name)
+        if values.size and not (values.min() >= 0 and values.max() < most):
+            raise UnreadableError(f"its {name} names what is not there")
+    _check_numbers(found)
+    return found
+
+
+def _check_numbers(found: Pictures) -> None:
+    """Refuse distances that are none; NaN stands for a point or an edge that is not known."""
+    for name in ("plugin", "null", "debiased", "shepard_plugin", "shepard_debiased"):
+        values = getattr(found, name)
+        if not (np.isfinite(values).all() and (values >= 0).all()):
+            raise UnreadableError(f"its {name} holds what is no distance")
+    for name in ("plugin_points", "whitened", "shepard_made"):
+        if not np.isfinite(getattr(found, name)).all():
+            raise UnreadableError(f"its {name} holds what is no finite number")
+    for name in ("points", "edges"):
+        if np.isinf(getattr(found, name)).any():
+            raise UnreadableError(f"its {name} holds an infinite number")

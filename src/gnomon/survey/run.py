@@ -42,6 +42,10 @@ _SHOWN = ("scale_free", "interval", "skill", "squared")
 RANKS = (1, 2, 3, 5, 7, 10, 16, 31, 63, 127, 255, 511)
 
 
+_MOST = 2**20
+"""Largest dimension or rank."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class SurveyOptions:
     """What a survey needs beside the options of counting."""
@@ -62,9 +66,13 @@ class SurveyOptions:
         for name in ("dimension", "rank"):
             if getattr(self, name) < 1:
                 raise InputError(f"--{name} is {getattr(self, name)}; it must be 1 or more.")
+            if getattr(self, name) > _MOST:
+                raise InputError(f"--{name} is {getattr(self, name)}; it must be {_MOST} or less.")
         for name in ("seed", "shuffles"):
             if getattr(self, name) < 0:
                 raise InputError(f"--{name} is {getattr(self, name)}; it must be 0 or more.")
+            if getattr(self, name) >= 2**128:
+                raise InputError(f"--{name} is {getattr(self, name)}; it must be below 2^128.")
         check_metric(self.metric)
 
 

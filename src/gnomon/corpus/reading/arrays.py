@@ -12,20 +12,22 @@ import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal
 
 import numpy as np
 
 from gnomon.corpus.reading.arrowcolumns import checked_ids
 from gnomon.corpus.reading.batching import ID_TOKENS, id_batch
 from gnomon.corpus.reading.decoding import numbered
+from gnomon.corpus.reading.opening import BLOCK
 from gnomon.errors import CorpusError
+from gnomon.reading import UnreadableError, load_array, promised_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gnomon.corpus.documents import IdBatch
-    from gnomon.corpus.reading.opening import StoredFile
+    from gnomon.corpus.reading.opening import ByteStream, StoredFile
     from gnomon.corpus.reading.options import ReadingOptions
 
 
@@ -87,14 +89,9 @@ def array_batches(array: Any, where: str, *, size: int = 0) -> Iterator[IdBatch]
 def _mapped(file: StoredFile, options: ReadingOptions) -> Iterator[Any]:
     with _on_disk(file, options) as path:
         try:
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            reason = "it holds no plain numbers" if "pickle" in str(error) else str(error)
-            raise CorpusError(
-                f"{file.path} is not a whole .npy array ({reason}); save it again with numpy.save."
-            ) from error
-        if not isinstance(array, np.ndarray):
-            raise CorpusError(f"{file.path} is an archive of arrays; pass one .npy array.")
+            array = load_array(path, mapped=True)
+        except (OSError, UnreadableError) as error:
+            raise _not_whole(file.path, error) from error
         check_array(array, file.path)
         yield array
 
@@ -107,5 +104,27 @@ def _on_disk(file: StoredFile, options: ReadingOptions) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "array.npy"
         with file.stream(options.limits) as stream, path.open("wb") as copy:
-            shutil.copyfileobj(stream, copy, 1 << 20)
+            _copied(stream, copy, folder, file.path)
         yield path
+
+
+def _copied(stream: ByteStream, copy: BinaryIO, folder: str, name: str) -> None:
+    """Copy what the header promises, and no more: what comes through a pipe may never end."""
+    try:
+        left = promised_size(stream.peek(BLOCK))
+    except UnreadableError as error:
+        raise _not_whole(name, error) from error
+    if left > (room := shutil.disk_usage(folder).free):
+        raise CorpusError(
+            f"{name} promises {left:,} bytes, and the folder for temporary files has room for "
+            f"{room:,}; unpack it to a disk that is large enough, and pass that file."
+        )
+    while left and (block := stream.read(min(BLOCK, left))):
+        copy.write(block)
+        left -= len(block)
+
+
+def _not_whole(name: str, error: Exception) -> CorpusError:
+    return CorpusError(
+        f"{name} is not a whole .npy array ({error}); save it again with numpy.save."
+    )

@@ -23,6 +23,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, cast
 
 from gnomon.errors import CorpusError
+from gnomon.reading import UnreadableError, check_no_device
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,7 +112,8 @@ def local_file(path: Path) -> StoredFile:
 
     try:
         status = path.stat()
-    except OSError as error:
+        check_no_device(path)
+    except (OSError, UnreadableError) as error:
         raise unreadable(str(path), error) from error
     if not stat.S_ISREG(status.st_mode):
         return PassingFile(str(path), open_raw)

@@ -7,7 +7,6 @@ left out; the model's unknown token stays, because it stands for something that 
 
 from __future__ import annotations
 
-import json
 import os
 from functools import cached_property
 from hashlib import blake2b
@@ -20,6 +19,7 @@ from gnomon.corpus.surrogates import Errors, without_surrogates
 from gnomon.corpus.tokenizing.alphabets import offsets_of
 from gnomon.corpus.vocabulary import Vocabulary
 from gnomon.errors import TokenizerError
+from gnomon.reading import UnreadableError, check_no_device, parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -77,7 +77,14 @@ class Pieces:
 
     @cached_property
     def _left_out(self) -> NDArray[np.bool_]:
-        return _left_out(self._model, json.loads(self._stored), _size(self._ids))
+        try:
+            described = parse_json(self._stored)
+            return _left_out(self._model, described, _size(self._ids))
+        except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+            raise TokenizerError(
+                f"{self._path} is a tokenizer file that can not be used ({_first_line(error)}); "
+                "save it again with the library tokenizers."
+            ) from None
 
     def _run(self, texts: list[str]) -> Any:
         try:
@@ -101,11 +108,13 @@ class Pieces:
 
 def _read(path: Path, limits: Limits) -> bytes:
     try:
+        check_no_device(path)
         with path.open("rb") as handle:
             stored = handle.read(limits.tokenizer_bytes + 1)
-    except OSError as error:
+    except (OSError, UnreadableError) as error:
+        reason = getattr(error, "strerror", None) or error
         raise TokenizerError(
-            f"the tokenizer {path} can not be read ({error.strerror}); check the path."
+            f"the tokenizer {path} can not be read ({reason}); check the path."
         ) from None
     if len(stored) > limits.tokenizer_bytes:
         raise TokenizerError(

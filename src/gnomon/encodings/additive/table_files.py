@@ -16,10 +16,12 @@ import numpy as np
 from gnomon.encodings.additive.table import Table
 from gnomon.encodings.base import Encoding
 from gnomon.errors import EncodingError, nearest
+from gnomon.reading import ArchiveError, UnreadableError, load_array, open_archive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+_PLAIN = {"F64", "F32", "F16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL"}
 SUFFIXES = (".npy", ".npz", ".safetensors")
 
 
@@ -33,7 +35,8 @@ def open_table(path: str | os.PathLike[str] | Any, *, member: str | None = None)
         return Table(values=path, source="array")
     file, member = _split(os.fspath(path), member)
     if not file.is_file():
-        raise EncodingError(f"There is no file {file}; check the path of the table.")
+        what = f"{file} is no regular file" if file.exists() else f"There is no file {file}"
+        raise EncodingError(f"{what}; check the path of the table.")
     readers = {".npy": _from_npy, ".npz": _from_npz, ".safetensors": _from_safetensors}
     reader = readers.get(file.suffix)
     if reader is None:
@@ -70,27 +73,21 @@ def _from_npy(file: Path, member: str | None) -> tuple[Any, str | None]:
     if member is not None:
         raise EncodingError(f"{file} holds one array without a name; leave out {member!r}.")
     try:
-        values = np.load(file, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        return load_array(file, mapped=True), None
+    except ArchiveError as error:
+        raise EncodingError(
+            f"{file} is an archive of arrays, not one; name it {file.stem}.npz."
+        ) from error
+    except (OSError, UnreadableError) as error:
         raise _unreadable(file, ".npy", error) from error
-    if isinstance(values, np.ndarray):
-        return values, None
-    values.close()
-    raise EncodingError(f"{file} is an archive of arrays, not one; name it {file.stem}.npz.")
 
 
 def _from_npz(file: Path, member: str | None) -> tuple[Any, str]:
-    import zipfile
-
     try:
-        with file.open("rb") as handle, zipfile.ZipFile(handle):
-            handle.seek(0)
-            archive = np.load(handle, allow_pickle=False)
-            name = _chosen(file, member, archive.files)
+        with open_archive(file) as archive:
+            name = _chosen(file, member, archive)
             return archive[name], name
-    except EncodingError:
-        raise
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, MemoryError) as error:
+    except (OSError, UnreadableError) as error:
         raise _unreadable(file, ".npz", error) from error
 
 
@@ -100,11 +97,24 @@ def _from_safetensors(file: Path, member: str | None) -> tuple[Any, str]:
     try:
         with safe_open(os.fspath(file), framework="np") as tensors:
             name = _chosen(file, member, tensors.keys())
-            if tensors.get_slice(name).get_dtype() == "BF16":
+            dtype = tensors.get_slice(name).get_dtype()
+            if dtype == "BF16":
                 return _bfloat16(file, name), name
+            _check_dtype(file, name, dtype)
             return tensors.get_tensor(name), name
-    except (OSError, SafetensorError, TypeError) as error:
+    except EncodingError:
+        raise
+    except (OSError, SafetensorError, TypeError, ValueError, AttributeError, KeyError) as error:
         raise _unreadable(file, ".safetensors", error) from error
+
+
+def _check_dtype(file: Path, name: str, dtype: str) -> None:
+    """Refuse eight-bit floats and their like, for which NumPy has no type."""
+    if dtype not in _PLAIN:
+        raise EncodingError(
+            f"{file} holds {name!r} as {dtype}, which NumPy has no type for; convert it to F32, "
+            "F16 or BF16 and save it again."
+        )
 
 
 def _bfloat16(file: Path, name: str) -> Any:
@@ -136,8 +146,6 @@ def _chosen(file: Path, member: str | None, names: Iterable[str]) -> str:
 
 def _unreadable(file: Path, suffix: str, error: Exception) -> EncodingError:
     reason = " ".join(str(error).split()) or type(error).__name__
-    if "pickle" in reason:  # NumPy would advise to load it unsafely
-        reason = "it holds Python objects"
     return EncodingError(
         f"{file} can not be read as {suffix} ({reason[:120]}); pass a whole file of plain numbers."
     )

@@ -52,7 +52,7 @@ def format_of(file: Path) -> str | None:
     try:
         with safe_open(os.fspath(file), framework="np") as opened:
             kind = (opened.metadata() or {}).get("format", "")
-    except (OSError, SafetensorError, TypeError):
+    except (OSError, SafetensorError, TypeError, ValueError):
         return None
     return kind if kind.startswith(OURS) else None
 

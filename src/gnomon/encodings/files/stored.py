@@ -36,6 +36,7 @@ from gnomon.encodings.files.definitions import (
 )
 from gnomon.errors import EncodingError
 from gnomon.files import write_with
+from gnomon.reading import parse_json
 from gnomon.results import plain
 
 CONSTANTS = "constants."
@@ -117,7 +118,7 @@ def _opened(file: Path) -> tuple[dict[str, str], Tensors]:
             about, names = opened.metadata() or {}, sorted(opened.keys())
             ours = about.get("format") == ANY
             return about, {name: opened.get_tensor(name) for name in names if ours}
-    except (OSError, SafetensorError, TypeError, ValueError) as error:
+    except (OSError, SafetensorError, TypeError, ValueError, AttributeError, KeyError) as error:
         raise unreadable(file, error) from error
 
 
@@ -149,7 +150,7 @@ def _texts(about: dict[str, str]) -> dict[str, Any]:
     found = {}
     for name in TEXTS:
         try:
-            found[name] = json.loads(about[name])
+            found[name] = parse_json(about[name])
         except KeyError as error:
             raise DefinitionError(f"its header has no {name}") from error
         except ValueError as error:

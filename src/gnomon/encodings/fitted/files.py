@@ -82,7 +82,9 @@ def read_fitted(path: str | os.PathLike[str]) -> Fitted:
         )
     try:
         about, tensors = _opened(file)
-    except (OSError, SafetensorError, TypeError) as error:
+    except EncodingError:
+        raise
+    except (OSError, SafetensorError, TypeError, ValueError, AttributeError, KeyError) as error:
         raise unreadable(file, error) from error
     kind = about.get("format")
     if kind is None or not kind.startswith(OURS):

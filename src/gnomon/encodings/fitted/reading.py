@@ -6,7 +6,6 @@ what they say together: an encoding that was not stretched has as many rows as i
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from gnomon.encodings.fitted.filling import MASKED_RULES
 from gnomon.encodings.fitted.fitted import BEYOND, CARDS, SCALES
 from gnomon.geometry.mds import METHODS
+from gnomon.reading import parse_json
 
 
 class CardError(ValueError):
@@ -23,8 +23,8 @@ class CardError(ValueError):
 def read_card(text: str) -> dict[str, Any]:
     """Return the fields of a card that an encoding is made of, or raise `CardError`."""
     try:
-        card = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        card = parse_json(text)
+    except ValueError as error:
         raise CardError("its card can not be read") from error
     if not isinstance(card, dict):
         raise CardError("its card can not be read")

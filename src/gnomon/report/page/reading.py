@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gnomon.errors import InputError
+from gnomon.reading import read_json
 
 if TYPE_CHECKING:
     from gnomon.survey.pictures import Pictures
@@ -91,13 +92,7 @@ def read_contents(path: Path) -> dict[str, Any]:
 
 def _parsed(path: Path) -> Any:
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise InputError(
-                f"{path} has more than {MOST_BYTES // 2**20} MiB, which no survey.json has; "
-                "name a folder that `gnomon survey --out` wrote."
-            )
-        text = path.read_text(encoding="utf-8")
-        return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        return read_json(path, most=MOST_BYTES, parse_constant=_refuse, parse_float=_finite)
     except FileNotFoundError as error:
         raise InputError(
             f"there is no {path}; name a folder that `gnomon survey --out` wrote, or its "
@@ -105,9 +100,7 @@ def _parsed(path: Path) -> Any:
         ) from error
     except OSError as error:
         raise InputError(f"{path} could not be read ({error.strerror}); check it.") from error
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
+    except ValueError as error:
         where = f"line {error.lineno}" if isinstance(error, json.JSONDecodeError) else str(error)
         raise InputError(
             f"{path} is damaged or no JSON ({where[:80]}); run the survey again."
