@@ -45,6 +45,20 @@ PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle")
 """How files end that hold weights as pickles, which can run code and are never opened."""
 
 
+def say_converting(path: str | os.PathLike[str]) -> str:
+    """Return what to do with weights in a pickle: the line that makes a safe file of them.
+
+    >>> say_converting("w.pt")[:61]
+    'if you trust it, convert it by `python -c "import torch, safe'
+    """
+    made = str(Path(path).with_suffix(".safetensors"))
+    line = (
+        "import torch, safetensors.torch as s; "
+        f"s.save_file(torch.load({str(path)!r}, weights_only=True), {made!r})"
+    )
+    return f'if you trust it, convert it by `python -c "{line}"`'
+
+
 @dataclass(frozen=True)
 class _Place:
     """Where a path leads: to a file that is there or not yet, or to what is written through."""

@@ -66,6 +66,24 @@ def pickled(text: str) -> list[str]:
     return found
 
 
+def trusting(text: str) -> list[str]:
+    """What transformers opens may bring code and pickles: every call says that it may not."""
+    found: list[str] = []
+    if "import transformers" not in text and "from transformers" not in text:
+        return found
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        if node.func.attr not in {"from_pretrained", "from_config"}:
+            continue
+        said = {k.arg: k for k in node.keywords if k.arg}
+        whole = {ast.unparse(k.value) for k in node.keywords if k.arg is None}
+        safe = "trust_remote_code" in said and _is_false(said["trust_remote_code"])
+        if not safe and "SAFELY" not in whole:
+            found.append(f"line {node.lineno}: {node.func.attr} may run foreign code")
+    return found
+
+
 def _imported(node: ast.Import | ast.ImportFrom) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
@@ -97,6 +115,7 @@ RULES: list[Rule] = [
     asserts,
     long_functions,
     pickled,
+    trusting,
     foreign_code,
 ]
 
@@ -124,6 +143,9 @@ def test_every_source_module_keeps_the_rule(rule: Rule) -> None:
         (pickled, "np.load('x.npy')"),
         (pickled, "np.load('x.npy', allow_pickle=True)"),
         (pickled, "np.savez('x.npz', allow_pickle=flag)"),
+        (trusting, "import transformers\ntransformers.AutoConfig.from_pretrained(x)"),
+        (trusting, "import transformers\nAutoModel.from_config(x, trust_remote_code=None)"),
+        (trusting, "import transformers\nAutoModel.from_config(x, trust_remote_code=True)"),
         (foreign_code, "eval('1')"),
     ],
 )
@@ -140,6 +162,7 @@ def test_the_rule_catches_a_planted_fault(rule: Rule, planted: str) -> None:
         (long_functions, "def f():\n" + "    x = 1\n" * 50),
         (pickled, "np.load('x.npy', allow_pickle=False)"),
         (pickled, "json.load(handle)"),
+        (trusting, "import transformers\nAutoModel.from_config(x, trust_remote_code=False)"),
     ],
 )
 def test_the_rule_accepts_what_keeps_it(rule: Rule, text: str) -> None:

@@ -395,3 +395,27 @@ def test_a_batch_has_read_its_share_of_a_piece_it_cuts():
         seen += len(batch.texts)
         assert batch.bytes_read == 5 * seen
     assert seen == 20_000
+
+
+@pytest.mark.parametrize("name", ["pandas", "csv", "text", "webdataset", "parquet"])
+def test_a_reader_of_the_library_is_no_dataset(tmp_path, monkeypatch, name):
+    """It would read what lies in the current folder, pickles by pandas among it."""
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.pkl").write_bytes(b"cos\nsystem\n(S'touch mark'\ntR.")
+    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: pytest.fail("it was opened"))
+    with pytest.raises(CorpusError, match=r"is a reader of the library datasets and no dataset"):
+        open_source(f"hf:{name}")
+    assert not (tmp_path / "mark").exists()
+
+
+@pytest.mark.parametrize("suffix", [".pt", ".pth", ".ckpt", ".pkl"])
+def test_weights_in_a_pickle_are_no_corpus_and_the_line_that_converts_them_is_said(
+    tmp_path, suffix
+):
+    file = tmp_path / f"weights{suffix}"
+    file.write_bytes(b"\x80\x02}.")
+    with pytest.raises(CorpusError) as caught:
+        open_source(file)
+    assert f"torch.load({str(file)!r}, weights_only=True)" in str(caught.value)
+    assert str(file.with_suffix(".safetensors")) in str(caught.value)

@@ -245,9 +245,9 @@ def test_a_model_of_the_hub_is_held_to_the_same(change, monkeypatch):
         assert options["revision"] == "abc"
         return str(places[file]) if file in places else None
 
-    import transformers.utils
+    import transformers.utils.hub
 
-    monkeypatch.setattr(transformers.utils, "cached_file", fetched)
+    monkeypatch.setattr(transformers.utils.hub, "cached_file", fetched)
     config = transformers.AutoConfig.from_pretrained(folder)
     with pytest.raises(EncodingError, match=r"somebody/model has its weights as pickles"):
         foreign.check_weights("somebody/model", config, revision="abc")

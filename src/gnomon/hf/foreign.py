@@ -140,7 +140,7 @@ def _found(place: Any, name: str, options: dict[str, Any]) -> str | None:
     if Path(place).is_dir():
         path = Path(place, where.get("subfolder", ""), name)
         return str(path) if path.is_file() else None
-    from transformers.utils import cached_file
+    from transformers.utils.hub import cached_file
 
     found = cached_file(
         place,

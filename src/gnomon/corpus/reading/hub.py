@@ -2,7 +2,8 @@
 
 `hf:NAME:CONFIG` names a configuration. A hub corpus is streamed, so it has no fingerprint here; a
 folder keeps the fingerprint that the library wrote. No code of a dataset is ever run: libraries
-before version 4, which could, are refused.
+before version 4, which could, are refused. The library's own readers have names, too (`hf:pandas`
+would read pickles that lie in the current folder), and none of these is a dataset.
 """
 
 from __future__ import annotations
@@ -103,6 +104,11 @@ def open_hub(name: str, options: ReadingOptions) -> DatasetSource:
     """Open a dataset of the hub as a stream."""
     library = _library()
     path, _, configuration = name.removeprefix(PREFIX).partition(":")
+    if path in _readers():
+        raise CorpusError(
+            f"{name} is a reader of the library datasets and no dataset; name a dataset as "
+            "hf:OWNER/NAME, or pass the path of a file."
+        )
     try:
         data = library.load_dataset(
             path, configuration or None, split=options.split, streaming=True
@@ -119,6 +125,17 @@ def open_hub(name: str, options: ReadingOptions) -> DatasetSource:
             "configuration (hf:NAME:CONFIG), --split and the network."
         ) from error
     return _source(name, data, options, size=None)
+
+
+def _readers() -> set[str]:
+    """Return the names of the library's own readers, and see that none of them opens a pickle."""
+    try:
+        from datasets import packaged_modules
+        from datasets.packaged_modules.webdataset.webdataset import WebDataset
+    except ImportError:  # of another version
+        return {"pandas"}
+    getattr(WebDataset, "DECODERS", {}).pop("pth", None)  # such a member of a .tar stays bytes
+    return {"pandas", *getattr(packaged_modules, "_PACKAGED_DATASETS_MODULES", ())}
 
 
 def _source(name: str, data: Any, options: ReadingOptions, size: int | None) -> DatasetSource:

@@ -29,6 +29,7 @@ from gnomon.corpus.reading.parquet import ParquetReader
 from gnomon.corpus.reading.tables import TableReader
 from gnomon.corpus.reading.text import TextReader
 from gnomon.errors import CorpusError, nearest
+from gnomon.files import PICKLED, say_converting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,7 +76,8 @@ _OTHERS = {
     ".safetensors": ("a file of weights", _USE_TABLE),
     ".npz": ("an archive of arrays", _USE_ARRAYS),
 } | dict.fromkeys(
-    (".pt", ".pth", ".ckpt", ".gguf", ".onnx", ".h5"), ("a file of weights", _USE_COPY)
+    (".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".gguf", ".onnx", ".h5"),
+    ("a file of weights", _USE_COPY),
 )
 """Files that are met beside corpora, and what they are for."""
 _WITH_COLUMNS = {"csv", "tsv", "jsonl", "parquet", "datasets"}
@@ -193,7 +195,10 @@ def _refuse_others(files: tuple[StoredFile, ...]) -> None:
         known = _OTHERS.get(_suffix(file.path))
         if known is not None:
             what, use = known
-            raise CorpusError(f"{file.path} is {what} and no corpus; {use.format(name=file.path)}.")
+            use = use.format(name=file.path)
+            if _suffix(file.path) in PICKLED:
+                use = f"{use}; {say_converting(file.path)}"
+            raise CorpusError(f"{file.path} is {what} and no corpus; {use}.")
 
 
 def _check_fitting(options: ReadingOptions, name: str) -> None:
