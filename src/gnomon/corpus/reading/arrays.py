@@ -8,7 +8,6 @@ first copied to a temporary file. Pickled objects are refused.
 from __future__ import annotations
 
 import shutil
-import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from gnomon.corpus.reading.batching import ID_TOKENS, id_batch
 from gnomon.corpus.reading.decoding import numbered
 from gnomon.corpus.reading.opening import BLOCK
 from gnomon.errors import CorpusError
+from gnomon.files import scratch
 from gnomon.reading import UnreadableError, load_array, promised_size
 
 if TYPE_CHECKING:
@@ -101,14 +101,13 @@ def _on_disk(file: StoredFile, options: ReadingOptions) -> Iterator[Path]:
     if file.local and not file.compression:
         yield file.local
         return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "array.npy"
+    with scratch("array") as path:
         with file.stream(options.limits) as stream, path.open("wb") as copy:
-            _copied(stream, copy, folder, file.path)
+            _copied(stream, copy, path.parent, file.path)
         yield path
 
 
-def _copied(stream: ByteStream, copy: BinaryIO, folder: str, name: str) -> None:
+def _copied(stream: ByteStream, copy: BinaryIO, folder: Path, name: str) -> None:
     """Copy what the header promises, and no more: what comes through a pipe may never end."""
     try:
         left = promised_size(stream.peek(BLOCK))

@@ -16,6 +16,7 @@ import numpy as np
 from gnomon.encodings.additive.table import Table
 from gnomon.encodings.base import Encoding
 from gnomon.errors import EncodingError, nearest
+from gnomon.files import PICKLED, say_converting
 from gnomon.reading import ArchiveError, UnreadableError, load_array, open_archive
 
 if TYPE_CHECKING:
@@ -39,6 +40,11 @@ def open_table(path: str | os.PathLike[str] | Any, *, member: str | None = None)
         raise EncodingError(f"{what}; check the path of the table.")
     readers = {".npy": _from_npy, ".npz": _from_npz, ".safetensors": _from_safetensors}
     reader = readers.get(file.suffix)
+    if reader is None and file.suffix.lower() in PICKLED:
+        raise EncodingError(
+            f"{file} holds its numbers as a pickle, which can run code and is not opened; "
+            f"{say_converting(file)}, and pass that."
+        )
     if reader is None:
         raise EncodingError(
             f"{file} is no table that can be read; pass one of: {', '.join(SUFFIXES)}."
@@ -59,12 +65,13 @@ def names_table(name: str) -> bool:
     >>> names_table("model.safetensors:embed.weight"), names_table("rope")
     (True, False)
     """
-    return _split(name, None)[0].suffix in SUFFIXES
+    suffix = _split(name, None)[0].suffix
+    return suffix in SUFFIXES or suffix.lower() in PICKLED  # the latter to be refused in words
 
 
 def _split(path: str, member: str | None) -> tuple[Path, str | None]:
     head, colon, tail = path.rpartition(":")
-    if member is None and colon and head.endswith(SUFFIXES):
+    if member is None and colon and head.endswith((*SUFFIXES, *PICKLED)):
         return Path(head), tail
     return Path(path), member
 
