@@ -161,7 +161,7 @@ def test_a_base_that_someone_chose_is_not_called_scaled():
     assert named(150000.0 ** (-np.arange(16) / 16)).endswith("base 150000")
 
 
-def test_factors_of_longrope_are_read_against_the_common_base():
+def test_factors_of_longrope_are_seen_and_no_base_is_named_for_them():
     rising = np.geomspace(1.0, 24.0, 32)
     rates = frequencies(
         64,
@@ -177,8 +177,8 @@ def test_factors_of_longrope_are_read_against_the_common_base():
     assert "on no single ladder" not in named(rates)
     bent = rates * np.where(np.arange(32) < 16, 1.0, 0.5)
     found = named(bent)
-    assert "those of base 10000 divided by 1 to 48, rising, as LongRoPE's lists are" in found
-    assert "another base has other factors" in found
+    assert "on no single ladder: one divided by rising factors, as LongRoPE's lists are" in found
+    assert "the base is not told from the factors" in found
 
 
 def test_proportional_rope_is_the_head_of_a_longer_ladder():
@@ -227,6 +227,5 @@ def test_a_ramp_that_is_bent_is_not_called_yarn():
     ramp = 0.5 - 0.5 * np.cos(np.pi * np.clip((k - 10) / 13, 0.0, 1.0))
     rates = 1e4 ** (-k / 32) * (1.0 - 0.75 * ramp)
     words = scaling_words(rates, EXACT[:32])
-    assert "those of base 10000 divided by 1 to 4, rising" in words
-    assert "YaRN" not in words
-    assert "Llama" not in words
+    assert words == ""
+    assert "on no single ladder: one divided by rising factors" in named(rates)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from gnomon.encodings.card import in_words
 from gnomon.encodings.certified import certificate
 from gnomon.encodings.registry import ENTRIES, encoding
 from gnomon.errors import EncodingError, nearest
-from gnomon.groups.certificate import Certificate
+from gnomon.groups.certificate import Certificate, joined
 from gnomon.groups.clocks import modulo
 from gnomon.groups.rounding import fitted, tolerance_of
 from gnomon.groups.subject import Subject, of_maps
@@ -67,6 +68,10 @@ def verify(
     """
     _refuse_unknown(unknown)
     known = _known(subject, dimension)
+    if isinstance(known, list):
+        how = {"promised": promised, "seed": seed, "tolerance": tolerance}
+        _refuse(keys=keys, dimension=dimension, logits=logits or None, clock=clock)
+        return _of_layers(known, how)
     about = {"causal": causal or None, "whole": whole or None, "reach": reach, "axes": axes}
     if isinstance(known, Encoding | Subject):
         _refuse(keys=keys, dimension=dimension, logits=logits or None, clock=clock, **about)
@@ -81,6 +86,15 @@ def verify(
     asked = asked if clock is None else modulo(asked, clock)
     wanted = "L0" if promised is None else promised
     return certify(asked, promised=wanted, words=in_words, seed=seed, tolerance=tolerance)
+
+
+def _of_layers(known: list[Any], how: dict[str, Any]) -> Certificate:
+    """Return the certificate of a model that treats types of layers differently."""
+    made = [
+        replace(verify(one.subject, **how), layer_type=one.kind, numbers=one.numbers)
+        for one in known
+    ]
+    return joined(made, known[0].subject.name)
 
 
 def _refuse_unknown(given: dict[str, Any]) -> None:

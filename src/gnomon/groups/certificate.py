@@ -8,8 +8,8 @@ from the seed that stands in the certificate.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gnomon.results import Result, to_dataframe
@@ -68,6 +68,12 @@ class Certificate(Result):
     """The largest position that was asked for."""
     until: str = "position"
     """What the reach counts: positions, or the time of a clock."""
+    layer_type: str = ""
+    """The type of the layers that it speaks of, where a model has several."""
+    numbers: tuple[int, ...] = ()
+    """The numbers of those layers."""
+    layers: tuple[Certificate, ...] = ()
+    """One certificate for each type of layers; the laws are then the worst of them."""
 
     @property
     def holds(self) -> bool:
@@ -81,15 +87,23 @@ class Certificate(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, with the verdict."""
-        return {**super().to_dict(), "holds": self.holds, "broken": list(self.broken)}
+        made = super().to_dict()
+        for name in ("layer_type", "numbers", "layers"):
+            if not getattr(self, name):
+                del made[name]
+        if self.layers:
+            made["layers"] = [one.to_dict() for one in self.layers]
+        return {**made, "holds": self.holds, "broken": list(self.broken)}
 
     def to_dataframe(self) -> Any:
         """Return one row for each law."""
         return to_dataframe([{"law": name, **law.to_dict()} for name, law in self.laws.items()])
 
     def text(self) -> str:
-        """Return the certificate as lines of text."""
-        lines = [f"{self.name}: {self.level}"]
+        """Return the certificate as lines of text, or those of all types of layers."""
+        if self.layers:
+            return "\n\n".join(one.text() for one in self.layers)
+        lines = [f"{self.name}{self._where()}: {self.level}"]
         lines += [f"  {name:12} {law.line()}" for name, law in self.laws.items()]
         if self.rank is not None:
             lines.append(f"  rank of its lags: {self.rank}")
@@ -99,3 +113,59 @@ class Certificate(Result):
         verdict = "promised laws hold" if self.holds else f"broken: {', '.join(self.broken)}"
         lines.append(f"{verdict} (seen up to {self.until} {self.reach:g})")
         return "\n".join(lines)
+
+    def _where(self) -> str:
+        """Say which layers it speaks of."""
+        if not self.layer_type:
+            return ""
+        if not self.numbers:
+            return f" ({self.layer_type})"
+        word = "layer" if len(self.numbers) == 1 else "layers"
+        return f" ({self.layer_type}, {word} {in_ranges(self.numbers)})"
+
+
+def in_ranges(numbers: Sequence[int]) -> str:
+    """Return rising numbers in words, neighbours together.
+
+    >>> in_ranges([0, 1, 2, 5, 7, 8])
+    '0-2, 5, 7-8'
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
+
+
+def joined(layers: Sequence[Certificate], name: str) -> Certificate:
+    """Return the certificate of a model from those of its types of layers: the worst of each law.
+
+    A name of the generator stands only where it is that of all layers.
+    """
+    laws = {
+        law: max((one.laws[law] for one in layers if law in one.laws), key=_badness)
+        for law in dict.fromkeys(law for one in layers for law in one.laws)
+    }
+    first = layers[0]
+    names = {getattr(one.structure, "named", None) for one in layers}
+    ranks = [one.rank for one in layers]
+    return replace(
+        first,
+        name=name,
+        level=max(one.level for one in layers),
+        laws=laws,
+        structure=first.structure if len(names) == 1 else None,
+        rank=None if None in ranks else max(rank or 0 for rank in ranks),
+        warnings=tuple(f"{one.layer_type}: {said}" for one in layers for said in one.warnings),
+        layer_type="",
+        numbers=(),
+        layers=tuple(layers),
+    )
+
+
+def _badness(law: Law) -> tuple[bool, bool, float]:
+    """Order laws from those that hold best to those that are promised and broken."""
+    share = 0.0 if law.residual is None else law.residual / law.tolerance
+    return (law.promised and not law.holds, law.tested, share)

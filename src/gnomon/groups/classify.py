@@ -42,6 +42,7 @@ class Found(Result):
 
     `backward_error`: change of X, relative to |X|, that makes the cluster exact. `gap`: distance to
     the nearest eigenvalue that is not the conjugate. `condition`: how much a change of X moves it.
+    `error`: what that lets decay and frequency be off by, at the tolerance.
     """
 
     kind: str
@@ -52,6 +53,7 @@ class Found(Result):
     backward_error: float
     gap: float | None
     condition: float
+    error: float
 
     @property
     def block(self) -> Block:
@@ -145,7 +147,7 @@ def structure_of(
     return Structure(
         structure=structure,
         generic=generic,
-        named=named(structure, used * norm * scale),
+        named=named(structure),
         bounded=_bounded(structure),
         tolerance=used,
         distance=_distance(searched, norm),
@@ -195,6 +197,7 @@ def _founds(clusters: list[Cluster], units: Units) -> tuple[Found, ...]:
             backward_error=cluster.distance / units.norm if units.norm else 0.0,
             gap=gap * units.scale if np.isfinite(gap) else None,
             condition=cluster.condition,
+            error=units.delta * units.scale * cluster.condition,
         )
         for cluster, value, gap in known
         for size in set(cluster.sizes)
@@ -257,7 +260,7 @@ def _single(value: complex) -> Found:
     block = Block(decay=value.real, frequency=value.imag)
     return Found(
         kind=block.kind, decay=block.decay, frequency=block.frequency, order=1, count=1,
-        backward_error=0.0, gap=None, condition=float("inf"),
+        backward_error=0.0, gap=None, condition=float("inf"), error=float("inf"),
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.groups.casts import Readings, cast_words
 from gnomon.groups.ladders import (
     CLOSE,
     allowances,
@@ -32,7 +33,7 @@ from gnomon.groups.ladders import (
     number,
 )
 from gnomon.groups.products import product_words
-from gnomon.groups.scalings import scaling_words
+from gnomon.groups.scalings import FACTORS, is_list_of_factors, scaling_words
 
 if TYPE_CHECKING:
     from gnomon.groups.classify import Found
@@ -40,20 +41,20 @@ if TYPE_CHECKING:
 XPOS_SCALE = 512.0
 
 
-def named(structure: Sequence[Found], delta: float) -> str:
-    """Return a structure in words; `delta` is the tolerance in units of the eigenvalues."""
+def named(structure: Sequence[Found]) -> str:
+    """Return a structure in words, held to the errors of its eigenvalues."""
     size = sum(one.dimension for one in structure)
     zeros = sum(one.dimension for one in structure if one.kind == "zero")
     if zeros == size:
         return "no positional encoding (NoPE): the identity at every lag"
-    whole = _cyclic(structure, size, delta) or product_words(structure, size, delta)
+    whole = _cyclic(structure, size) or product_words(structure, size)
     if whole:
         return whole
     parts = [
-        _rotations(_of(structure, "rotation"), zeros, delta),
-        _damped(_of(structure, "damped"), delta),
-        *_decays(_of(structure, "decay"), _of(structure, "growth"), delta),
-        *_chains([one for one in structure if one.order > 1], size, delta),
+        _rotations(_of(structure, "rotation"), _of(structure, "zero")),
+        _damped(_of(structure, "damped")),
+        *_decays(_of(structure, "decay"), _of(structure, "growth")),
+        *_chains([one for one in structure if one.order > 1], size),
     ]
     if zeros:
         parts.append(f"{_dimensions(zeros)} without position")
@@ -64,11 +65,11 @@ def _of(structure: Sequence[Found], kind: str) -> list[Found]:
     return [one for one in structure if one.kind == kind]
 
 
-def _rotations(founds: list[Found], zeros: int, delta: float) -> str:
+def _rotations(founds: list[Found], still: list[Found]) -> str:
     """Name pure rotations: RoPE, its rescalings, and its parts."""
     if not founds:
         return ""
-    total = sum(one.count for one in founds)
+    total, zeros = sum(one.count for one in founds), sum(one.dimension for one in still)
     if len(founds) == 1:
         turn = f"{founds[0].frequency:.6g} radians per position"
         return f"a rotation by {turn}" if total == 1 else f"{total} rotations by {turn}"
@@ -76,38 +77,53 @@ def _rotations(founds: list[Found], zeros: int, delta: float) -> str:
     many = f"{total} frequencies"
     if len(counts) == 1 and total > len(founds):
         many = f"{len(founds)} frequencies, each {total // len(founds)} times"
-    ladder = ladder_of(founds, delta)
+    ladder = ladder_of(founds)
     if ladder is not None:
-        return f"rotary encoding (RoPE), {many}, {ladder_words(ladder, zeros)}"
+        slack = max((one.error for one in still), default=0.0)
+        return f"rotary encoding (RoPE), {many}, {ladder_words(ladder, zeros, slack)}"
     rates = np.array([one.frequency for one in founds])
-    scaled = scaling_words(rates, allowances(founds, delta)) if len(counts) == 1 else ""
+    scaled = scaling_words(rates, allowances(founds)) if len(counts) == 1 else ""
+    scaled = scaled and f"{scaled}{' (partial)' if zeros else ''}"
+    scaled = scaled or cast_words(_readings(founds, zeros))
     if scaled:
-        return f"rotary encoding (RoPE), {many}, {scaled}{' (partial)' if zeros else ''}"
+        return f"rotary encoding (RoPE), {many}, {scaled}"
+    if len(counts) == 1 and is_list_of_factors(rates):
+        return f"rotary encoding (RoPE), {many}, {FACTORS}"
     return f"rotary encoding (RoPE) with {many}{',' * ('each' in many)} on no single ladder"
 
 
-def _cyclic(structure: Sequence[Found], size: int, delta: float) -> str:
+def _readings(founds: list[Found], zeros: int) -> Readings:
+    """Return frequencies one by one; a cast may make neighbours equal."""
+    each = sorted((one for one in founds for _ in range(one.count)), key=lambda one: -one.frequency)
+    if len({one.count for one in founds}) == 1:
+        each = founds
+    rates = np.array([one.frequency for one in each])
+    errors = np.array([one.error for one in each])
+    return Readings(rates, errors, zeros // 2)
+
+
+def _cyclic(structure: Sequence[Found], size: int) -> str:
     """Recognise the turns 2 pi k / n of a cyclic roll of odd size, whose logarithm is real."""
     turns = [one for one in structure if one.kind == "rotation"]
     wanted = 2.0 * math.pi * np.arange(size // 2, 0, -1) / size
     if size % 2 == 0 or len(turns) != size // 2 or len(structure) != size // 2 + 1 or size < 3:
         return ""
     met = all(
-        abs(one.frequency - turn) <= CLOSE + delta * one.condition
+        abs(one.frequency - turn) <= CLOSE + one.error
         for one, turn in zip(turns, wanted, strict=True)
     )
     return f"cyclic roll of {size} coordinates (RollPE)" if met else ""
 
 
-def _damped(founds: list[Found], delta: float) -> str:
+def _damped(founds: list[Found]) -> str:
     """Name damped rotations: xPos, RetNet, or neither."""
     if not founds:
         return ""
     total = sum(one.count for one in founds)
     by_frequency = sorted(founds, key=lambda one: -one.frequency)
-    ladder = ladder_of(by_frequency, delta)
+    ladder = ladder_of(by_frequency)
     decays = np.array([one.decay for one in by_frequency])
-    known = np.array([delta * one.condition for one in by_frequency])
+    known = np.array([one.error for one in by_frequency])
     if ladder is not None:
         turns = f"{ladder.count} frequencies, {based(ladder)}{interpolated(ladder.first)}"
         xpos = _xpos_scale(decays, known)
@@ -142,13 +158,13 @@ def _gamma(decay: float) -> str:
     return f"gamma = {gamma:.6g}"
 
 
-def _decays(falls: list[Found], grows: list[Found], delta: float) -> list[str]:
+def _decays(falls: list[Found], grows: list[Found]) -> list[str]:
     """Name real eigenvalues: decays, boosts, and growth that is left over."""
     falls, grows = list(falls), list(grows)
     said, rates = [], []
     for grow in [one for one in grows if not one.frequency]:
         for fall in list(falls):
-            near = CLOSE * grow.decay + delta * (grow.condition + fall.condition)
+            near = CLOSE * grow.decay + grow.error + fall.error
             if abs(grow.decay + fall.decay) <= near and grow.count == fall.count:
                 rates += [grow.decay] * grow.count
                 grows.remove(grow)
@@ -158,7 +174,7 @@ def _decays(falls: list[Found], grows: list[Found], delta: float) -> list[str]:
         listed = ", ".join(f"{rate:.4g}" for rate in sorted(rates, reverse=True)[:4])
         word = "Lorentz boost" if len(rates) == 1 else f"{len(rates)} Lorentz boosts"
         said.append(f"{word} of rapidity {listed} per position (grows)")
-    hyperbolic = _damped_boosts(falls, delta)
+    hyperbolic = _damped_boosts(falls)
     if hyperbolic:
         said.append(hyperbolic)
     elif len(falls) == 1:
@@ -171,13 +187,13 @@ def _decays(falls: list[Found], grows: list[Found], delta: float) -> list[str]:
     return said
 
 
-def _damped_boosts(falls: list[Found], delta: float) -> str:
+def _damped_boosts(falls: list[Found]) -> str:
     """Recognise rates -a +- b_k, with one damping a, or with one for each pair that exceeds b_k."""
     rates = np.sort(np.array([one.decay for one in falls for _ in range(one.count)]))
     pairs = len(rates) // 2
     if len(rates) % 2 or pairs < 2:
         return ""
-    error = CLOSE * float(-rates[0]) + delta * max(one.condition for one in falls)
+    error = CLOSE * float(-rates[0]) + max(one.error for one in falls)
     fast, slow = rates[:pairs], rates[pairs:]
     if np.ptp(slow) <= 2.0 * error:  # -a_k + b_k is the same for all
         rapidities, damping = 0.5 * (slow - fast), "a damping for each pair, which leaves "
@@ -196,7 +212,7 @@ def _damped_boosts(falls: list[Found], delta: float) -> str:
     return f"{pairs} damped Lorentz boosts (hyperbolic RoPE, HoPE){turns}, {damping}"
 
 
-def _chains(founds: list[Found], size: int, delta: float) -> list[str]:
+def _chains(founds: list[Found], size: int) -> list[str]:
     """Name blocks of order above 1."""
     said = [_one_chain(one, size) for one in founds if not one.frequency]
     turning = sorted((one for one in founds if one.frequency), key=lambda one: -one.frequency)
@@ -204,10 +220,10 @@ def _chains(founds: list[Found], size: int, delta: float) -> list[str]:
         return said
     orders = sorted({one.order for one in turning})
     order = f"order {orders[0]}" if len(orders) == 1 else f"orders {orders[0]} to {orders[-1]}"
-    ladder = ladder_of(turning, delta)
+    ladder = ladder_of(turning)
     count = sum(one.count for one in turning)
     turns = f"{count} frequencies" if count > 1 else f"frequency {turning[0].frequency:.6g}"
-    turns += "" if ladder is None else f", base {number(ladder.base())}"
+    turns += "" if ladder is None else f", {based(ladder)}"
     rates = sorted(one.decay for one in turning)
     if rates[-1] - rates[0] <= 1e-6 * abs(rates[0]):
         turns += f", decay {rates[0]:.4g}" if rates[0] else ""

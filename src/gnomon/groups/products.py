@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gnomon.groups.classify import Found
 
 
-def product_words(structure: Sequence[Found], size: int, delta: float) -> str:
+def product_words(structure: Sequence[Found], size: int) -> str:
     """Name the Kronecker sum of two rotary ladders, or return nothing."""
     rates = [one.frequency for one in structure for _ in range(_pairs(one))]
     if size % 4 or any(one.kind not in ("rotation", "zero") for one in structure):
@@ -26,7 +26,7 @@ def product_words(structure: Sequence[Found], size: int, delta: float) -> str:
     found = np.sort(np.array(rates))[::-1]
     if len(found) != size // 2 or len(found) < 4 or not meets(float(found[0]), 2.0):
         return ""
-    error = CLOSE + 3.0 * delta * max(one.condition for one in structure)
+    error = CLOSE + 3.0 * max(one.error for one in structure)
     for first in range(2, size // 4 + 1):
         if size // 4 % first:
             continue

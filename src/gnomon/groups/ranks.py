@@ -14,17 +14,23 @@ Several steps are tried, from fine to coarse, since a mode shows itself at the s
 a kernel that is not causal, lags of both signs must come from one generator: |t| does not. Ranks
 above a quarter of the lags, and fast decays beside very slow turns, are not recognised. Logits that
 were rounded to float32 have a rank to that rounding.
+
+A group needs no such search. If B(t) = A(t) B(0) with A(a + b) = A(a) A(b), its d coordinates make
+all lags, however many and however slow: so powers of one measured A(h) must give every lag of both
+signs, at fine steps and coarse ones. Of logits with a bias this is asked of what is linear in query
+and key, and the search is left for the bias alone.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from gnomon.errors import GroupError
 from gnomon.groups.blocks import Floats
-from gnomon.groups.laws import residual
+from gnomon.groups.laws import at_lag, residual
 from gnomon.groups.realise import realise
 from gnomon.groups.subject import Subject
 
@@ -33,6 +39,8 @@ LAGS = 192
 STRIDES = (1.0, 4.0, 16.0, 64.0, 256.0)
 PREDICTED = 1e-6
 """Largest error of predicted lags."""
+CONDITION = 1e8
+"""Largest condition number of B(0) at which powers of A(h) are asked for."""
 COARSEST = 0.05
 """The same, however coarse logits are rounded."""
 
@@ -64,6 +72,75 @@ def finite_rank(
     ]
     none = [one for one in found if one.rank is None]
     return none[0] if none else max(found, key=lambda one: one.rank or 0)
+
+
+def group_rank(subject: Subject, rng: np.random.Generator, limit: float) -> Rank | None:
+    """Return the rank of logits whose linear part is a group, as its d coordinates and the bias's.
+
+    The residual is the largest error of the lags that powers of A(h) predict; above the limit there
+    is no group, and nothing is returned.
+    """
+    q, k = rng.normal(size=(2, 1, subject.dimension))
+    linear = replace(subject, logits=_bilinear(subject))
+    start = at_lag(linear, 0.0)
+    if not float(np.max(np.linalg.cond(start))) <= CONDITION:
+        return None
+    if residual(at_lag(linear, max(1.0, np.floor(0.5 * subject.reach))), start) <= limit:
+        return None  # content does not turn, and the search sees the bias with it
+    count = min(LAGS, int(subject.reach) // 2) if subject.whole else LAGS
+    farthest = subject.reach if subject.ends or subject.narrow else STRIDES[-1] * 2 * count
+    fine = 1.0 if subject.whole else min(1.0, subject.reach / (2 * count))
+    worst = 0.0
+    for stride in (fine * step for step in STRIDES if fine * step * 2 * count <= farthest):
+        worst = max(worst, _unpredicted(linear, q, k, stride, count, start))
+        if not worst <= limit:
+            return None
+    bias = replace(subject, logits=_rest(subject))
+    values = _kernel(bias, q, k, fine, count)
+    if float(np.abs(values).max()) <= limit * float(np.abs(_kernel(subject, q, k, fine, 4)).max()):
+        return Rank(subject.dimension, worst, fine)
+    left = finite_rank(bias, rng, rounding=None if limit <= PREDICTED else 0.1 * limit)
+    if left.rank is None:
+        return left
+    return Rank(subject.dimension + left.rank, max(worst, left.residual), left.stride)
+
+
+def _unpredicted(
+    linear: Subject, q: Floats, k: Floats, stride: float, count: int, start: Floats
+) -> float:
+    """Return how far lags are from those that powers of A(stride) give."""
+    seen = _kernel(linear, q, k, stride, count)
+    steps = at_lag(linear, stride) @ np.linalg.inv(start)
+    steps, start = (x.reshape(-1, *x.shape[-2:]) for x in (steps, start))
+    rows = np.repeat(q[None], len(steps), axis=0)
+    right = start @ k[0]
+    before = 0 if linear.causal else count
+    with np.errstate(over="ignore", invalid="ignore"):  # what is no group may explode
+        back = np.linalg.inv(steps)
+        for _ in range(before):
+            rows = rows @ back
+        made = []
+        for _ in seen:
+            made.append(np.einsum("hid,hd->h", rows, right))
+            rows = rows @ steps
+    return residual(np.array(made), seen)
+
+
+def _bilinear(subject: Subject) -> Any:
+    """Return what of logits is linear in query and in key."""
+    rest = _rest(subject)
+    return lambda q, k, t, s: subject.of(q, k, t, s) - rest(q, k, t, s)
+
+
+def _rest(subject: Subject) -> Any:
+    """Return what of logits is not: f(q, 0) + f(0, k) - f(0, 0)."""
+
+    def logits(q: Floats, k: Floats, t: Floats, s: Floats) -> Floats:
+        none, nothing = np.zeros_like(q), np.zeros_like(k)
+        both = subject.of(q, nothing, t, s) + subject.of(none, k, t, s)
+        return both - subject.of(none, nothing, t, s)
+
+    return logits
 
 
 def _strides(subject: Subject, lags: int) -> list[float]:

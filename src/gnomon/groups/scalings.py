@@ -8,8 +8,8 @@ gives the factor. With u_k = (w'_k / w_k - 1/s) / (1 - 1/s), from 1 to 0 along t
 YaRN's ends are pairs that make 32 turns and 1 turn within L0, rounded outwards: L0 is known as well
 as rounding lets it, and only if the turns are these. Attention factors do not show in frequencies.
 
-LongRoPE divides w_k by a list of factors [ding2024]. Any base explains any list, so that only the
-common one is tried, and the factors must rise from 1 on, as searched lists do.
+LongRoPE divides w_k by a list of factors [ding2024]. Any base explains any list, so that no base is
+named; beside the common one the factors must rise from 1 on, as searched lists do.
 """
 
 from __future__ import annotations
@@ -29,6 +29,10 @@ LEAST = 3
 """Pairs that must keep their frequency, or the base is not known."""
 FEWEST_FACTORS = 8
 LONGROPE_BASE = 1e4
+FACTORS = (
+    "on no single ladder: one divided by rising factors, as LongRoPE's lists are; the base is not "
+    "told from the factors"
+)
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ def scaling_words(frequencies: Floats, allowed: Floats) -> str:
     readings = () if found is None else (_yarn(found), _llama(found))
     named = [words for words in readings if words]
     if found is None or not named:
-        return _factors(frequencies)
+        return ""
     turns = based(found.ladder)
     if len(named) == 2:  # too few pairs in between to tell
         return f"{turns}, {named[0]}; or {named[1]}"
@@ -73,7 +77,9 @@ def _passage(frequencies: Floats, allowed: Floats) -> Passage | None:
     kept = count if near.all() else 1 + int(np.argmin(near))
     if kept < LEAST or kept == count:
         return None
-    slope = float(slopes[kept - 2])
+    # The last one kept may already be a little slower.
+    last = kept - 1 if kept == LEAST else kept - 2
+    slope, error = float(slopes[last - 1]), 2.0 * float(allowed[last]) / last
     ratios = np.exp(logs - slope * steps)
     slow = np.abs(ratios / ratios[-1] - 1.0) <= 6.0 * (allowed + allowed[-1])
     if ratios[-1] >= 1.0 or not slow[-2:].all():
@@ -84,7 +90,7 @@ def _passage(frequencies: Floats, allowed: Floats) -> Passage | None:
     tail = slice(count - (run + 1) // 2, None)
     level = float(np.exp(np.average(np.log(ratios[tail]), weights=allowed[tail] ** -2.0)))
     weights = (ratios - level) / (1.0 - level)
-    return Passage(Ladder(1.0, math.exp(-slope), count), 1.0 / level, weights, allowed)
+    return Passage(Ladder(1.0, math.exp(-slope), count, error), 1.0 / level, weights, allowed)
 
 
 def _straight(found: Passage, places: Floats) -> tuple[float, float] | None:
@@ -150,18 +156,14 @@ def _llama(found: Passage) -> str:
     )
 
 
-def _factors(frequencies: Floats) -> str:
-    """Say that frequencies are a ladder divided by a list of factors, as LongRoPE's are."""
+def is_list_of_factors(frequencies: Floats) -> bool:
+    """Whether frequencies may be a ladder divided by a list of factors, as LongRoPE's are."""
     count = len(frequencies)
     if count < FEWEST_FACTORS:
-        return ""
+        return False
     factors = LONGROPE_BASE ** (-np.arange(count) / count) / frequencies
-    if factors.min() < 1.0 - 1e-5 or (np.diff(factors) < -1e-5 * factors[1:]).any():
-        return ""
-    return (
-        f"on no single ladder; those of base {number(LONGROPE_BASE)} divided by {factors[0]:.4g} "
-        f"to {factors[-1]:.4g}, rising, as LongRoPE's lists are (another base has other factors)"
-    )
+    rising = not (np.diff(factors) < -1e-5 * factors[1:]).any()
+    return bool(rising and factors.min() >= 1.0 - 1e-5)
 
 
 def _factor(value: float) -> str:

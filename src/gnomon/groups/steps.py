@@ -69,7 +69,7 @@ def classify_step(a: ArrayLike, *, tolerance: float | None = None) -> Step:
         has_generator=not reason,
         reason=reason,
         structure=founds,
-        named=_without(step) if reason else named(founds, delta),
+        named=_without(step) if reason else named(founds),
         bounded=_bounded(step, delta),
         step=step,
         warnings=tuple(said for said in step.warnings if said != STEP),
@@ -107,6 +107,7 @@ def _logarithm(one: Found, delta: float) -> Found:
         backward_error=one.backward_error,
         gap=one.gap,
         condition=one.condition / abs(value),
+        error=delta * one.condition / abs(value),
     )
 
 

@@ -11,6 +11,7 @@ stands in the certificate with the reason, and a promise of it is broken.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import expm, logm
@@ -19,12 +20,13 @@ from gnomon.errors import GroupError, nearest
 from gnomon.groups import context as between
 from gnomon.groups import laws as of_positions
 from gnomon.groups.blocks import Floats
-from gnomon.groups.certificate import Certificate
+from gnomon.groups.certificate import Certificate, Law
+from gnomon.groups.checking import LARGEST as LARGEST_CLASSIFIED
 from gnomon.groups.classify import Structure, classify
 from gnomon.groups.generator import Generator
 from gnomon.groups.growth import GROWN, boundedness
 from gnomon.groups.levels import PROMISED, level_of, promised_by
-from gnomon.groups.ranks import finite_rank, predicted
+from gnomon.groups.ranks import finite_rank, group_rank, predicted
 from gnomon.groups.rounding import (
     LARGEST,
     TOLERANCE,
@@ -35,6 +37,7 @@ from gnomon.groups.rounding import (
 from gnomon.groups.sheet import Sheet
 from gnomon.groups.steps import Step, classify_step
 from gnomon.groups.subject import Subject
+from gnomon.groups.turns import Turns, read_turns
 
 SMOOTH = 1e-3
 """Largest change of logits over 2^-19 of a position: turns by some hundred radians still pass."""
@@ -87,9 +90,10 @@ def certify(
     if alone and not subject.whole:
         sheet.test("continuity", of_positions.continuity, max(SMOOTH, _of_vectors(subject)))
     if alone and affine:
-        rank = _rank(sheet)
+        sheet.found["rank"] = Law(residual=None, tolerance=used)  # its place among the laws
         sheet.test("boundedness", boundedness, GROWN, note=f"up to lag {subject.reach:g}")
         structure = _group(sheet) if linear else None
+        rank = _rank(sheet, structure)
     elif affine:
         sheet.test("path", between.path)
         sheet.test("order", between.order)
@@ -140,14 +144,29 @@ def _warn_of_growth(sheet: Sheet) -> None:
         sheet.warnings.append(f"logits grow with the lag, {law.note}.")
 
 
-def _rank(sheet: Sheet) -> int | None:
+def _rank(sheet: Sheet, structure: Structure | Step | Turns | None) -> int | None:
+    """Test whether finitely many coordinates make all lags, as those of a group do."""
     rounding = sheet.tolerance if sheet.tolerance > TOLERANCE else None
-    made = finite_rank(sheet.subject, sheet.rng(), rounding=rounding)
+    limit = predicted(rounding)
+    made = group_rank(sheet.subject, sheet.rng(), limit)
+    if made is None:
+        made = finite_rank(sheet.subject, sheet.rng(), rounding=rounding)
+    elif made.rank is not None and structure is not None:
+        made = replace(made, rank=_modes(structure))
     note = f"rank {made.rank} at steps of {made.stride:g}" if made.rank is not None else ""
     error = made.residual if made.rank is not None else max(made.residual, 1.0)
     note = note or f"none found{'' if rounding is None else ' beside the rounding'}"
-    sheet.put("rank", error, predicted(rounding), note=note)
+    sheet.put("rank", error, limit, note=note)
     return made.rank
+
+
+def _modes(structure: Structure | Step | Turns) -> int:
+    """Return the rank of the lags that a generator makes: the degree of its minimal polynomial."""
+    longest: dict[tuple[float, float], int] = {}
+    for one in structure.structure:
+        at = (one.decay, one.frequency)
+        longest[at] = max(longest.get(at, 0), one.order)
+    return sum(order * (2 if turn else 1) for (_, turn), order in longest.items())
 
 
 def _content(sheet: Sheet) -> None:
@@ -157,7 +176,7 @@ def _content(sheet: Sheet) -> None:
     sheet.put("content", float(rank), float(most), note=f"rank over {of} queries and keys")
 
 
-def _group(sheet: Sheet) -> Structure | Step | None:
+def _group(sheet: Sheet) -> Structure | Step | Turns | None:
     """Test the group law and, where it holds, read the generator, or that of one step."""
     subject = sheet.subject
     condition = float(np.max(np.linalg.cond(of_positions.at_lag(subject, 0.0))))
@@ -172,7 +191,7 @@ def _group(sheet: Sheet) -> Structure | Step | None:
     if subject.axes > 1:
         sheet.test("commutators", of_positions.commutators)
     if subject.whole:
-        return _stepped(sheet) if is_group else None
+        return _turns(sheet) or _stepped(sheet) if is_group else None
     if not (is_group and sheet.found["continuity"].holds):
         return None
     if subject.rounding > COARSE:
@@ -183,11 +202,29 @@ def _group(sheet: Sheet) -> Structure | Step | None:
     limit = max(GENERATED, min(10.0 * sheet.found["group"].tolerance, LARGEST))
     if not sheet.put("generator", error, limit, note="exp(tX) = A(t)"):
         return None
-    return _classified(sheet, x, known)
+    return _turns(sheet) or _classified(sheet, x, known)
+
+
+def _turns(sheet: Sheet) -> Turns | None:
+    """Return what turns, with the errors of the phases, if nothing but turns is there."""
+    subject = sheet.subject
+    found = read_turns(
+        actions_of(subject),
+        reach=subject.reach,
+        whole=subject.whole,
+        rounding=subject.rounding,
+        tolerance=sheet.found["group"].tolerance,
+    )
+    if found is not None and not subject.whole:
+        note = "for lags from 0 on" if subject.causal else "for lags of both signs"
+        sheet.put("boundedness", 0.0, GROWN, note=note)
+    return found
 
 
 def _stepped(sheet: Sheet) -> Step | None:
     """Return the classes of one step, A(1), to its rounding: what A(1)^2 is off from A(2)."""
+    if _is_too_large(sheet):
+        return None
     at = actions_of(sheet.subject)
     once = at(1.0)
     off = of_positions.residual(once @ once, at(2.0))
@@ -205,6 +242,8 @@ def _classified(sheet: Sheet, x: Floats, known: float) -> Structure | None:
     Of what was rounded X is read to `known`, the share of it that rounding leaves open; a spectrum
     that then grows, where no logit does, is not X.
     """
+    if _is_too_large(sheet):
+        return None
     exact = sheet.tolerance <= TOLERANCE or known <= KNOWN
     structure = classify(x, tolerance=None if exact else min(known, COARSEST))
     direction = "causal" if sheet.subject.causal else "both"
@@ -222,6 +261,17 @@ def _classified(sheet: Sheet, x: Floats, known: float) -> Structure | None:
         note = f"{note}: X has {growing}"
     sheet.put("boundedness", 0.0 if growing is None else max(1.0, seen or 0.0), GROWN, note=note)
     return structure
+
+
+def _is_too_large(sheet: Sheet) -> bool:
+    """Warn of a generator that is too large to be sorted into classes."""
+    too_large = sheet.subject.dimension > LARGEST_CLASSIFIED
+    if too_large:
+        sheet.warnings.append(
+            f"the generator has {sheet.subject.dimension} rows, and at most {LARGEST_CLASSIFIED} "
+            "are sorted into classes."
+        )
+    return too_large
 
 
 def actions_of(subject: Subject) -> Callable[[float], Floats]:

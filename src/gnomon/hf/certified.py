@@ -11,6 +11,9 @@ the length of what is passed at once (dynamic NTK, LongRoPE) then do so here, to
 keys that were turned before is found to be wrong: keys are turned step by step by one module, and
 kept.
 
+A model may turn layers of different types by different tables, and some layers not at all: such a
+module is asked with each type of layer, and every type has a certificate of its own.
+
 A folder needs no weights: its config says which classes to make, and the rotary module has no
 weights of its own. So a model of any size is certified, and no weights are read.
 """
@@ -18,8 +21,10 @@ weights of its own. So a model of any size is certified, and no weights are read
 from __future__ import annotations
 
 import copy
+import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -30,9 +35,11 @@ from numpy.typing import NDArray
 from torch import nn
 
 from gnomon.encodings.base import Encoding
-from gnomon.errors import EncodingError
+from gnomon.encodings.nope import Nope
+from gnomon.errors import EncodingError, GnomonError
 from gnomon.groups.subject import Coder, Subject
 from gnomon.hf.finding import rotary_modules
+from gnomon.hf.foreign import first_line, open_config, pickled_weights
 
 Floats = NDArray[np.float64]
 APPLIED = ("apply_rotary_pos_emb_interleave", "apply_rotary_pos_emb")
@@ -40,29 +47,86 @@ APPLIED = ("apply_rotary_pos_emb_interleave", "apply_rotary_pos_emb")
 SAME = 1e-6
 """Largest relative difference of frequencies that counts as rounding of float32."""
 Turn = Callable[[Floats, Floats], tuple[Floats, Floats]]
+RAISED = (
+    ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, OSError,
+    RuntimeError, TypeError, ValueError,
+)  # fmt: skip
+"""What classes of transformers raise where they make no model of a config."""
 FOLLOWING = ("dynamic", "longrope")
 """Kinds of frequencies that follow the length."""
-_WEIGHTS = ("*.safetensors", "*.bin")
 
 
-def subject_of_model(model: nn.Module) -> Subject | Encoding:
-    """Return the rotary function of a model as a subject, or the encoding that it has instead."""
-    found = rotary_modules(model)
-    apply = _applied(model)
-    if not found or apply is None:
+@dataclass(frozen=True)
+class Layers:
+    """The layers of one type: the name of the type, their numbers, and what turns them."""
+
+    kind: str
+    numbers: tuple[int, ...]
+    subject: Subject | Encoding
+
+
+def subject_of_model(model: nn.Module) -> Subject | Encoding | list[Layers]:
+    """Return the rotary function of a model as a subject, or the encoding that it has instead.
+
+    Of a model that turns layers of different types differently, return one for each type.
+    """
+    found = _rotary(model)
+    apply = None if found is None else _applied(model, found)
+    if found is None or apply is None:
         from gnomon.hf.reading import read
 
         return read(model)
-    config = found[0].config
-    dimension = 2 * int(found[0].inv_freq.shape[-1])
+    types = _tables(found)
+    if types == [None]:
+        return _subject(model, found, apply, None)
+    by_type = _numbers(found.config)
+    made = [
+        Layers(str(kind), by_type.pop(str(kind), ()), _subject(model, found, apply, kind))
+        for kind in types
+    ]
+    return made + [Layers(kind, numbers, Nope()) for kind, numbers in by_type.items()]
+
+
+def _rotary(model: Any) -> Any:
+    """Return the rotary module of a model, that of its text where it has several, or None."""
+    found = rotary_modules(model)
+    try:
+        text = model.config.get_text_config()
+    except (AttributeError, ValueError):  # several configs may be that of its text
+        text = None
+    return next((one for one in found if one.config is text), found[0] if found else None)
+
+
+def _tables(rotary: Any) -> list[str | None]:
+    """Return the types of layers that a module keeps tables for, or None for all layers."""
+    if not isinstance(rotary.rope_type, Mapping):
+        return [None]
+    return list(rotary.rope_type)
+
+
+def _numbers(config: Any) -> dict[str, tuple[int, ...]]:
+    """Return the numbers of the layers of each type; a config may name no types."""
+    types = list(getattr(config, "layer_types", None) or [])
+    return {kind: tuple(i for i, each in enumerate(types) if each == kind) for kind in types}
+
+
+def _held(rotary: Any, kind: str | None) -> torch.Tensor:
+    """Return the frequencies that a module holds for a type of layers."""
+    found: torch.Tensor = getattr(rotary, "inv_freq" if kind is None else f"{kind}_inv_freq")
+    return found
+
+
+def _subject(model: nn.Module, rotary: Any, apply: Any, kind: str | None) -> Subject:
+    """Return what turns the layers of one type as a subject."""
+    config = rotary.config
 
     def logits(q: Floats, k: Floats, t: Floats, s: Floats) -> Any:
-        turn = _turning(found[0], apply)
+        turn = _turning(rotary, apply, kind)
         left, right = turn(np.concatenate([q, k]), np.concatenate([t, s]))
         return left[: len(q)] @ right[len(q) :].T
 
     def coder() -> Coder:
-        turn = _turning(found[0], apply)
+        turn = _turning(rotary, apply, kind)
 
         def code(q: Floats, k: Floats, at: Floats) -> tuple[Floats, Floats]:
             left, right = turn(np.concatenate([q, k]), np.concatenate([at, at]))
@@ -72,25 +136,23 @@ def subject_of_model(model: nn.Module) -> Subject | Encoding:
 
     return Subject(
         name=f"the rotary function of {type(model).__name__}",
-        dimension=dimension,
+        dimension=2 * int(_held(rotary, kind).shape[-1]),
         logits=logits,
         whole=True,
-        reach=float(_reach(config)),
+        reach=float(_reach(config, kind)),
         rounding=float(torch.finfo(torch.float32).eps),
         farthest=float(int(getattr(config, "max_position_embeddings", None) or 4096) - 1),
         coder=coder,
-        warnings=_changed(found[0]),
+        warnings=_changed(rotary, kind),
     )
 
 
-def subject_of_folder(folder: str | PathLike[str]) -> Subject | Encoding:
+def subject_of_folder(folder: str | PathLike[str]) -> Subject | Encoding | list[Layers]:
     """Return what a folder with a config.json, or a model of the hub, does with positions.
 
     A rotary function is made of the config alone; other encodings are read with their weights
     where the folder has them.
     """
-    import transformers
-
     from gnomon.hf.loading import load
     from gnomon.hf.reading import read
 
@@ -100,19 +162,21 @@ def subject_of_folder(folder: str | PathLike[str]) -> Subject | Encoding:
             f"The folder {str(folder)!r} has no config.json; pass one that a model was saved in by "
             "save_pretrained."
         )
-    try:
-        config = transformers.AutoConfig.from_pretrained(folder)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        reason = " ".join(str(error).split("\n", maxsplit=1)[0].split()).rstrip(".")
-        raise EncodingError(
-            f"transformers reads no config of a model at {str(folder)!r} ({reason}); pass a folder "
-            "that a model was saved in."
-        ) from error
+    config = open_config(folder)
     model = _empty(config)
-    if model is not None and rotary_modules(model) and _applied(model) is not None:
+    rotary = None if model is None else _rotary(model)
+    if rotary is not None and _applied(model, rotary) is not None:
         return subject_of_model(model)
-    weighed = place.is_dir() and any(list(place.glob(name)) for name in _WEIGHTS)
-    return read(load(folder) if weighed else config)
+    weighed = place.is_dir() and (any(place.glob("*.safetensors")) or pickled_weights(place))
+    try:
+        return read(load(folder) if weighed else config)
+    except GnomonError:
+        raise
+    except RAISED as error:  # such as a library that transformers lacks
+        raise EncodingError(
+            f"transformers makes no model of the config at {str(folder)!r} ({first_line(error)}); "
+            "install what it asks for, or pass the folder of another model."
+        ) from error
 
 
 def _empty(config: Any) -> Any:
@@ -122,15 +186,16 @@ def _empty(config: Any) -> Any:
     try:
         with torch.device("meta"):
             maker: Any = transformers.AutoModel  # its classes say no types
-            return maker.from_config(config)
-    except (AttributeError, RuntimeError, TypeError, ValueError):
+            return maker.from_config(config, trust_remote_code=False)
+    except RAISED:
         return None
 
 
-def _reach(config: Any) -> int:
+def _reach(config: Any, kind: str | None) -> int:
     """Return the last position: within what the model is made for, or past where it changes."""
     longest = int(getattr(config, "max_position_embeddings", None) or 4096)
     said = getattr(config, "rope_parameters", None) or {}
+    said = said if kind is None else said.get(kind) or {}
     if said.get("rope_type") not in FOLLOWING:
         return min(4096, longest) - 1
     original = said.get("original_max_position_embeddings")
@@ -138,12 +203,13 @@ def _reach(config: Any) -> int:
     return 2 * int(original) - 1
 
 
-def _applied(model: nn.Module) -> Any:
-    """Return the function that turns, from the file that the model's class stands in."""
-    file = sys.modules[type(model).__module__]
-    interleaved = bool(getattr(getattr(model, "config", None), "rope_interleave", False))
+def _applied(model: nn.Module, rotary: Any) -> Any:
+    """Return the function that turns, from the file of the rotary module, or of the model."""
+    interleaved = bool(getattr(rotary.config, "rope_interleave", False))
     names = APPLIED if interleaved else APPLIED[::-1]
-    return next((getattr(file, name) for name in names if hasattr(file, name)), None)
+    files = [sys.modules[type(one).__module__] for one in (rotary, model)]
+    both = ((file, name) for file in files for name in names)
+    return next((getattr(file, name) for file, name in both if hasattr(file, name)), None)
 
 
 def _made_anew(rotary: Any) -> Any:
@@ -151,34 +217,41 @@ def _made_anew(rotary: Any) -> Any:
 
     A copy, since one that follows the length keeps what it saw before.
     """
-    if rotary.inv_freq.is_meta:
+    if _held(rotary, _tables(rotary)[0]).is_meta:
         return type(rotary)(config=rotary.config)
     return copy.deepcopy(rotary).to("cpu")
 
 
-def _turning(rotary: Any, apply: Any) -> Turn:
+def _turning(rotary: Any, apply: Any, kind: str | None) -> Turn:
     """Return a function that turns vectors as queries and as keys, by a module that keeps state."""
     module = _made_anew(rotary)
+    chosen = {} if kind is None else {"layer_type": kind}
+    together = "k" in inspect.signature(apply).parameters
 
     def turn(x: Floats, at: Floats) -> tuple[Floats, Floats]:
         with torch.no_grad():
             vectors = torch.as_tensor(np.array(x), dtype=torch.float32)[None, None]
-            cosine, sine = module(vectors, torch.as_tensor(np.array(at), dtype=torch.long)[None])
-            left, right = apply(vectors, vectors, cosine, sine)
+            places = torch.as_tensor(np.array(at), dtype=torch.long)[None]
+            cosine, sine = module(vectors, places, **chosen)
+            if together:
+                left, right = apply(vectors, vectors, cosine, sine)
+            else:
+                left = right = apply(vectors, cosine, sine)
         return left[0, 0].double().numpy(), right[0, 0].double().numpy()
 
     return turn
 
 
-def _changed(rotary: Any) -> tuple[str, ...]:
+def _changed(rotary: Any, kind: str | None) -> tuple[str, ...]:
     """Warn of frequencies that are not those that the config makes."""
-    if rotary.inv_freq.is_meta:
+    held = _held(rotary, kind)
+    if held.is_meta:
         return ()
     try:
-        made = type(rotary)(config=rotary.config).inv_freq
+        made = _held(type(rotary)(config=rotary.config), kind)
     except EncodingError:  # an installed encoding whose file the config names is not opened here
         return ()
-    live = rotary.inv_freq.detach().double().cpu()
+    live = held.detach().double().cpu()
     made = made.detach().double().cpu()
     if live.shape == made.shape:
         off = float(((live - made).abs() / made.abs().clamp_min(1e-30)).max())
@@ -187,5 +260,5 @@ def _changed(rotary: Any) -> tuple[str, ...]:
         how = f"differ by up to {off:.2g} of themselves"
     else:
         how = f"are {live.numel()} and not {made.numel()}"
-    held = str(rotary.inv_freq.dtype).rpartition(".")[-1]
-    return (f"the model's frequencies, held in {held}, are not those of its config: they {how}.",)
+    dtype = str(held.dtype).rpartition(".")[-1]
+    return (f"the model's frequencies, held in {dtype}, are not those of its config: they {how}.",)
