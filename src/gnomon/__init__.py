@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gnomon.encodings.registry import catalogue as catalogue
     from gnomon.encodings.registry import encoding as encoding
     from gnomon.encodings.rotary.config.build import from_config as from_config
+    from gnomon.encodings.rotary.config.build import schedule as schedule
     from gnomon.encodings.units import time_unit as time_unit
     from gnomon.errors import GnomonError as GnomonError
     from gnomon.geometry.measure import measure as geometry
@@ -49,6 +50,7 @@ _HOME = {
     "compile_bias": "gnomon.groups.compile",
     "equivalent": "gnomon.groups.equivalent",
     "realise": "gnomon.groups.realise",
+    "schedule": "gnomon.encodings.rotary.config.build",
     "spectrum": "gnomon.spectra.spectrum",
     "verify": "gnomon.conformance.verify",
     "stress": "gnomon.diagnostics.stress",
@@ -74,6 +76,7 @@ __all__ = [
     "from_config",
     "geometry",
     "realise",
+    "schedule",
     "spectrum",
     "stress",
     "survey",

@@ -25,7 +25,7 @@ LOCAL = {"rope_local_base_freq", "local_rope_theta"}
 SHARES = {"partial_rotary_factor", "rotary_pct"}
 FIXED = {"gptj", "codegen"}  # their base is a constant of their code
 VISUAL = ("vision", "audio", "sam", "edgetam", "mlcd", "pixtral", "efficientloftr", "musicflamingo")
-OTHERWISE = {"nanochat"}  # halves, turned the other way round: the same logits
+OTHERWISE = {"nanochat"}  # rotates by minus the position, and is refused for that
 
 
 def config_class(model_type):

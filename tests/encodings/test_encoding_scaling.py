@@ -296,8 +296,8 @@ REFUSED = [
         r"original_length is 1; pass a whole number from 2 on\.",
     ),
     (
-        {"name": "llama3", **ONE_OF_EACH["llama3"], "high_freq_factor": 1.0},
-        r"low_freq_factor is 1 and high_freq_factor 1; pass a high_freq_factor above",
+        {"name": "llama3", **ONE_OF_EACH["llama3"], "high_freq_factor": 0.5},
+        r"low_freq_factor is 1 and high_freq_factor 0\.5; pass a high_freq_factor from low",
     ),
 ]
 

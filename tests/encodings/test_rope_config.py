@@ -177,7 +177,8 @@ def test_decoupled_heads_turn_their_last_coordinates():
 def test_deepseek_v4_turns_its_last_coordinates_with_one_base_for_each_kind_of_layer():
     said = {"model_type": "deepseek_v4", "head_dim": 512, "qk_rope_head_dim": 64}
     assert layer_types(said) == ("main", "compress")
-    made = [from_config(said, layer_type=name) for name in layer_types(said)]
+    with pytest.warns(UserWarning, match="'deepseek_v4' also rotates values"):
+        made = [from_config(said, layer_type=name) for name in layer_types(said)]
     assert [one.base for one in made] == [10000.0, 160000.0]
     assert {(one.first, one.rotated, one.layout) for one in made} == {(448, 64, "interleaved")}
 

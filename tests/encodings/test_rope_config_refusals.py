@@ -38,7 +38,7 @@ REFUSED = [
     ),
     (
         scaled(type="linear", factor=2.0, beta_fast=32),
-        r"The rope type 'linear' does not read 'beta_fast': .* give ignore=\('beta_fast',\)\.",
+        r"The rope type 'linear' does not read 'beta_fast': .* take it out of the config\.",
     ),
     (scaled(type="linear"), r"The rope type 'linear' needs 'factor'; add it to the config\."),
     (scaled(type="llama3", factor=8.0), r"The rope type 'llama3' needs 'low_freq_factor'"),
@@ -168,7 +168,7 @@ REFUSED = [
     ),
     (
         {**BASE, "no_rope_layers": [1, 0]},
-        r"The config has layers without rotary encoding \(no_rope_layers\); pass layer=\.\.\.",
+        r"The config has layers without rotary encoding \(1\); pass layer=\.\.\. to say",
     ),
     (
         {**BASE, "model_type": "smollm3", "no_rope_layers": None},

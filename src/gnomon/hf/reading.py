@@ -7,6 +7,7 @@ ones from its weights where there are any [wolf2020].
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -77,14 +78,25 @@ def _config(source: Any) -> Any:
     if isinstance(source, Mapping):
         if source.get("model_type") not in CONFIG_MAPPING:
             return source
-        given = {name: value for name, value in source.items() if name != "model_type"}
-        source = transformers.AutoConfig.for_model(source["model_type"], **given)
+        source = _config_of(source)
     if not isinstance(source, PreTrainedConfig | PreTrainedModel):
         raise EncodingError(
             f"A model or its config is read, and this is {type(source).__name__}; pass a "
             "PreTrainedModel, a PreTrainedConfig, a mapping or a folder."
         )
     return source
+
+
+def _config_of(said: Mapping[str, Any]) -> PreTrainedConfig:
+    """Return the config that transformers makes of a mapping, which it would write into."""
+    given = copy.deepcopy({name: value for name, value in said.items() if name != "model_type"})
+    try:
+        return transformers.AutoConfig.for_model(said["model_type"], **given)
+    except Exception as error:
+        raise EncodingError(
+            f"transformers makes no config of model type {said['model_type']!r} of this mapping "
+            f"({type(error).__name__}); see what gnomon.from_config says of it."
+        ) from error
 
 
 def _installed_in(source: Any, part: str | None) -> Encoding | None:
@@ -115,7 +127,7 @@ def _model(source: Any) -> Any:
         with torch.device("meta"):
             maker: Any = transformers.AutoModel  # its classes say no types
             return maker.from_config(source, trust_remote_code=False)
-    except (AttributeError, RuntimeError, TypeError, ValueError):
+    except Exception:  # noqa: BLE001 -- code of hundreds of models fails in many ways
         # No model can be made of it: what it says of rotary encoding may be all there is.
         return source.to_dict()
 

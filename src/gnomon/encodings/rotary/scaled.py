@@ -14,14 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.encodings.rotary.base import Rotating
+from gnomon.errors import EncodingError
+from gnomon.numeric.visible import seen
 
 if TYPE_CHECKING:
     from typing import Self
 
     from numpy.typing import NDArray
 
+    from gnomon.encodings.base import Numbers
     from gnomon.encodings.card import Card
-    from gnomon.encodings.positions import Array, Namespace
+    from gnomon.encodings.positions import Array, Coordinates, Namespace
     from gnomon.encodings.rotary.scaling.unscaled import Scaling
 
 CHANGED = ("level", "relative", "cacheable", "extrapolation")
@@ -48,6 +51,21 @@ class Scaled(Rotating):
     def attention_factor(self) -> float:
         """Return what the scaling multiplies cosines and sines by."""
         return self.scaling.attention_factor
+
+    def tables(
+        self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace
+    ) -> tuple[Array, Array]:
+        """Return cosines and sines; refuse positions whose frequencies no stated length decides."""
+        reach = self.scaling.reach
+        if reach is not None:
+            places = seen(coordinates)
+            if places is not None and places.size and places.max() >= reach:
+                raise EncodingError(
+                    f"Position {places.max():g} is beyond the trained length {reach}, after which "
+                    f"the scaling {self.scaling.name!r} follows the length of the sequence; fix "
+                    "it: encoding.at_length(...), or from_config(..., length=...)."
+                )
+        return super().tables(coordinates, numbers, xp=xp)
 
     def at_length(self, length: int) -> Self:
         """Return the encoding as it is for a context of `length`, where the scaling follows it."""

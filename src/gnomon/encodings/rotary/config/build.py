@@ -8,15 +8,44 @@ meaning of the keys is that of [wolf2020], release 5.22.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings import checks
 from gnomon.encodings.nope import Nope
-from gnomon.encodings.rotary.config.keys import SECTIONED, check_parameters, check_top, rope_type
-from gnomon.encodings.rotary.config.layers import parameters_by_type, parameters_of, turns
-from gnomon.encodings.rotary.config.models import INTERLEAVED, SECTIONS, UNLIKE
+from gnomon.encodings.rotary.config.keys import (
+    SECTIONED,
+    check_ignored,
+    check_parameters,
+    check_top,
+    rope_type,
+)
+from gnomon.encodings.rotary.config.layers import (
+    base_in,
+    count_layers,
+    layer_type_of,
+    parameters_by_type,
+    parameters_of,
+    rotates,
+)
+from gnomon.encodings.rotary.config.models import (
+    HALF,
+    INTERLEAVED,
+    ROTATED_VALUES,
+    SECTIONS,
+    UNLIKE,
+)
 from gnomon.encodings.rotary.config.scaling import base_of, scaling_of
+from gnomon.encodings.rotary.config.schedule import (
+    LayerSchedule,
+    QueryTemperature,
+    Schedule,
+    chunk_of,
+    temperature_of,
+    window_of,
+)
 from gnomon.encodings.rotary.config.shape import shape_of
 from gnomon.encodings.rotary.config.source import Config, Source, read_config
 from gnomon.errors import EncodingError
@@ -36,28 +65,112 @@ def from_config(
 ) -> Encoding:
     """Return the encoding that a model's config describes.
 
-    `layer_type` chooses where types of layers differ (`layer_types`), or `layer` by its number;
-    `length` is that of the sequence, for scalings that follow it; `layout` overrides the layout of
-    the model type, which is *half* where it is not known; `ignore` names keys to pass over.
+    Where layers differ, `layer` chooses by number or `layer_type` by type (`layer_types`); without
+    either such a config is refused, and `schedule` gives all of its layers. `length` is that of the
+    sequence, for scalings that follow it. `layout` overrides the layout of the model type; it is
+    *half* where the config names no model type, and must be given where the type is not known
+    (`gnomon.encoding("rope")` is *interleaved* by default). `ignore` names keys to pass over.
 
     >>> encoding = from_config({"head_dim": 64, "rope_theta": 500000.0})
     >>> encoding.rotated, encoding.layout
     (64, 'half')
     """
+    source = _opened(config, length, ignore)
+    found = _layer(source, layer, layer_type, length=length, layout=layout)
+    if found.rotates_values:
+        warnings.warn(
+            f"The model type {source.model_type!r} also rotates values, and rotates the output of "
+            "attention back; the encoding holds queries and keys only.",
+            stacklevel=2,
+        )
+    if found.temperature is None:
+        return found.encoding
+    return _sharpened(source, found, layout)
+
+
+def schedule(
+    config: Config,
+    *,
+    length: int | None = None,
+    layout: str | None = None,
+    ignore: Iterable[str] = (),
+) -> Schedule:
+    """Return what each layer of a model does with positions: encoding, temperature, window, chunk.
+
+    Options are those of `from_config`. A config must say how many layers there are.
+    """
+    source = _opened(config, length, ignore)
+    layers = []
+    for layer in range(count_layers(source, needed=True)):
+        found = _layer(source, layer, None, length=length, layout=layout)
+        still, kind = isinstance(found.encoding, Nope), layer_type_of(source, layer)
+        window = window_of(source, layer, kind)
+        chunk = chunk_of(source, kind, still=still)
+        layers.append(replace(found, layer_type=kind, window=window, chunk=chunk))
+    return Schedule(model_type=source.model_type, layers=tuple(layers))
+
+
+def _opened(config: Config, length: int | None, ignore: Iterable[str]) -> Source:
+    """Return a config whose keys are all understood, of a model that rotates."""
     source = read_config(config, ignore)
     if length is not None:
         checks.whole("length", length, least=1)
+    check_ignored(source.ignored)
     _check_rotary(source)
     check_top(source)
+    return source
+
+
+def _layer(
+    source: Source,
+    layer: int | None,
+    layer_type: str | None,
+    *,
+    length: int | None,
+    layout: str | None,
+) -> LayerSchedule:
+    """Return one layer, or what all layers have in common where none is chosen."""
     chosen, parameters = parameters_of(source, layer_type, layer)
-    if parameters is None or source.said.get("position_embedding_type") == "nope":
-        return Nope()
-    given = {name: value for name, value in parameters.items() if value is not None}
-    found = _encoding(source, given, chosen, layout or layout_of(source))
-    if not turns(source, layer):
-        return _still(source, found)
+    given = {name: value for name, value in (parameters or {}).items() if value is not None}
+    base = base_in(source, layer)
+    if base:
+        given["rope_theta"] = base
+    still = parameters is None or source.said.get("position_embedding_type") == "nope"
+    still = still or not rotates(source, layer, chosen)
+    found = Nope() if still else _encoding(source, given, chosen, layout)
     follows = getattr(found, "at_length", None)
-    return found if length is None or follows is None else follows(length)
+    found = found if length is None or follows is None else follows(length)
+    return LayerSchedule(
+        layer=layer or 0,
+        layer_type=chosen,
+        encoding=found,
+        temperature=temperature_of(source, given, still=still),
+        rotates_values=source.model_type in ROTATED_VALUES,
+    )
+
+
+def _sharpened(source: Source, layer: LayerSchedule, layout: str | None) -> Encoding:
+    """Return a layer whose queries are sharpened, where one encoding of the catalogue is that."""
+    tempered = layer.temperature
+    if tempered is None or not isinstance(layer.encoding, Nope) or tempered != _llama_4(tempered):
+        raise EncodingError(
+            "The config's queries are multiplied by a temperature that grows with the position, "
+            "which an encoding alone does not hold; ask gnomon.schedule for both."
+        )
+    from gnomon.encodings.wrappers.layers import Interleaved
+
+    _, parameters = parameters_of(source, layer.layer_type, None)
+    return Interleaved(
+        inner=_encoding(source, parameters or {}, layer.layer_type, layout),
+        every=1,
+        temperature=tempered.strength,
+        temperature_length=tempered.length,
+    )
+
+
+def _llama_4(found: QueryTemperature) -> QueryTemperature:
+    """Return the temperature that `Interleaved` has, with the numbers of another."""
+    return QueryTemperature(strength=found.strength, length=found.length, first=1)
 
 
 def layer_types(config: Config) -> tuple[str, ...]:
@@ -71,11 +184,19 @@ def layer_types(config: Config) -> tuple[str, ...]:
 
 def layout_of(source: Source) -> str:
     """Return the layout that a config says, or that its model type is known to have."""
-    said = source.one("rope_interleave")
+    said, kind = source.one("rope_interleave"), source.model_type
     if said is not None and not isinstance(said, bool):
         raise EncodingError(f"The config's rope_interleave is {said!r}; write true or false.")
-    interleaved = source.model_type in INTERLEAVED if said is None else bool(said)
-    return "interleaved" if interleaved else "half"
+    if said is not None:
+        return "interleaved" if said else "half"
+    if kind in INTERLEAVED or source.native:
+        return "interleaved"
+    if kind and kind not in HALF:
+        raise EncodingError(
+            f"The model type {kind!r} is not known here, and a config does not say which "
+            'coordinates make a pair; pass layout="half" or layout="interleaved".'
+        )
+    return "half"
 
 
 def _check_rotary(source: Source) -> None:
@@ -90,7 +211,7 @@ def _check_rotary(source: Source) -> None:
 
 
 def _encoding(
-    source: Source, parameters: Mapping[str, Any], layer_type: str | None, layout: str
+    source: Source, parameters: Mapping[str, Any], layer_type: str | None, layout: str | None
 ) -> Encoding:
     """Return the encoding of flat parameters."""
     kind = rope_type(parameters)
@@ -99,7 +220,7 @@ def _encoding(
     made = {
         "dimension": shape.dimension,
         "base": base_of(source, parameters),
-        "layout": layout,
+        "layout": layout or layout_of(source),
     }
     if kind == "proportional":
         from gnomon.encodings.rotary.proportional import Proportional
@@ -143,17 +264,3 @@ def _check_one_axis(parameters: Mapping[str, Any]) -> None:
             f"The config's {asked[0]} is {parameters[asked[0]]!r}, and the pairs of each axis are "
             "not said; add mrope_section."
         )
-
-
-def _still(source: Source, encoding: Encoding) -> Encoding:
-    """Return a layer that does not turn; Llama 4 sharpens queries there as positions grow."""
-    if not source.one("attn_temperature_tuning"):
-        return Nope()
-    from gnomon.encodings.wrappers.layers import Interleaved
-
-    return Interleaved(
-        inner=encoding,
-        every=1,
-        temperature=source.one("attn_scale"),
-        temperature_length=source.one("floor_scale"),
-    )

@@ -23,10 +23,11 @@ SECTIONED = ("mrope_section", "mrope_interleaved", "interleaved")
 TRAINED = ("original_max_position_embeddings", "max_position_embeddings")
 TYPES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "default": SECTIONED,
+        "default": ("llama_4_scaling_beta", *SECTIONED),
         "linear": ("factor", *SECTIONED),
         "dynamic": ("factor", *TRAINED, *SECTIONED),
         "yarn": (
+            "llama_4_scaling_beta",
             "factor",
             *TRAINED,
             "attention_factor",
@@ -47,6 +48,7 @@ ALIASES: Mapping[str, str] = MappingProxyType({"mrope": "default", "su": "longro
 TOP = (
     "compress_rope_theta",
     "global_rope_theta",
+    "layer_rope_theta",
     "local_rope_theta",
     "no_rope_layer_interval",
     "no_rope_layers",
@@ -56,14 +58,22 @@ TOP = (
     "rope_local_base_freq",
     "rope_parameters",
     "rope_scaling",
+    "rope_scaling_layers",
     "rope_theta",
     "rotary_dim",
     "rotary_emb_base",
     "rotary_pct",
 )
 """What is read beside the parameters, at the top of a config."""
-_LIKE_ROTARY = re.compile(r"rope(?!rt)|rotary|theta")
+_LIKE_ROTARY = re.compile(r"rope(?!rt)|rotary|theta|yarn|dual_chunk|llama_4_scal|(?<![a-z])ntk")
 """Top keys that speak of rotary encoding; `rope(?!rt)` spares words such as `property`."""
+_SAID_IN_VAIN: Mapping[str, tuple[str, ...]] = MappingProxyType({"gptj": ("rotary",)})
+"""By model type, top keys of published configs that the code of the model does not read."""
+ACTING = frozenset(
+    {"alpha", "apply_yarn_scaling", "long_mscale", "short_mscale", "xdrope_section", *SHARED}
+    | {key for keys in TYPES.values() for key in keys}
+)
+"""Keys that change numbers somewhere, so that no caller may pass them over."""
 
 
 def rope_type(parameters: Mapping[str, Any]) -> str:
@@ -87,6 +97,15 @@ def rope_type(parameters: Mapping[str, Any]) -> str:
     return "longrope" if known[0] == "yarn" and "short_factor" in parameters else known[0]
 
 
+def check_ignored(ignored: frozenset[str]) -> None:
+    """Refuse to pass over a key that changes numbers."""
+    for key in sorted(ignored & (ACTING | set(TOP))):
+        raise EncodingError(
+            f"ignore names {key!r}, which changes the numbers of an encoding; take it out of the "
+            "config if the code of the model does not read it."
+        )
+
+
 def check_parameters(kind: str, parameters: Mapping[str, Any], ignored: frozenset[str]) -> None:
     """Refuse a key that this rope type would not read."""
     known = (*SHARED, *TYPES[kind])
@@ -95,8 +114,8 @@ def check_parameters(kind: str, parameters: Mapping[str, Any], ignored: frozense
             untold = not any(parameters.get(name) for name in ("rope_type", "type"))
             hint = ", and the config names no rope_type" if untold else ""
             raise EncodingError(
-                f"The rope type {kind!r} does not read {key!r}{hint}: {nearest(key, known)}. To "
-                f"pass it over, give ignore=({key!r},)."
+                f"The rope type {kind!r} does not read {key!r}{hint}: {nearest(key, known)}. "
+                "If the code of the model does not read it either, take it out of the config."
             )
 
 
@@ -104,10 +123,11 @@ def check_top(source: Source) -> None:
     """Refuse a top key that speaks of rotary encoding and that nothing reads."""
     for key, value in source.said.items():
         spoken = value is not None and _LIKE_ROTARY.search(str(key))
-        if spoken and key not in TOP and key not in source.ignored:
+        known = (*TOP, *_SAID_IN_VAIN.get(source.model_type, ()))
+        if spoken and key not in known and key not in source.ignored:
             raise EncodingError(
-                f"The config's key {key!r} is read by nothing here: {nearest(key, TOP)}. To pass "
-                f"it over, give ignore=({key!r},)."
+                f"The config's key {key!r} is read by nothing here: {nearest(key, TOP)}. If the "
+                "code of the model does not read it either, take it out of the config."
             )
 
 

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings import checks
 from gnomon.encodings.rotary.config.keys import check_nested
-from gnomon.encodings.rotary.config.models import EVERY
+from gnomon.encodings.rotary.config.models import (
+    COMPRESSED,
+    EVERY,
+    SCALED_IN_FULL,
+    STILL,
+    STILL_IN_FULL,
+)
 from gnomon.errors import EncodingError, nearest
 
 if TYPE_CHECKING:
@@ -30,6 +36,8 @@ _TWICE = (
     ("partial_rotary_factor", "rotary_pct"),
 )
 """Keys among the parameters, and those at the top that say the same."""
+_PERIODS = 24
+"""How many layers are looked at where a config does not say how many there are."""
 
 
 def parameters_by_type(source: Source) -> dict[str | None, Flat]:
@@ -39,6 +47,9 @@ def parameters_by_type(source: Source) -> dict[str | None, Flat]:
     if types:
         return {name: given[name] for name in types}
     _check_agreement(given, source)
+    if source.model_type in SCALED_IN_FULL and given:
+        base = {name: given[name] for name in ("rope_theta",) if name in given}
+        return {FULL: given, SLIDING: base}
     compress = source.one("compress_rope_theta")
     if compress is not None:
         return {"main": {}, "compress": {"rope_theta": compress, **given}}
@@ -81,7 +92,7 @@ def parameters_of(
     name = _chosen(source, layer_type, layer)
     if None in every:
         _check_alike(source, layer_type)
-        return name, every[None]
+        return name, _scaled_in(source, layer, every[None])
     if name is None:
         values = list(every.values())
         if all(value == values[0] for value in values):
@@ -91,11 +102,31 @@ def parameters_of(
             f"The config has rotary encodings of its own for {_listed(every)}{unsaid}; pass "
             "layer_type=... to say which."
         )
+    if name not in every and source.model_type in COMPRESSED and {"main", "compress"} <= {*every}:
+        # Layers with a window alone have the plain base, those that read compressed keys the other.
+        name = "main" if name == SLIDING else "compress"
     if name not in every:
         raise EncodingError(
             f"The config has no layer type {name!r}: {nearest(name, _names(every))}."
         )
     return name, every[name]
+
+
+def _scaled_in(source: Source, layer: int | None, given: Flat) -> Flat:
+    """Return parameters without their scaling, for layers that a config leaves out of it."""
+    listed = source.said.get("rope_scaling_layers")
+    if listed is None or not given:
+        return given
+    scaled = set(_list("rope_scaling_layers", listed))
+    if layer is None:
+        if scaled >= set(_numbers(source)):
+            return given
+        raise EncodingError(
+            "The config scales some layers only (rope_scaling_layers); pass layer=... to say which "
+            "layer is meant, or ask gnomon.schedule for all of them."
+        )
+    kept = ("rope_theta", "partial_rotary_factor")
+    return given if layer in scaled else {key: given[key] for key in kept if key in given}
 
 
 def _check_alike(source: Source, layer_type: str | None) -> None:
@@ -110,7 +141,7 @@ def _check_alike(source: Source, layer_type: str | None) -> None:
 
 def _chosen(source: Source, layer_type: str | None, layer: int | None) -> str | None:
     """Return the type that is asked for by its name, by the number of a layer, or by both."""
-    found = None if layer is None else _layer_type(source, layer)
+    found = None if layer is None else layer_type_of(source, layer)
     if layer_type is None or found is None:
         return found if layer_type is None else layer_type
     if found != layer_type:
@@ -121,16 +152,19 @@ def _chosen(source: Source, layer_type: str | None, layer: int | None) -> str | 
     return layer_type
 
 
-def _layer_type(source: Source, layer: int) -> str | None:
+def layer_type_of(source: Source, layer: int) -> str | None:
     """Return the type of a layer by its number, where the config or the model type says it."""
     types = source.said.get("layer_types")
     if types is not None:
         _check_layer(layer, len(_list("layer_types", types)))
         return str(types[layer])
-    _check_layer(layer, source.whole("num_hidden_layers", "n_layer", "num_layers"))
+    _check_layer(layer, count_layers(source) or None)
     if source.model_type not in EVERY:
         return None
     key, usual, first = EVERY[source.model_type]
+    said = source.said.get(key)
+    if isinstance(said, str) and said and set(said) <= {"L", "G"}:  # EXAONE writes "LLLG"
+        return FULL if said[layer % len(said)] == "G" else SLIDING
     every = source.whole(key) or usual
     return FULL if (layer + first) % every == 0 else SLIDING
 
@@ -141,24 +175,95 @@ def _list(name: str, value: Any) -> Any:
     return value
 
 
-def turns(source: Source, layer: int | None) -> bool:
-    """Say whether a layer turns at all: some models leave rotary encoding out of some layers."""
+def rotates(source: Source, layer: int | None, layer_type: str | None) -> bool:
+    """Say whether a layer rotates at all: some models leave rotary encoding out of some layers.
+
+    Refuse, naming them, where layers differ and none is chosen.
+    """
+    if layer is not None:
+        return _rotates(source, layer, layer_type or layer_type_of(source, layer))
+    if layer_type is not None and source.model_type in STILL_IN_FULL:
+        return _rotates(source, 0, layer_type)
+    every = [_rotates(source, each, layer_type_of(source, each)) for each in _numbers(source)]
+    if all(every) or not any(every):
+        return every[0]
+    still = [
+        str(each) for each, encoded in zip(_numbers(source), every, strict=True) if not encoded
+    ]
+    shown = ", ".join(still[:4]) + (", ..." if len(still) > 4 else "")
+    raise EncodingError(
+        f"The config has layers without rotary encoding ({shown}); pass layer=... to say which "
+        "layer is meant, or ask gnomon.schedule for all of them."
+    )
+
+
+def _rotates(source: Source, layer: int, layer_type: str | None) -> bool:
+    """Say whether one layer rotates, by the lists of a config or by the rule of its model type."""
+    key = STILL.get(source.model_type)
+    if (key and source.said.get(key) is not False) or base_in(source, layer) == 0:
+        return False
     listed, interval = source.one("no_rope_layers"), source.one("no_rope_layer_interval")
+    if listed:
+        _check_layer(layer, len(_list("no_rope_layers", listed)))
+        return bool(listed[layer])
     if interval is not None:
         checks.whole("no_rope_layer_interval", interval, least=0)
-    some = not all(_list("no_rope_layers", listed)) if listed else bool(interval)
-    if not some:
+        return not interval or (layer + 1) % int(interval) != 0
+    return _has_window(source, layer_type) or _dense_prefix(source, layer)
+
+
+def _has_window(source: Source, layer_type: str | None) -> bool:
+    """Say whether a layer has the window that its model type asks for before it rotates."""
+    kind, said = source.model_type, source.said
+    if kind not in STILL_IN_FULL:
         return True
-    if layer is None:
+    if STILL_IN_FULL[kind] and "sliding_window" in said and not said["sliding_window"]:
+        return True
+    if layer_type is None:
         raise EncodingError(
-            "The config has layers without rotary encoding (no_rope_layers); pass layer=... to say "
-            "which layer is meant."
+            f"The model type {kind!r} encodes layers with a sliding window only, and the config "
+            "does not list which they are; add layer_types."
         )
-    if listed:
-        _check_layer(layer, len(listed))
-        return bool(listed[layer])
-    _check_layer(layer, source.whole("num_hidden_layers"))
-    return (layer + 1) % int(interval) != 0
+    return layer_type != FULL
+
+
+def _dense_prefix(source: Source, layer: int) -> bool:
+    """Say whether a layer of Cohere2-MoE is one of the dense ones that rotate all the same."""
+    if source.model_type != "cohere2_moe":
+        return False
+    kinds = source.said.get("mlp_layer_types") or ()
+    dense = layer < len(kinds) and kinds[layer] == "dense"
+    return dense and source.said.get("prefix_dense_sliding_window_pattern", 1) == 1
+
+
+def base_in(source: Source, layer: int | None) -> Any:
+    """Return the base of one layer where a config lists them (0: no encoding), else None."""
+    listed = source.said.get("layer_rope_theta")
+    if listed is None and source.model_type == "muse_glimmer" and layer is not None:
+        # Counted from the last layer, every fourth has no encoding.
+        return 0 if (count_layers(source, needed=True) - 1 - layer) % 4 == 0 else None
+    if listed is None or layer is None:
+        return None
+    _check_layer(layer, len(_list("layer_rope_theta", listed)))
+    return listed[layer]
+
+
+def count_layers(source: Source, *, needed: bool = False) -> int:
+    """Return how many layers a config has; 0, or a refusal, where it does not say."""
+    found = source.whole("num_hidden_layers", "n_layer", "num_layers", "n_layers")
+    if found is None:
+        lists = ("layer_types", "no_rope_layers", "layer_rope_theta")
+        found = next((len(source.said[name]) for name in lists if source.said.get(name)), 0)
+    if needed and not found:
+        raise EncodingError(
+            "The config does not say how many layers there are; add num_hidden_layers."
+        )
+    return found
+
+
+def _numbers(source: Source) -> range:
+    """Return the numbers of all layers; those of a few periods where their count is unsaid."""
+    return range(count_layers(source) or _PERIODS)
 
 
 def _check_layer(layer: int, count: int | None) -> None:

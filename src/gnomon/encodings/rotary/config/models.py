@@ -15,42 +15,83 @@ from types import MappingProxyType
 from typing import Any
 
 INTERLEAVED: frozenset[str] = frozenset(
-    {
-        "axk2",
-        "bailing_hybrid",
-        "blt",
-        "blt_global_transformer",
-        "blt_local_decoder",
-        "blt_local_encoder",
-        "blt_patcher",
-        "codegen",
-        "cohere",
-        "cohere2",
-        "cohere2_moe",
-        "deepseek_v2",
-        "deepseek_v32",
-        "deepseek_v4",
-        "ernie4_5",
-        "ernie4_5_moe",
-        "ernie4_5_vl_moe",
-        "glm",
-        "glm4",
-        "glm4v",
-        "glm_moe_dsa",
-        "glm_ocr",
-        "gptj",
-        "helium",
-        "llama4",
-        "longcat_flash",
-        "mistral_large4",
-        "moonshine",
-        "moonshine_streaming",
-    }
+    """
+    axk2 bailing_hybrid blt blt_global_transformer blt_local_decoder blt_local_encoder
+    blt_patcher codegen cohere cohere2 cohere2_moe deepseek_v2 deepseek_v32 deepseek_v4 ernie4_5
+    ernie4_5_moe ernie4_5_vl_moe glm glm4 glm4v glm_moe_dsa glm_ocr gptj helium kimi_k2 llama4
+    longcat_flash mistral_large4 moonshine moonshine_streaming openai_privacy_filter
+    """.split()  # noqa: SIM905 -- a list of one name a line is four screens long
 )
 """Model types whose pairs are (2k, 2k+1), where the config has no key for it."""
 
+HALF: frozenset[str] = frozenset(
+    """
+    EvollaModel afmoe apertus arcee aria bamba beam bitnet chameleon cosmos3_edge csm
+    csm_depth_decoder_model cwm dbrx deepseek_ocr2 deepseek_ocr2_encoder dia_decoder dia_encoder
+    diffllama diffusion_gemma doge dots1 embedding_gemma2 emu3_text_model esm esmc eurobert
+    evolla exaone4 exaone_moe falcon falcon_h1 flex_olmo flint gemma gemma2 gemma3 gemma3n
+    gemma4 gemma4_unified glm4_moe glm4v_moe glm_image glmasr_encoder gpt_neox gpt_neox_japanese
+    gpt_oss gradium_phonon_tts granite granite4_vision granite_swa granitemoe granitemoe_swa
+    granitemoehybrid granitemoeshared gte higgs_audio_v2 hrm hunyuan_v1_dense hunyuan_v1_moe
+    hy_v3 hy_v4 hyperclovax idefics jais2 jetmoe jina_embeddings_v3 kolibri1
+    kyutai_speech_to_text laguna lasr_encoder lfm2 lfm2_moe llama mellum mimi mimi_decoder
+    mimi_encoder mimo_v2_flash minicpm3 minimax minimax_m2 minimax_m3_vl ministral ministral3
+    mistral mistral4 mixtral mllama_text_model modernbert modernbert-decoder molmo2 moshi
+    muse_glimmer muse_glimmer_assistant muse_spark nemotron nemotron3_5_transcribe_asr_audio
+    nemotron3_5_transcribe_word_timestamp nemotron3_diarization_audio neomme neucodec nomic_bert
+    olmo olmo2 olmo3 olmo_hybrid olmoe paddleocr_vl persimmon phi phi3 phi4_multimodal phimoe
+    pocket_tts pocket_tts_audio_tokenizer pocket_tts_audio_tokenizer_decoder
+    pocket_tts_audio_tokenizer_encoder qwen2 qwen2_5_omni qwen2_5_omni_talker qwen2_5_vl
+    qwen2_moe qwen2_vl qwen3 qwen3_5 qwen3_5_moe qwen3_moe qwen3_next qwen3_omni_moe
+    qwen3_omni_moe_talker qwen3_omni_moe_talker_code_predictor qwen3_vl qwen3_vl_moe qwen4_exp
+    recurrent_gemma seed_oss smollm3 solar_open stablelm starcoder2 step3p5 t5_gemma_module
+    t5gemma2 t5gemma2_decoder timesfm2_5 ultrabert unlimited_ocr vaultgemma voxtral_realtime
+    voxtral_realtime_encoder xcodec2 zaya
+    """.split()  # noqa: SIM905 -- a list of one name a line is four screens long
+)
+"""Model types whose pairs are (k, k + r/2)."""
+
+WINDOW_IN_ALL: frozenset[str] = frozenset(
+    {
+        "deepseek_v4",
+        "kyutai_speech_to_text",
+        "mimi",
+        "mimi_decoder",
+        "mimi_encoder",
+        "ministral",
+        "mistral",
+        "mixtral",
+        "moshi",
+        "openai_privacy_filter",
+        "phi3",
+        "phimoe",
+        "recurrent_gemma",
+        "starcoder2",
+        "voxtral_realtime",
+        "voxtral_realtime_encoder",
+    }
+)
+"""Model types that have a sliding window, where they have one, in every layer with attention."""
+
+RADIUS: frozenset[str] = frozenset(
+    {"embedding_gemma2", "modernbert", "neomme", "openai_privacy_filter", "ultrabert"}
+)
+"""Model types whose window is the largest lag that is seen; in others lags below it are."""
+
+WINDOW_KEYS: Mapping[str, str] = MappingProxyType(
+    {
+        "modernbert": "local_attention",
+        "modernbert-decoder": "local_attention",
+        "recurrent_gemma": "attention_window_size",
+    }
+)
+"""What model types call their window; ModernBERT counts the keys of both sides together."""
+
 TRAILING: frozenset[str] = frozenset({"deepseek_v4"})
 """Model types that turn the last coordinates of a head, not the first."""
+
+DEAF_TO_COUNT: frozenset[str] = frozenset({"minimax", "minimax_m3_vl"})
+"""Model types whose configs have a `rotary_dim` that their code does not read."""
 
 SECTIONS: Mapping[str, tuple[str, tuple[int, ...]]] = MappingProxyType(
     {
@@ -164,10 +205,18 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 EVERY: Mapping[str, tuple[str, int, int]] = MappingProxyType(
     {
+        "afmoe": ("global_attn_every_n_layers", 4, 1),
+        "cohere2": ("sliding_window_pattern", 4, 1),
+        "exaone4": ("sliding_window_pattern", 4, 1),
+        "exaone_moe": ("sliding_window_pattern", 4, 1),
+        "gemma2": ("", 2, 1),
         "gemma3": ("sliding_window_pattern", 6, 1),
         "gemma3n": ("", 5, 1),
+        "gpt_oss": ("", 2, 1),
+        "kolibri1": ("", 5, 1),
         "modernbert": ("global_attn_every_n_layers", 3, 0),
         "modernbert-decoder": ("global_attn_every_n_layers", 3, 0),
+        "olmo3": ("", 4, 1),
     }
 )
 """Which layers have full attention, where a config lists no types: (key, usual every, first).
@@ -175,12 +224,44 @@ EVERY: Mapping[str, tuple[str, int, int]] = MappingProxyType(
 Layer number n has it where n + first is a multiple of what the key says; others have a window.
 """
 
+STILL_IN_FULL: Mapping[str, bool] = MappingProxyType(
+    {
+        "afmoe": False,
+        "cohere2": False,
+        "cohere2_moe": False,
+        "exaone4": True,
+        "exaone_moe": True,
+        "flint": False,
+        "kolibri1": True,
+    }
+)
+"""Model types whose layers with full attention have no encoding, only those with a window do.
+
+True where a model without any window (`sliding_window` is null) encodes all of its layers.
+"""
+
+STILL: Mapping[str, str] = MappingProxyType({"kimi_linear": "mla_use_nope"})
+"""Model types whose attention has no encoding at all, unless this key says false."""
+
+SCALED_IN_FULL: frozenset[str] = frozenset({"olmo3"})
+"""Model types in which a scaling that is written flat belongs to layers with full attention."""
+
+COMPRESSED: frozenset[str] = frozenset({"deepseek_v4"})
+"""Model types with a base of its own for layers that read compressed keys."""
+
+ROTATED_VALUES: frozenset[str] = frozenset({"deepseek_v4"})
+"""Model types that rotate values with the keys, and rotate the output of attention back."""
+
 UNLIKE: Mapping[str, str] = MappingProxyType(
     {
         "dinov3_vit": "turns the patches of a picture, which a config alone does not place; use "
         'gnomon.encoding("rope-patches", ...)',
         "eomt_dinov3": "turns the patches of a picture, which a config alone does not place; use "
         'gnomon.encoding("rope-patches", ...)',
+        "nanochat": "rotates by minus the position (its rotate_half has the other sign), which no "
+        "encoding of the catalogue does; rotate with positions of the other sign by hand",
+        "pixtral": "rotates the patches of a picture along two axes, which a config alone does not "
+        'place; use gnomon.encoding("rope", axes=2, ...)',
         "hunyuan_vl": "deals its pairs to four axes by a rule of its own, which is not in the "
         "catalogue; build the nearest encoding by hand",
     }

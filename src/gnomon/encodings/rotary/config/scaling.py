@@ -65,7 +65,9 @@ def _dynamic(parameters: Mapping[str, Any], source: Source) -> dict[str, Any]:
 
 
 def _yarn(parameters: Mapping[str, Any], source: Source) -> dict[str, Any]:
-    kept = ("mscale", "mscale_all_dim", "truncate")
+    # Alone, mscale is read by nothing: transformers asks for both.
+    lone = not parameters.get("mscale_all_dim")
+    kept = ("truncate",) if lone else ("mscale", "mscale_all_dim", "truncate")
     read = {name: parameters[name] for name in kept if name in parameters}
     # In transformers a beta of 0 means that it was not given.
     betas = {name: parameters[name] for name in ("beta_fast", "beta_slow") if parameters.get(name)}

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings import checks
-from gnomon.encodings.rotary.config.models import TRAILING
+from gnomon.encodings.rotary.config.models import DEAF_TO_COUNT, TRAILING
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def fraction_of(source: Source, parameters: Mapping[str, Any], head: int) -> flo
     """Return the share of a head's coordinates that turns, 1 where nothing says otherwise."""
     inside = parameters.get("partial_rotary_factor")
     given = source.one("partial_rotary_factor", "rotary_pct") if inside is None else inside
-    count = source.whole("rotary_dim")
+    count = None if source.model_type in DEAF_TO_COUNT else source.whole("rotary_dim")
     if given is not None:
         checks.real("partial_rotary_factor", given, above=0.0)
     if count is None:

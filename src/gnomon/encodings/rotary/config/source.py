@@ -8,7 +8,6 @@ are given must agree; where none is given, the habit of the model type answers
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,11 +17,14 @@ from typing import Any
 from gnomon.encodings import checks
 from gnomon.encodings.rotary.config.models import DEFAULTS, plain_type
 from gnomon.errors import EncodingError
+from gnomon.reading import read_json
 
 Config = Mapping[str, Any] | str | os.PathLike[str]
 TEXT_PARTS = ("text_config", "language_config", "llm_config")
 """Where configs of larger models keep the part that reads text."""
-HIDDEN = ("hidden_size", "n_embd", "d_model")
+ABOVE = ("rope_theta", "rope_parameters", "rope_scaling", "partial_rotary_factor", "rotary_pct")
+"""Keys that belong to the part that reads text, and not above it."""
+HIDDEN = ("hidden_size", "n_embd", "d_model", "dim")
 HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
 LONGEST = ("max_position_embeddings", "n_positions", "max_seq_len")
 
@@ -61,6 +63,11 @@ class Source:
         return None if value is None else int(value)
 
     @property
+    def native(self) -> bool:
+        """Whether this is the `params.json` of Meta or Mistral, whose weights are interleaved."""
+        return not self.model_type and {"dim", "n_heads", "n_layers"} <= set(self.said)
+
+    @property
     def head(self) -> int:
         """Return the dimension of a head."""
         given = self.whole("head_dim", "kv_channels")
@@ -91,12 +98,30 @@ def read_config(config: Config, ignore: Iterable[str] = ()) -> Source:
     said = config if isinstance(config, Mapping) else _from_file(config)
     for name in TEXT_PARTS:
         part = said.get(name)
-        if isinstance(part, Mapping) and not any(key in said for key in HIDDEN):
+        if isinstance(part, Mapping) and not _reads_text(said):
+            _check_above(said, part, name)
             return read_config({"model_type": said.get("model_type"), **part}, ignore)
     if not isinstance(ignore, Iterable):
         raise EncodingError(f"ignore is {ignore!r}; pass the names of keys, such as ('my_key',).")
     names = (ignore,) if isinstance(ignore, str) else ignore
     return Source(said=said, ignored=frozenset(names))
+
+
+def _reads_text(said: Mapping[str, Any]) -> bool:
+    """Whether a config has sizes of its own: those of larger models leave heads to their parts."""
+    return any(key in said for key in HIDDEN) and any(key in said for key in HEADS)
+
+
+def _check_above(said: Mapping[str, Any], part: Mapping[str, Any], name: str) -> None:
+    """Refuse what stands above the part that reads text, and would be dropped in silence."""
+    if any(part.get(key) is not None for key in ABOVE):
+        return  # what stands above belongs to another part
+    for key in ABOVE:
+        if said.get(key) is not None:
+            raise EncodingError(
+                f"The config says {key} = {said[key]!r} beside {name}, where nothing reads it; put "
+                f"it into {name}, or take it out."
+            )
 
 
 def _from_file(path: Any) -> Mapping[str, Any]:
@@ -108,7 +133,7 @@ def _from_file(path: Any) -> Mapping[str, Any]:
     file = Path(path)
     file = file / "config.json" if file.is_dir() else file
     try:
-        said = json.loads(file.read_text(encoding="utf-8"))
+        said = read_json(file)
     except OSError as error:
         raise EncodingError(
             f"The config {file} can not be read ({error.strerror}); check its path."

@@ -87,6 +87,11 @@ class DynamicNtk(Scaling):
         grown = base * growth ** (rotated / (rotated - 2))
         return ladder(rotated, grown, xp=xp, dtype=dtype)
 
+    @property
+    def reach(self) -> int | None:
+        """Return the trained length, where no length of the sequence is fixed."""
+        return self.original_length if self.length is None else None
+
     def at_length(self, length: int) -> Self:
         """Return the scaling of a sequence of `length`."""
         return dataclasses.replace(self, length=length)

@@ -67,10 +67,10 @@ class Llama3(Scaling):
         for name in ("factor", "low_freq_factor", "high_freq_factor"):
             checks.real(name, getattr(self, name), above=0.0)
         checks.whole("original_length", self.original_length, least=1)
-        if self.high_freq_factor <= self.low_freq_factor:
+        if self.high_freq_factor < self.low_freq_factor:
             raise EncodingError(
                 f"low_freq_factor is {self.low_freq_factor:g} and high_freq_factor "
-                f"{self.high_freq_factor:g}; pass a high_freq_factor above low_freq_factor."
+                f"{self.high_freq_factor:g}; pass a high_freq_factor from low_freq_factor on."
             )
 
     def frequencies(self, rotated: int, base: float, *, xp: Namespace, dtype: Any) -> Array:
@@ -80,6 +80,8 @@ class Llama3(Scaling):
         wavelengths = 2 * math.pi / kept
         slow, fast = wavelengths > length / low, wavelengths < length / high
         outer = xp.where(slow, kept / self.factor, kept)
+        if low == high:  # no band between, as in Llama 4 Scout
+            return outer
         share = (length / wavelengths - low) / (high - low)
         passage = (1 - share) * outer / self.factor + share * outer
         return xp.where(slow | fast, outer, passage)

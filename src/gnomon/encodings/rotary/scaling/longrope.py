@@ -118,6 +118,11 @@ class LongRope(Scaling):
             return 1.0
         return math.sqrt(1 + math.log(self.factor) / math.log(self.original_length))
 
+    @property
+    def reach(self) -> int | None:
+        """Return the trained length, where no length of the sequence is fixed."""
+        return self.original_length if self.length is None else None
+
     def at_length(self, length: int) -> Self:
         """Return the scaling of a sequence of `length`."""
         return dataclasses.replace(self, length=length)

@@ -48,6 +48,11 @@ class Scaling:
         del length
         return self
 
+    @property
+    def reach(self) -> int | None:
+        """Return the length up to which nothing depends on that of the sequence; None: any."""
+        return None
+
     def on_card(self) -> dict[str, Any]:
         """Return what the card of a scaled encoding says instead of the plain one's words."""
         return dict(self.about)

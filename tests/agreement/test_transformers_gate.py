@@ -1,0 +1,275 @@
+"""What a config says against what its model does: queries and keys of one token, layer by layer.
+
+With one token the output of attention does not depend on its position, so the inputs of every layer
+are those at position 0, and what differs in the queries and keys that a layer hands to attention is
+its encoding: layout, width, sign, layers, temperature. A tiny model of each type of the installed
+transformers keeps the true size of its heads and its rotary settings; its attention is replaced by
+one that keeps what it is handed. Windows are compared as they are handed over.
+
+The magnitude at position 0 and the layout of types that reorder coordinates while they rotate are
+seen in what the function `apply_rotary_pos_emb` of the model is given and what it returns.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import gnomon
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+POSITIONS = (0, 1, 4095, 100_000)
+TOLERANCE = 2e-2  # their phases are products in float32: 0.006 at position 100,000
+SLICE = (
+    "afmoe",
+    "beam",
+    "cohere2",
+    "cohere2_moe",
+    "deepseek_v3",
+    "exaone4",
+    "gemma3_text",
+    "gpt_neox",
+    "granite_swa",
+    "kimi_linear",
+    "kolibri1",
+    "llama",
+    "minimax",
+    "ministral3",
+    "molmo2_text",
+    "muse_glimmer_text",
+    "olmo3",
+    "openai_privacy_filter",
+    "qwen2_vl_text",
+    "recurrent_gemma",
+    "smollm3",
+)
+OPEN = {
+    "llama4": "its temperature counts tokens in the cache and does not read position_ids; compared "
+    "in test_transformers_layers.py",
+}
+SMALL = {
+    "ffn_dim": 32,
+    "hidden_size_per_layer_input": 8,
+    "intermediate_size": 32,
+    "kv_lora_rank": 16,
+    "moe_intermediate_size": 16,
+    "moe_topk": 1,
+    "n_group": 1,
+    "n_routed_experts": 2,
+    "n_shared_experts": 1,
+    "num_experts": 2,
+    "num_experts_per_tok": 1,
+    "num_experts_per_token": 1,
+    "num_local_experts": 2,
+    "num_shared_experts": 1,
+    "q_lora_rank": 16,
+    "shared_expert_intermediate_size": 16,
+    "topk_group": 1,
+    "vocab_size": 64,
+    "vocab_size_per_layer_input": 64,
+}
+HEADS = ("num_attention_heads", "n_head", "num_heads")
+WIDTHS = ("hidden_size", "n_embd", "d_model")
+LAYERS = ("num_hidden_layers", "n_layer", "num_layers")
+HANDED: list[dict] = []
+APPLIED: list[tuple] = []
+
+
+def keep(module, query, key, value, attention_mask=None, scaling=None, dropout=0.0, **given):
+    """Stand in for attention: keep what is handed over, return the values."""
+    del attention_mask, scaling, dropout
+    window = {"window": given["sliding_window"]} if "sliding_window" in given else {}
+    layer = getattr(module, "layer_idx", None)
+    HANDED.append({"layer": layer, "q": plain(query), "k": plain(key), **window})
+    groups = query.shape[1] // key.shape[1]
+    return value.repeat_interleave(groups, 1).transpose(1, 2).contiguous(), None
+
+
+def plain(tensor):
+    return tensor.detach().double().numpy()
+
+
+def first(said, names):
+    return next((name for name in names if isinstance(said.get(name), int)), None)
+
+
+def small(config):
+    """Return the settings of a tiny model with the heads and the layers of a config."""
+    said = config.to_dict()
+    made = {key: value for key, value in SMALL.items() if type(said.get(key)) is int}
+    heads, width, layers = (first(said, names) for names in (HEADS, WIDTHS, LAYERS))
+    if heads and width:
+        head = said.get("head_dim") or said[width] // said[heads]
+        made |= {heads: 2, width: 64 if said.get("head_dim") else 2 * head}
+        made |= {"head_dim": head} if said.get("head_dim") else {}
+        if said.get("num_key_value_heads"):
+            made["num_key_value_heads"] = 2 if said["num_key_value_heads"] == said[heads] else 1
+    if layers:
+        made[layers] = min(6, said[layers])
+        listed = ("layer_types", "mlp_layer_types", "no_rope_layers")
+        made |= {key: list(said[key])[: made[layers]] for key in listed if said.get(key)}
+    return made | {key: 0 for key in ("pad_token_id",) if said.get(key) is not None}
+
+
+def tiny_model(model_type):
+    """Return a config with tiny sizes, and the model that transformers makes of it."""
+    from transformers import CONFIG_MAPPING, AutoModel
+    from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS as MASKS
+    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS as ATTENTION
+
+    ATTENTION.register("keep", keep)
+    MASKS.register("keep", MASKS["eager"])
+    whole = CONFIG_MAPPING[model_type]()
+    text = whole.get_text_config()
+    config = type(text)(**small(text))
+    torch.manual_seed(0)
+    model = AutoModel.from_config(config, attn_implementation="keep", trust_remote_code=False)
+    return config, model.eval().float()
+
+
+def handed_at(model, position):
+    """Return what every layer hands to attention for one token at a position."""
+    HANDED.clear()
+    asked = inspect.signature(model.forward).parameters
+    given = {"position_ids": torch.tensor([[position]]), "use_cache": False}
+    with torch.no_grad():
+        model(torch.tensor([[7]]), **{name: given[name] for name in given if name in asked})
+    return list(HANDED)
+
+
+def watch_rotations(model, monkeypatch):
+    """Keep what the functions that rotate are given and what they return."""
+    room = sys.modules[type(model).__module__]
+    for name, function in list(vars(room).items()):
+        if inspect.isfunction(function) and re.match(r"_?apply_.*(rotary|rope)", name):
+
+            def watched(*args, _function=function, **kwargs):
+                made = _function(*args, **kwargs)
+                one = made[0] if isinstance(made, tuple) else made
+                APPLIED.append((args[0].detach().double(), one.detach().double()))
+                return made
+
+            monkeypatch.setattr(room, name, watched)
+
+
+def rotation_at_zero(model, monkeypatch):
+    """Return how a rotation by nothing orders and multiplies: (reordered or not, factor)."""
+    watch_rotations(model, monkeypatch)
+    APPLIED.clear()
+    handed_at(model, 0)
+    for given, made in APPLIED:
+        if given.shape == made.shape and given.norm() > 0:
+            factor = float(made.norm() / given.norm())
+            return not torch.allclose(made, given * factor, atol=1e-5), factor
+    return None, None
+
+
+def matrix(layer, position, width, side):
+    """Return the matrix by which a layer of a schedule acts on vectors at a position."""
+    encoding, one = layer.encoding, np.eye(width)
+    at = np.full((width, encoding.axes), position)
+    places = at[:, 0] if encoding.axes == 1 else at
+    made = np.asarray(encoding.transform(one, one, places, places)["qk".index(side)])
+    tempered = layer.temperature is not None and side == "q"
+    return made * (layer.temperature.at(position) if tempered else 1.0)
+
+
+def reordering(encoding, width):
+    """Return the order in which some types leave what they have rotated: even ones first."""
+    order, start, count = np.arange(width), encoding.first, encoding.rotated
+    part = np.arange(start, start + count)
+    order[start : start + count] = np.concatenate([part[::2], part[1::2]])
+    return order
+
+
+def error_of(layer, handed, side, *, reordered, start=0):
+    """Return the largest error of a layer at the positions after `start`, against its largest q."""
+    found = handed[start][side]
+    width = found.shape[-1]
+    order = np.arange(width)
+    if reordered and getattr(layer.encoding, "layout", None) == "interleaved":
+        order = reordering(layer.encoding, width)
+    content = np.empty_like(found)
+    content[..., order] = found
+    content = content @ np.linalg.inv(matrix(layer, start, width, side))
+    errors = [
+        np.abs((content @ matrix(layer, at, width, side))[..., order] - handed[at][side]).max()
+        for at in POSITIONS
+        if at > start
+    ]
+    return max(errors) / np.abs(found).max()
+
+
+def check(model_type, monkeypatch):
+    """Compare a model type with the schedule of its config; return what was seen, or a refusal."""
+    config, model = tiny_model(model_type)
+    handed = {at: handed_at(model, at) for at in POSITIONS}
+    if not handed[0]:
+        return "open: it hands nothing to the attention of transformers"
+    try:
+        schedule = gnomon.schedule(config.to_dict())
+    except gnomon.GnomonError as error:
+        return f"refused: {error}"
+    reordered, factor = rotation_at_zero(model, monkeypatch)
+    for number in range(len(handed[0])):
+        each = {at: handed[at][number] for at in POSITIONS}
+        layer = schedule[number if each[0]["layer"] is None else each[0]["layer"]]
+        for side in "qk":
+            wrong = error_of(layer, each, side, reordered=reordered)
+            if wrong > TOLERANCE:  # a recurrence before attention may start anew at position 0
+                wrong = error_of(layer, each, side, reordered=reordered, start=1)
+            assert wrong < TOLERANCE, (model_type, layer.layer, side, layer.to_dict())
+        if "window" in each[0]:
+            assert layer.window == each[0]["window"], (model_type, layer.to_dict())
+        rotating = hasattr(layer.encoding, "attention_factor")
+        if factor is not None and rotating:
+            assert factor == pytest.approx(layer.encoding.attention_factor, rel=1e-4), model_type
+    return "agrees" if any(row.encoding.name != "nope" for row in schedule) else "no encoding"
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    transformers.logging.set_verbosity_error()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@pytest.mark.parametrize("model_type", SLICE)
+def test_each_layer_of_a_schedule_does_what_the_model_does(model_type, monkeypatch):
+    assert check(model_type, monkeypatch) in ("agrees", "no encoding")
+
+
+@pytest.mark.wide
+@pytest.mark.timeout(2400)
+def test_no_model_type_of_transformers_is_read_wrongly_in_silence():
+    from transformers import CONFIG_MAPPING
+
+    seen: dict[str, str] = {}
+    for model_type in CONFIG_MAPPING:
+        if model_type.removesuffix("_text") in OPEN:
+            continue
+        with pytest.MonkeyPatch.context() as patch:
+            try:
+                seen[model_type] = check(model_type, patch)
+            except AssertionError:
+                raise
+            except Exception as error:  # noqa: BLE001 -- no tiny model could be made or run
+                seen[model_type] = f"open: {type(error).__name__}"
+    agree = [name for name, said in seen.items() if said == "agrees"]
+    refused = [name for name, said in seen.items() if said.startswith("refused: The model type")]
+    assert len(agree) > 150
+    assert len(refused) < 0.1 * len(agree)
+
+
+@pytest.mark.parametrize("model_type", ["nanochat", "pixtral", "hunyuan_vl_text"])
+def test_what_no_encoding_of_the_catalogue_does_is_refused_by_its_type(model_type):
+    with pytest.raises(gnomon.GnomonError, match=r"The model type .* (rotates|deals)"):
+        gnomon.schedule({"model_type": model_type, "head_dim": 64, "num_hidden_layers": 2})
