@@ -90,5 +90,5 @@ def test_other_sizes_types_and_arguments_are_refused_in_words():
         attend(q, k[..., :7, :], v)
     with pytest.raises(EncodingError, match=r"q has shape .* torch.float64 .*; prepare another"):
         attend(q.double(), k, v)
-    with pytest.raises(EncodingError, match=r"argument of prepare_attention is 'masks'; pass one"):
+    with pytest.raises(EncodingError, match=r"prepare_attention has no argument 'masks'"):
         prepare_attention(q, k, v, encoding, masks=None)

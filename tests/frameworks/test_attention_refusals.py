@@ -82,7 +82,7 @@ def test_a_bias_of_other_heads_is_refused():
 
 
 def test_a_plan_takes_no_other_arguments():
-    with pytest.raises(EncodingError, match="The argument of attention_plan is 'maks'"):
+    with pytest.raises(EncodingError, match="attention_plan has no argument 'maks'"):
         attention_plan(Q, Q, Q, ALIBI, maks=None)
 
 

@@ -6,21 +6,39 @@ Sizes, flags and numbers alone are looked at, so that the same words serve PyTor
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.wrappers.clock import Clock
 from gnomon.encodings.wrappers.layers import Interleaved
 from gnomon.encodings.wrappers.randomised import Randomised
-from gnomon.errors import EncodingError
+from gnomon.errors import EncodingError, nearest
 
 if TYPE_CHECKING:
     from gnomon.encodings.base import Numbers
     from gnomon.encodings.positions import Coordinates, Namespace
 
 Shape = tuple[int, ...]
+ARGUMENTS = (
+    "positions_q",
+    "positions_k",
+    "causal",
+    "mask",
+    "segments_q",
+    "segments_k",
+    "scale",
+    "tokens",
+)
+"""What attention takes in every library, beside q, k, v, the encoding and the route."""
 WAYS = ("scores", "logits")
 """Methods by which an encoding makes logits otherwise than others do."""
+
+
+def refuse_arguments(call: str, unknown: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse arguments that a call does not have, saying what they are called here."""
+    for name in unknown:
+        raise EncodingError(f"{call} has no argument {name!r}: {nearest(name, known)}.")
 
 
 def check_vectors(name: str, shape: Shape, dtype: Any, *, real: bool) -> None:
@@ -121,14 +139,16 @@ def causal_of(encoding: Encoding, causal: Any) -> bool:
     return causal
 
 
-def scale_of(scale: Any, dimension: int) -> float:
-    """Return the factor of q.k: 1 / sqrt(dimension of a head) unless it is given.
+def scale_of(scale: Any, encoding: Encoding, dimension: int) -> float:
+    """Return the factor of q.k: as given, else the encoding's own, else 1 / sqrt(dimension).
 
-    >>> scale_of(None, 64)
+    >>> from gnomon.encodings.nope import Nope
+    >>> scale_of(None, Nope(), 64)
     0.125
     """
     if scale is None:
-        return 1.0 / math.sqrt(dimension)
+        own = encoding.softmax_scale
+        return 1.0 / math.sqrt(dimension) if own is None else own
     if isinstance(scale, bool) or not isinstance(scale, int | float) or not math.isfinite(scale):
         raise EncodingError(f"scale is {scale!r}; pass a finite number.")
     return float(scale)
@@ -141,7 +161,7 @@ def check_mask(shape: Shape, size: Shape, dtype: Any, *, usable: bool) -> None:
             f"mask holds {dtype}; pass booleans (True: may attend) or floats that are added."
         )
     pairs = zip(reversed(shape), reversed(size), strict=False)
-    if len(shape) > len(size) or any(a not in (1, b) for a, b in pairs):
+    if len(shape) > len(size) or any(a != 1 and a != b for a, b in pairs):  # noqa: PLR1714 - symbols
         raise EncodingError(
             f"mask has shape {shape} and the logits {size}; pass a mask that broadcasts to them."
         )

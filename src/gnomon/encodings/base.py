@@ -127,6 +127,14 @@ class Encoding(ABC):
         return dataclasses.replace(self, **numbers)
 
     @property
+    def softmax_scale(self) -> float | None:
+        """Return what attention multiplies q.k by where this encoding says so, else None.
+
+        Attention then takes 1 / sqrt(dimension of a head). `scores` never takes it by itself.
+        """
+        return None
+
+    @property
     def lifts(self) -> tuple[str, ...]:
         """Name the ways in which this encoding can be given distances."""
         names = ["kernel"] if {"vectors", "bias"} & set(self.kinds) else []

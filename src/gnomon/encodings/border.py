@@ -73,17 +73,24 @@ def constant(name: str, values: Any, device: Any, *, xp: Namespace) -> Any:
     """
     if xp is np:
         return values
-    wide = has_float64(xp, device)
+    made = stored(name, values, wide=has_float64(xp, device))
+    if not isinstance(made, Turns):
+        return xp.asarray(made, device=device)
+    digits = tuple(xp.asarray(digit, device=device) for digit in made.digits)
+    return Turns(radians=xp.asarray(made.radians, device=device), digits=digits)
+
+
+def stored(name: str, values: Any, *, wide: bool) -> Any:
+    """Return one number of a formula in NumPy, in the types that a library will hold it in.
+
+    It is a copy: PyTorch would share the definition's own memory.
+    """
     if values.dtype.kind in "iu":
-        kept = values.astype(np.int64 if wide else np.int32)
-        return xp.asarray(kept, device=device)
-    if wide:  # a copy: PyTorch would share the definition's own memory
-        return xp.asarray(values.copy(), device=device)
-    narrow = xp.asarray(values.astype(np.float32), device=device)
-    if name != "frequencies":
-        return narrow
-    digits = tuple(xp.asarray(digit, device=device) for digit in turns_of(values))
-    return Turns(radians=narrow, digits=digits)
+        return values.astype(np.int64 if wide else np.int32)
+    if wide:
+        return values.copy()
+    narrow = values.astype(np.float32)
+    return narrow if name != "frequencies" else Turns(radians=narrow, digits=turns_of(values))
 
 
 def check_lists(queries: Coordinates, keys: Coordinates) -> None:

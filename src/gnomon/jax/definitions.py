@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.border import constant
+from gnomon.encodings.border import stored
 from gnomon.encodings.positions import has_float64
 from gnomon.numeric.limbs import Limbs, Turns
 
@@ -51,17 +51,15 @@ class Definition:
         """Return the numbers that are not learned, for the precision that is on at present."""
         wide = has_float64(jnp)
         if wide not in self._prepared:
-            self._prepared[wide] = _prepared(self.encoding)
+            self._prepared[wide] = _prepared(self.encoding, wide=wide)
         constants: dict[str, Any] = jax.tree.map(jnp.asarray, self._prepared[wide])
         return constants
 
 
-def _prepared(encoding: Encoding) -> dict[str, Any]:
+def _prepared(encoding: Encoding, *, wide: bool) -> dict[str, Any]:
+    """Return the constants in NumPy: no array of JAX is made, which `shard_map` would trace."""
     fixed = {n: v for n, v in encoding.numbers.items() if n not in encoding.learnable}
-    with jax.ensure_compile_time_eval():
-        made = {name: constant(name, values, None, xp=jnp) for name, values in fixed.items()}
-        prepared: dict[str, Any] = jax.tree.map(np.asarray, made)
-        return prepared
+    return {name: stored(name, values, wide=wide) for name, values in fixed.items()}
 
 
 def identity(value: Any) -> Any:

@@ -74,6 +74,43 @@ class Layer:
             return encoding
         return encoding.with_numbers(**{n: np.asarray(x, np.float64) for n, x in now.items()})
 
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Return what the layer of PyTorch does for the same arguments, by the first kind it has.
+
+        Vectors take positions; a transform q, k and positions, which are counted from `offset` on
+        where they are not given; a bias positions_q and positions_k; a rule on content q, k and
+        positions, `scale` and `tokens`.
+        """
+        ways = {"vectors": self.vectors, "transform": self._counted, "bias": self.bias}
+        return ways.get(self.definition.encoding.kinds[0], self.scores)(*arguments, **named)
+
+    def _counted(
+        self,
+        q: Array,
+        k: Array,
+        positions_q: Any = None,
+        positions_k: Any = None,
+        *,
+        offset: Any = 0,
+    ) -> tuple[Array, Array]:
+        """Return queries and keys turned, at counted positions where none are given."""
+        if positions_q is not None or positions_k is not None:
+            if positions_q is not None and not (isinstance(offset, int) and offset == 0):
+                raise EncodingError(
+                    "offset says where counting begins, and positions_q is given, so nothing is "
+                    "counted; pass one of the two."
+                )
+            return self.transform(q, k, positions_q, positions_k)
+        left, right = _floats(q, "q"), _floats(k, "k")
+        if left.shape[-2] != right.shape[-2]:
+            raise EncodingError(
+                f"q has {left.shape[-2]} vectors and k {right.shape[-2]}, so positions can not be "
+                "counted for both; pass positions_q and positions_k."
+            )
+        return self.transform(
+            left, right, jnp.asarray(offset)[..., None] + jnp.arange(left.shape[-2])
+        )
+
     def vectors(self, positions: Array) -> Array:
         """Return one vector per position, shape (..., dimension)."""
         encoding = self.definition.encoding

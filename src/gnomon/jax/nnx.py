@@ -100,6 +100,10 @@ class Layer(nnx.Module):  # type: ignore[misc]  # flax is not followed by the ch
         """Return the definition with the numbers as they are now, for NumPy."""
         return self.pytree.encoding
 
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Return what the layer of PyTorch does for the same arguments (`gnomon.jax.Layer`)."""
+        return self.pytree(*arguments, **named)
+
     def vectors(self, positions: Any) -> jax.Array:
         """Return one vector per position, shape (..., dimension)."""
         return self.pytree.vectors(positions)

@@ -81,10 +81,16 @@ class Coupled(nn.Module):  # type: ignore[misc]  # torch is not followed by the 
         if pairs is not None:
             q = q * self._coordinates(pairs, q.shape[-1])
         bias = self._bias(places, q.shape[-2], k.shape[-2])
-        scale = q.shape[-1] ** -0.5
+        scale = self._scale(q)
         if bias is None and seen is None:
             return attend(q, k, v, scale=scale, causal=self.causal)
         return attend(q, k, v, scale=scale, mask=self._whole(bias, seen, q, k))
+
+    def _scale(self, q: Tensor) -> float:
+        """Return the factor of q.k: that of an encoding that has one, else 1 / sqrt(d)."""
+        own = [one.definition.softmax_scale for one in self.layers]
+        known = [scale for scale in own if scale is not None]
+        return float(known[0]) if known else float(q.shape[-1] ** -0.5)
 
     def logits(
         self,
@@ -95,7 +101,7 @@ class Coupled(nn.Module):  # type: ignore[misc]  # torch is not followed by the 
         positions_k: Tensor | None = None,
     ) -> Tensor:
         """Return the logits (b, heads, n, m) that attention has, without its masks."""
-        places, scale = (positions_q, positions_k), q.shape[-1] ** -0.5
+        places, scale = (positions_q, positions_k), self._scale(q)
         n, m = q.shape[-2], k.shape[-2]
         if any(one.definition.kinds == ("content",) for one in self.layers):
             at_q = torch.arange(m - n, m) if positions_q is None else positions_q

@@ -112,6 +112,12 @@ class Dape(LearnedRule):
         )
 
     @property
+    def softmax_scale(self) -> float | None:
+        """Return the scale of the bias inside."""
+        own: float | None = self.inner.softmax_scale
+        return own
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """Return the hyper-parameters as plain values, those of the bias by its name."""
         return {**super().parameters, "inner": inner_parameters(self.inner)}

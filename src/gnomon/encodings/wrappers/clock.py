@@ -182,6 +182,12 @@ class Clock(Moving):
         """Return the time at coordinates (..., 1)."""
         return self.shown(coordinates, numbers["paces"], xp=xp)
 
+    @property
+    def softmax_scale(self) -> float | None:
+        """Return the scale of the inner encoding."""
+        own: float | None = self.inner.softmax_scale
+        return own
+
     def scores(
         self,
         q: Array,

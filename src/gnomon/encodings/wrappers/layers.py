@@ -187,6 +187,12 @@ class Interleaved(Encoding):
         wide = xp.result_type(x.dtype, xp.float32)
         return xp.astype(xp.astype(x, wide) * xp.astype(factor, wide), x.dtype)
 
+    @property
+    def softmax_scale(self) -> float | None:
+        """Return the scale of the inner encoding."""
+        own: float | None = self.inside.softmax_scale
+        return own
+
     def scores(
         self,
         q: Array,

@@ -179,6 +179,12 @@ class Randomised(Moving):
         """Return the places of coordinates (..., 1)."""
         return self.placed(coordinates, numbers["places"], xp=xp)
 
+    @property
+    def softmax_scale(self) -> float | None:
+        """Return the scale of the inner encoding."""
+        own: float | None = self.inner.softmax_scale
+        return own
+
     def scores(
         self,
         q: Array,

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 
 from gnomon.encodings import attending
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.content.short import reads_neighbours, rising
+from gnomon.encodings.content.short import rising
 from gnomon.encodings.nope import Nope
 from gnomon.encodings.positions import Array, Coordinates, as_coordinates
 from gnomon.errors import EncodingError
@@ -99,9 +99,6 @@ def asked_of(q: Any, k: Any, v: Any, encoding: Any, given: dict[str, Any]) -> As
     at_q, at_k, counted = _places(definition, q, m, leading, given)
     inner, at_q, at_k, moved = attending.unwrapped(definition, numbers, at_q, at_k, xp=jnp)
     segments_q, segments_k = _segments(given, leading, n, m)
-    if segments_k is not None and reads_neighbours(inner):
-        at_k = by_document(at_k, segments_k, like=q)
-        at_q = at_k[..., m - n :, :]
     return Asked(
         q=q,
         k=k,
@@ -117,7 +114,7 @@ def asked_of(q: Any, k: Any, v: Any, encoding: Any, given: dict[str, Any]) -> As
         leading=leading,
         counted=counted and not moved,
         causal=attending.causal_of(inner, given["causal"]),
-        scale=attending.scale_of(given["scale"], q.shape[-1]),
+        scale=attending.scale_of(given["scale"], definition, q.shape[-1]),
     )
 
 

@@ -110,6 +110,7 @@ def _attended(asked: Asked, block: dict[str, Any], columns: dict[str, Any]) -> A
         jnp.zeros((*shape, 1), dtype),
         jnp.zeros((*shape, width), dtype),
     )
+    start = _varied(start, (block, columns, asked.numbers))
 
     def step(carry: Any, keys: dict[str, Any]) -> tuple[Any, None]:
         part = _part(block, keys)
@@ -121,6 +122,21 @@ def _attended(asked: Asked, block: dict[str, Any], columns: dict[str, Any]) -> A
 
     (_, total, out), _ = jax.lax.scan(jax.checkpoint(step), start, columns)
     return out / jnp.where(total == 0.0, 1.0, total)
+
+
+def _varied(start: Any, beside: Any) -> Any:
+    """Return what a scan starts from, as if it depended on all that is beside it.
+
+    Inside of `shard_map` constants are the same on all devices, and a scan keeps one type.
+    """
+    never = jnp.asarray(False)
+    for x in jax.tree.leaves(beside):
+        if x.size:
+            one = jax.lax.stop_gradient(x.reshape(-1)[0])
+            start = jax.tree.map(
+                lambda held, one=one: jnp.where(never, one.astype(held.dtype), held), start
+            )
+    return start
 
 
 def _part(block: dict[str, Any], keys: dict[str, Any]) -> Part:

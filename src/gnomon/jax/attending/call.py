@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gnomon.encodings import checks
+from gnomon.encodings import attending
 from gnomon.encodings.positions import Array
 from gnomon.encodings.scoring import refuse_tokens
 from gnomon.jax.attending.asked import Asked, asked_of
@@ -12,6 +12,7 @@ from gnomon.jax.attending.blocks import blocks
 from gnomon.jax.attending.plan import Plan, plan_of
 from gnomon.jax.attending.whole import dense, plain
 
+NAMES = (*attending.ARGUMENTS, "route")
 RUN = {"plain": plain, "bias": plain, "blocks": blocks, "dense": dense}
 
 
@@ -30,6 +31,7 @@ def attention(
     scale: float | None = None,
     tokens: Any = None,
     route: str = "auto",
+    **unknown: Any,
 ) -> Array:
     """Return attention of q (..., heads, n, d) to k and v (..., heads or fewer, m, d).
 
@@ -38,9 +40,11 @@ def attention(
     the last n of them. Later keys are masked where `causal`, by default where the encoding is
     causal only. `mask` broadcasts to (..., heads, n, m): True where a query may attend, or floats
     that are added to logits. Tokens of other `segments` are not seen; a query that sees no key
-    gives zeros. `scale` is 1 / sqrt(d), if not given. `tokens` (..., m, width) is what a rule on
+    gives zeros. `scale` is by default the encoding's own (`Encoding.softmax_scale`), or
+    1 / sqrt(d) where it has none. `tokens` (..., m, width) is what a rule on
     content reads. `route` takes one by name; `attention_plan` says which one is taken.
     """
+    attending.refuse_arguments("attention", unknown, NAMES)
     given = {
         "positions_q": positions_q,
         "positions_k": positions_k,
@@ -60,10 +64,9 @@ def attention_plan(
     q: Array, k: Array, v: Array, encoding: Any, *, route: str = "auto", **given: Any
 ) -> Plan:
     """Return the route that `attention` takes for the same arguments, with the reasons."""
-    names = ("positions_q", "positions_k", "causal", "mask", "segments_q", "segments_k", "scale")
-    known: dict[str, Any] = dict.fromkeys((*names, "tokens"))
-    for name in given:
-        checks.one_of("The argument of attention_plan", name, tuple(known))
+    known: dict[str, Any] = dict.fromkeys(attending.ARGUMENTS)
+    unknown = {name: value for name, value in given.items() if name not in known}
+    attending.refuse_arguments("attention_plan", unknown, NAMES)
     return _planned(q, k, v, encoding, {**known, **given}, route)[1]
 
 

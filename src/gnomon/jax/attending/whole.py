@@ -21,6 +21,7 @@ import jax
 import jax.numpy as jnp
 
 from gnomon.jax.attending.asked import positions_of
+from gnomon.jax.attending.buffers import in_order
 from gnomon.jax.attending.masks import added_by, bias_of, may_attend, whole
 from gnomon.jax.attending.turned import own_heads, turned_pair
 
@@ -47,6 +48,7 @@ def plain(asked: Asked) -> Array:
 
 def dense(asked: Asked) -> Array:
     """Return attention by the logits of the encoding itself."""
+    asked, fits = in_order(asked)
     q, k = asked.q.astype(asked.wide), own_heads(asked.k, asked.groups).astype(asked.wide)
     part, made = whole(asked), asked.encoding
     logits = made.scores(
@@ -58,6 +60,7 @@ def dense(asked: Asked) -> Array:
         tokens=asked.tokens,
         numbers=asked.numbers,
     )
+    logits = logits if fits is None else jnp.where(fits[..., None], logits, jnp.nan)
     keep = may_attend(asked, part)
     added = added_by(asked.mask, asked)
     logits = logits if added is None else logits + added

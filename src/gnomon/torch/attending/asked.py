@@ -19,7 +19,6 @@ from gnomon.encodings.border import numbers_in
 from gnomon.encodings.nope import Nope
 from gnomon.errors import EncodingError
 from gnomon.torch.attending import checking
-from gnomon.torch.attending.documents import by_document
 from gnomon.torch.base import XP, Layer
 from gnomon.torch.places import coordinates_of
 from gnomon.torch.transform import Transform
@@ -95,7 +94,6 @@ def asked_of(q: Any, k: Any, v: Any, encoding: Any, given: dict[str, Any]) -> As
     turns = isinstance(layer, Transform) and inner is definition
     size = (*leading, q.shape[-3], n, m)
     segments = _segments(given, leading, n, m, q.device)
-    at_q, at_k = by_document(inner, at_q, at_k, segments[1])
     return Asked(
         q=q,
         k=k,
@@ -111,7 +109,7 @@ def asked_of(q: Any, k: Any, v: Any, encoding: Any, given: dict[str, Any]) -> As
         mask=checking.mask_of(given["mask"], size, q.device),
         segments_q=segments[0],
         segments_k=segments[1],
-        scale=attending.scale_of(given["scale"], q.shape[-1]),
+        scale=attending.scale_of(given["scale"], definition, q.shape[-1]),
         tokens=_tokens(given["tokens"], leading),
         dropout=checking.dropout_of(given["dropout"]),
     )

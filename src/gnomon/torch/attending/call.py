@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from gnomon.encodings import checks
+from gnomon.encodings import attending, checks
 from gnomon.encodings.scoring import refuse_tokens
 from gnomon.errors import EncodingError
 from gnomon.torch.attending import (
@@ -24,6 +24,7 @@ from gnomon.torch.attending.layout import Layout, layout_of
 from gnomon.torch.attending.plan import ROUTES, WORDS, Plan, choose, refusal
 from gnomon.torch.attending.prepared import Prepared
 
+NAMES = (*attending.ARGUMENTS, "dropout", "route")
 RUN = {
     "plain": plain.run,
     "bias": plain.run_with_bias,
@@ -52,6 +53,7 @@ def attention(
     tokens: Tensor | None = None,
     dropout: float = 0.0,
     route: str = "auto",
+    **unknown: Any,
 ) -> Tensor:
     """Return attention of queries (..., heads, n, d) under an encoding, or a layer of one.
 
@@ -60,9 +62,12 @@ def attention(
     cache. `causal` masks keys at later positions (later in order, where positions have several
     axes); by default that is so where the encoding is causal only. A boolean `mask` is True where a
     query may attend, a float one is added; tokens of different `segments` do not see one another.
-    `scale` is 1 / sqrt(d) by default. `route` takes one by name; `attention_plan` says which one is
-    taken. A query that may attend to nothing gives zeros.
+    `scale` is by default the encoding's own (`Encoding.softmax_scale`, as multi-head latent
+    attention under YaRN has it), or 1 / sqrt(d) where it has none. `route`
+    takes one by name; `attention_plan` says which one is taken. A query that may attend to nothing
+    gives zeros.
     """
+    attending.refuse_arguments("attention", unknown, NAMES)
     given = {
         "positions_q": positions_q,
         "positions_k": positions_k,
@@ -104,10 +109,8 @@ def prepare_attention(
 
 def _named(call: str, given: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of attention, those that are not given as they are by default."""
-    known = ("positions_q", "positions_k", "causal", "mask", "segments_q", "segments_k")
-    defaults = dict.fromkeys((*known, "scale", "tokens")) | {"dropout": 0.0}
-    for name in given:
-        checks.one_of(f"The argument of {call}", name, tuple(defaults))
+    defaults = dict.fromkeys(attending.ARGUMENTS) | {"dropout": 0.0}
+    attending.refuse_arguments(call, {n: x for n, x in given.items() if n not in defaults}, NAMES)
     return defaults | given
 
 

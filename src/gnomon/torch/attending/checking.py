@@ -57,12 +57,13 @@ def flattened(x: Tensor, leading: tuple[int, ...]) -> Tensor:
 
 def broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
     """Whether each axis of a shape is 1 or that of another with as many axes."""
-    return len(shape) == len(to) and all(a in (1, b) for a, b in zip(shape, to, strict=True))
+    pairs = zip(shape, to, strict=False)
+    return len(shape) == len(to) and not any(a != 1 and a != b for a, b in pairs)  # noqa: PLR1714
 
 
 def check_heads(heads: int, encoding: Any, wanted: int) -> None:
     """Refuse a bias for another number of heads."""
-    if heads not in (1, wanted):
+    if heads != 1 and heads != wanted:  # noqa: PLR1714 - sizes may be symbols, which `in` refuses
         raise EncodingError(
             f"q has {wanted} heads, but the encoding {encoding.name!r} has biases for {heads}; "
             f"pass q of shape (..., {heads}, n, dimension)."

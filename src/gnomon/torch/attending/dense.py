@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from gnomon.torch.attending.asked import Asked
+from gnomon.torch.attending.buffers import in_order
 from gnomon.torch.attending.layout import Layout
 from gnomon.torch.attending.masks import whole_mask
 from gnomon.torch.attending.turned import own_heads, places
@@ -25,7 +26,9 @@ from gnomon.torch.base import XP
 def run(asked: Asked, layout: Layout) -> Tensor:
     """Return attention from the logits of the encoding."""
     _, _, n, m = asked.sizes
+    asked, fits = in_order(asked)
     logits = _logits(asked)
+    logits = logits if fits is None else torch.where(fits[..., None], logits, torch.nan)
     mask = whole_mask(asked, layout, (0, n), m)
     if mask is not None and mask.dtype == torch.bool:
         logits = torch.where(mask, logits, -torch.inf)

@@ -30,6 +30,8 @@ def attend(
     width = max(wanted, q.shape[-1])
     if mask is not None and mask.dtype != torch.bool and q.device.type != "cpu":
         mask = mask.to(q.dtype)
+    # A literal: the size of a dynamic graph is a symbol, and so is what it is compared with.
+    shared = True if q.shape[1] != k.shape[1] else False  # noqa: SIM210
     out = functional.scaled_dot_product_attention(
         padded(q, width),
         padded(k, width),
@@ -38,7 +40,7 @@ def attend(
         is_causal=causal,
         scale=scale,
         dropout_p=dropout,
-        enable_gqa=q.shape[1] != k.shape[1],
+        enable_gqa=shared,
     )
     return out if wanted == width else out[..., :wanted]
 

@@ -60,7 +60,7 @@ def choose(asked: Asked, layout: Layout) -> str:
         return "flex" if asked.biased else "plain"
     if not asked.biased:
         return "tiles" if _large(asked) and refusal("tiles", asked, layout) is None else "plain"
-    if not has_profile(asked, layout):
+    if torch.compiler.is_exporting() or not has_profile(asked, layout):
         return "bias" if not _large(asked) else _large_route(asked, layout)
     skips = asked.causal and layout.ahead is not None and asked.q.shape[-2] >= TILES_FROM
     return "tiles" if skips or (asked.masked and _large(asked)) else "toeplitz"
@@ -73,6 +73,8 @@ def _large_route(asked: Asked, layout: Layout) -> str:
 
 def _large(asked: Asked) -> bool:
     """Whether a mask or bias of all queries and keys is more than is made at once."""
+    if torch.compiler.is_exporting():  # a length that is left open must decide nothing
+        return False
     batch, heads, n, m = asked.sizes
     bias = asked.biased
     if not bias and not asked.masked and not (asked.causal and n != m):
