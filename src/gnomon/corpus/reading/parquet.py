@@ -56,6 +56,7 @@ class ParquetReader:
         with _opened(file, self.column if self.kind == "text" else None) as table:
             total, done, made = max(1, table.metadata.num_rows), 0, 0
             for batch in _guarded(self._batches(table, file), file.path):
+                _check_codes(batch, file.path)
                 column = batch.column(self.column)
                 groups = batch.column(self.options.group) if self.options.group else None
                 for start, stop, size in bounded_slices(column):
@@ -155,6 +156,23 @@ def _guarded(batches: Iterator[Any], path: str) -> Iterator[Any]:
         yield from batches
     except (pa.ArrowException, OSError) as error:
         raise _damaged(path, error) from error
+
+
+def _check_codes(batch: Any, path: str) -> None:
+    """Refuse codes of values that a dictionary does not have; Arrow believes them.
+
+    A full validation would also refuse text that is no UTF-8, which --errors may let pass.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for column in batch.columns:
+        if pa.types.is_dictionary(column.type):
+            ends = pc.min_max(column.indices).as_py()
+            if ends["max"] is not None and not 0 <= ends["min"] <= ends["max"] < len(
+                column.dictionary
+            ):
+                raise _damaged(path, IndexError(f"no value has the code {ends['max']}"))
 
 
 def _damaged(path: str, error: Exception) -> CorpusError:

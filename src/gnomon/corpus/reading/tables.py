@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from gnomon.corpus.reading.options import ReadingOptions
 
 _SAMPLE_ROWS = 50
+_UNEVEN = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
 # The parser reads some thirty blocks ahead, so small blocks keep the memory small.
 _FIRST_BLOCK = 256 << 10
 _LARGEST_BLOCK = 1 << 30
@@ -153,17 +155,12 @@ class TableReader:
         import pyarrow as pa
         from pyarrow import csv as arrow
 
-        uneven: list[Any] = []
-
-        def remember(row: Any) -> str:
-            uneven.append(row)
-            return "error"
-
         try:
-            yield from arrow.open_csv(stream, **self._settings(layout, block, remember))
+            yield from arrow.open_csv(stream, **self._settings(layout, block))
         except pa.ArrowInvalid as error:
-            if uneven:
-                raise _uneven(path, uneven[0], layout) from error
+            # A handler of rows would be given the text of the row, and fails where that is none.
+            if uneven := _UNEVEN.search(str(error)):
+                raise _uneven(path, uneven, layout) from error
             if "straddling" in str(error):
                 raise _RowBeyondBlockError from error
             if "Empty CSV" in str(error):
@@ -173,7 +170,7 @@ class TableReader:
                 "format with --format."
             ) from error
 
-    def _settings(self, layout: Layout, block: int, on_uneven: Any) -> dict[str, Any]:
+    def _settings(self, layout: Layout, block: int) -> dict[str, Any]:
         """Columns go by their number: a header may name two of them alike."""
         import pyarrow as pa
         from pyarrow import csv as arrow
@@ -191,7 +188,6 @@ class TableReader:
             delimiter=self._dialect()["delimiter"],
             quote_char='"' if quoted else False,
             newlines_in_values=quoted,
-            invalid_row_handler=on_uneven,
         )
         converting = arrow.ConvertOptions(
             include_columns=names, column_types=dict.fromkeys(names, pa.binary())
@@ -229,9 +225,10 @@ def _textual(names: list[str], records: list[list[str]]) -> list[str]:
     ]
 
 
-def _uneven(path: str, row: Any, layout: Layout) -> CorpusError:
-    place = path if row.number is None else f"{path}, row {row.number - layout.header_lines}"
+def _uneven(path: str, found: re.Match[str], layout: Layout) -> CorpusError:
+    row, expected, actual = found.groups()
+    place = path if row is None else f"{path}, row {int(row) - layout.header_lines}"
     return CorpusError(
-        f"{place} has {row.actual_columns} columns where {row.expected_columns} are expected; "
+        f"{place} has {actual} columns where {expected} are expected; "
         "quote the values or mend the row."
     )

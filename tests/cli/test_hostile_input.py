@@ -1,0 +1,135 @@
+"""Devices, bombs, code that ends the process, streams that are closed, and numbers without end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gnomon
+from gnomon.errors import EncodingError, InputError
+from gnomon.reading import UnreadableError, load_array, open_archive, parse_json, parse_toml
+
+ENDS = """
+import sys
+class Own(BaseException): pass
+def leave(x, p): sys.exit(0)
+def close(x, p): raise GeneratorExit
+def own(x, p): raise Own
+"""
+
+
+@pytest.mark.parametrize("name", ["z.npy", "z.toml", "z.json", "z.csv", "z.txt"])
+def test_a_device_is_refused_by_every_reader(call, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).symlink_to("/dev/zero")
+    first = {".toml": ("lab", "status"), ".json": ("report",)}
+    ended = call(*first.get(Path(name).suffix, ("survey",)), tmp_path / name)
+    assert ended.code == 2
+    assert "device" in ended.err
+
+
+@pytest.mark.parametrize("name", ["leave", "close", "own"])
+def test_a_function_that_ends_the_process_is_refused(
+    call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / "ending_functions.py").write_text(ENDS, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    ended = call("verify", f"ending_functions:{name}", "--dimension", "4")
+    assert ended.code == 2
+    assert "instead of returning numbers" in ended.err
+
+
+@pytest.mark.parametrize("name", [":f", "..:f", ".x:f"])
+def test_a_function_without_a_module_is_refused(call, name: str) -> None:
+    ended = call("verify", name, "--dimension", "4")
+    assert (ended.code, "names no module" in ended.err) == (2, True)
+
+
+@pytest.mark.parametrize("text", ["x = " + "[" * 5000, "x = " + "9" * 5000, "a." * 5000 + "a = 1"])
+def test_toml_without_end_is_refused(text: str) -> None:
+    with pytest.raises(UnreadableError):
+        parse_toml(text)
+
+
+@pytest.mark.parametrize("text", ["[" * 5000, "9" * 5000, '{"a":' * 200 + "1" + "}" * 200])
+def test_json_without_end_is_refused(text: str) -> None:
+    with pytest.raises(UnreadableError):
+        parse_json(text)
+
+
+def test_an_archive_that_unpacks_to_far_more_is_refused(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "bomb.npz", x=np.zeros(2**29, np.uint8))
+    with (
+        pytest.raises(UnreadableError, match="unpacks to more than 100 times"),
+        open_archive(tmp_path / "bomb.npz"),
+    ):
+        pass
+
+
+def test_a_header_that_promises_more_than_the_file_is_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.zeros(4))
+    stored = (tmp_path / "a.npy").read_bytes()
+    (tmp_path / "a.npy").write_bytes(stored.replace(b"(4,), }          ", b"(4000000000,), } "))
+    with pytest.raises(UnreadableError, match="cut short"):
+        load_array(tmp_path / "a.npy")
+
+
+@pytest.mark.parametrize(("name", "given"), [("alibi", "heads"), ("rope", "dimension")])
+def test_a_number_far_above_any_use_is_refused(name: str, given: str) -> None:
+    with pytest.raises(EncodingError, match=f"{given} is 1000000000000; pass a whole number"):
+        gnomon.encoding(name, **{given: 10**12})
+
+
+@pytest.mark.parametrize("option", ["--threads", "--dimension"])
+def test_an_option_far_above_any_use_is_refused(call, tmp_path: Path, option: str) -> None:
+    (tmp_path / "t.txt").write_text("a b\n" * 20, encoding="utf-8")
+    ended = call("survey", tmp_path / "t.txt", option, "1000000000000000000")
+    assert (ended.code, "or less" in ended.err) == (2, True)
+
+
+@pytest.mark.parametrize("what", [complex, str])
+def test_distances_that_are_no_real_numbers_are_refused(what: type) -> None:
+    distances = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
+    with pytest.raises(InputError):
+        gnomon.stress(gnomon.encoding("rope", dimension=8), distances.astype(what))
+    with pytest.raises(InputError):
+        gnomon.stress(distances.astype(what), distances)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell of POSIX")
+@pytest.mark.parametrize(
+    ("arguments", "streams", "code"),
+    [
+        ("stress rope none.npy", "2>&-", 2),
+        ("stress rope none.npy", "2>/dev/full", 2),
+        ("catalogue", ">&-", 2),
+        ("catalogue", ">/dev/null 2>&-", 0),
+    ],
+)
+def test_streams_that_are_closed_or_full_leave_the_exit_code(
+    tmp_path: Path, arguments: str, streams: str, code: int
+) -> None:
+    line = f"{sys.executable} -m gnomon {arguments} {streams}"
+    assert subprocess.run(line, shell=True, cwd=tmp_path, check=False).returncode == code
+
+
+@pytest.mark.parametrize("value", ["x", "0", "-1"])
+def test_an_environment_that_numba_can_not_read_is_refused(tmp_path: Path, value: str) -> None:
+    (tmp_path / "t.txt").write_text("a b c d\n" * 40, encoding="utf-8")
+    command = [sys.executable, "-m", "gnomon", "survey", "t.txt", "--shuffles", "0", "--no-cache"]
+    ended = subprocess.run(
+        command,
+        cwd=tmp_path,
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NUMBA_NUM_THREADS": value},
+    )
+    assert ended.returncode == 2
+    assert "NUMBA_NUM_THREADS" in ended.stderr
+    assert "Traceback" not in ended.stderr
