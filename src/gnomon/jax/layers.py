@@ -81,7 +81,11 @@ class Layer:
         where they are not given; a bias positions_q and positions_k; a rule on content q, k and
         positions, `scale` and `tokens`.
         """
-        ways = {"vectors": self.vectors, "transform": self._counted, "bias": self.bias}
+        ways: dict[str, Any] = {
+            "vectors": self.vectors,
+            "transform": self._counted,
+            "bias": self.bias,
+        }
         return ways.get(self.definition.encoding.kinds[0], self.scores)(*arguments, **named)
 
     def _counted(
