@@ -171,7 +171,10 @@ def test_runs_of_positions_are_listed_by_first_and_last():
         ({"match": ["a"]}, r"match holds 1 values of type <U1"),
         ({"match": 1e39}, r"match is 1e\+39, which float32 can not hold"),
         ({"match": 1e-40}, r"match is 1e-40, which float32 can not hold"),
-        ({"dimension": 10**12}, r"dimension 1,000,000,000,000 at rank 1 are more than 536,870,912"),
+        (
+            {"dimension": 10**12},
+            r"dimension is 1000000000000; pass a whole number from 1 to 1,048,576",
+        ),
         ({"beyond": "interpolate", "reach": 10**12}, r"1,000,000,000,000 positions and dimension"),
     ],
 )

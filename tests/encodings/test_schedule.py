@@ -190,7 +190,7 @@ def test_gpt_j_may_say_that_it_is_rotary():
 def test_layers_of_deepseek_v4_are_found_by_their_number():
     said = {"model_type": "deepseek_v4", "head_dim": 512, "qk_rope_head_dim": 64}
     said |= {"layer_types": ["sliding_attention", "heavily_compressed_attention"]}
-    schedule = gnomon.schedule({**said, "num_hidden_layers": 2})
+    schedule = gnomon.schedule({**said, "num_hidden_layers": 2, "sliding_window": 128})
     assert [layer.encoding.base for layer in schedule] == [1e4, 160000.0]
     assert all(layer.rotates_values for layer in schedule)
     with pytest.warns(UserWarning, match="also rotates values"):
@@ -211,6 +211,8 @@ def test_past_the_trained_length_a_scaling_that_follows_it_asks_for_the_length(s
     assert np.isfinite(found.transform(one, one, [1023])[0]).all()
     with pytest.raises(EncodingError, match=r"beyond the trained length .*at_length"):
         found.transform(one, one, [8000])
+    with pytest.raises(EncodingError, match=r"beyond the trained length .*at_length"):
+        found.scores(one, one, [8000])
     fixed = gnomon.from_config(said, length=9000)
     assert np.isfinite(fixed.transform(one, one, [8000])[0]).all()
 
@@ -230,3 +232,35 @@ def test_what_transformers_can_not_make_a_config_of_is_refused_in_words(kind):
     said = {**BASE, "model_type": "phi3", "rope_scaling": {"type": kind}}
     with pytest.raises(EncodingError):
         hf.read(said)
+
+
+def test_layers_without_attention_have_no_encoding_and_say_so():
+    said = {**BASE, "model_type": "qwen3_next", "head_dim": 64, "num_hidden_layers": 4}
+    schedule = gnomon.schedule(said)
+    assert [layer.attends for layer in schedule] == [False, False, False, True]
+    assert names(said) == ["nope", "nope", "nope", "rope"]
+    with pytest.raises(EncodingError, match=r"Layer 0 is of type 'linear_attention' and has no"):
+        gnomon.from_config(said, layer=0)
+
+
+@pytest.mark.parametrize("kind", ["conv", "mamba", "recurrent"])
+def test_a_listed_layer_without_attention_has_no_encoding(kind):
+    said = {**BASE, "model_type": "lfm2", "num_hidden_layers": 2}
+    assert names({**said, "layer_types": [kind, "full_attention"]}) == ["nope", "rope"]
+    with pytest.raises(EncodingError, match=r"layers without attention.*add layer_types"):
+        gnomon.schedule(said)
+
+
+def test_granite_hybrids_rotate_only_where_they_are_told_to():
+    said = {**BASE, "model_type": "granitemoehybrid", "num_hidden_layers": 1}
+    said["layer_types"] = ["attention"]
+    assert names(said) == ["nope"]
+    assert names({**said, "position_embedding_type": "rope"}) == ["rope"]
+
+
+def test_a_window_whose_length_is_not_said_is_not_read_as_none():
+    said = {**BASE, "model_type": "gemma2", "num_hidden_layers": 2, "head_dim": 64}
+    with pytest.raises(EncodingError, match=r"Layer 0 has a sliding window, .*add sliding_window"):
+        gnomon.schedule(said)
+    with pytest.raises(EncodingError, match="use_sliding_window is 'false'"):
+        gnomon.schedule({**said, "sliding_window": 4, "use_sliding_window": "false"})

@@ -104,11 +104,11 @@ def test_layers_without_a_table_are_certified_as_such(tmp_path):
     assert by_type["sliding_attention"].structure.named.endswith("base 10000")
 
 
-def test_a_library_that_transformers_lacks_is_said_in_a_sentence(tmp_path):
+def test_a_model_whose_library_is_missing_is_refused_in_a_sentence(tmp_path):
     if transformers.utils.is_timm_available():
         pytest.skip("timm is installed")
     transformers.AutoConfig.for_model("timm_wrapper").save_pretrained(tmp_path)
-    with pytest.raises(EncodingError, match=r"makes no model of the config at .*timm.*; install"):
+    with pytest.raises(EncodingError, match=r"^[^\n]+; [^\n]+\.$"):
         gnomon.verify(tmp_path)
 
 

@@ -208,7 +208,11 @@ def _extent(encoding: Encoding, axis: int, most: int) -> int:
     if shape is not None:
         return int(shape[axis])
     values = getattr(encoding, "values", None)
-    return most if values is None else len(values)
+    if values is not None:
+        return len(values)
+    # Past the trained length such a scaling follows the length of a sequence that is not there.
+    reach = getattr(getattr(encoding, "scaling", None), "reach", None)
+    return most if reach is None else reach
 
 
 def _profiles(encoding: Encoding) -> list[Profile]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -56,16 +57,28 @@ class Scaled(Rotating):
         self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace
     ) -> tuple[Array, Array]:
         """Return cosines and sines; refuse positions whose frequencies no stated length decides."""
-        reach = self.scaling.reach
-        if reach is not None:
-            places = seen(coordinates)
-            if places is not None and places.size and places.max() >= reach:
-                raise EncodingError(
-                    f"Position {places.max():g} is beyond the trained length {reach}, after which "
-                    f"the scaling {self.scaling.name!r} follows the length of the sequence; fix "
-                    "it: encoding.at_length(...), or from_config(..., length=...)."
-                )
+        self._check_reach(coordinates)
         return super().tables(coordinates, numbers, xp=xp)
+
+    def scores(
+        self, q: Array, k: Array, positions_q: Array, positions_k: Array | None = None, **given: Any
+    ) -> Array:
+        """Return the logits; positions are looked at before they are counted from their middle."""
+        for places in (positions_q, positions_k):
+            if places is not None:
+                self._check_reach(np.asarray(places) if isinstance(places, Sequence) else places)
+        return super().scores(q, k, positions_q, positions_k, **given)
+
+    def _check_reach(self, coordinates: Coordinates) -> None:
+        """Refuse positions whose frequencies depend on a length that is not stated."""
+        reach = self.scaling.reach
+        places = None if reach is None else seen(coordinates)
+        if places is not None and places.size and places.max() >= reach:
+            raise EncodingError(
+                f"Position {places.max():g} is beyond the trained length {reach}, after which the "
+                f"scaling {self.scaling.name!r} follows the length of the sequence; fix it: "
+                "encoding.at_length(...), or from_config(..., length=...)."
+            )
 
     def at_length(self, length: int) -> Self:
         """Return the encoding as it is for a context of `length`, where the scaling follows it."""

@@ -32,10 +32,13 @@ from gnomon.encodings.rotary.config.layers import (
 )
 from gnomon.encodings.rotary.config.models import (
     HALF,
+    HYBRID,
     INTERLEAVED,
+    ON_REQUEST,
     ROTATED_VALUES,
     SECTIONS,
     UNLIKE,
+    WITHOUT_ATTENTION,
 )
 from gnomon.encodings.rotary.config.scaling import base_of, scaling_of
 from gnomon.encodings.rotary.config.schedule import (
@@ -77,6 +80,11 @@ def from_config(
     """
     source = _opened(config, length, ignore)
     found = _layer(source, layer, layer_type, length=length, layout=layout)
+    if not found.attends:
+        raise EncodingError(
+            f"Layer {layer} is of type {found.layer_type!r} and has no attention, so it has no "
+            "encoding; pass another layer, or ask gnomon.schedule for all of them."
+        )
     if found.rotates_values:
         warnings.warn(
             f"The model type {source.model_type!r} also rotates values, and rotates the output of "
@@ -100,12 +108,17 @@ def schedule(
     Options are those of `from_config`. A config must say how many layers there are.
     """
     source = _opened(config, length, ignore)
+    if source.model_type in HYBRID and not source.said.get("layer_types"):
+        raise EncodingError(
+            f"The model type {source.model_type!r} has layers without attention, and the config "
+            "does not list which they are; add layer_types."
+        )
     layers = []
     for layer in range(count_layers(source, needed=True)):
         found = _layer(source, layer, None, length=length, layout=layout)
         still, kind = isinstance(found.encoding, Nope), layer_type_of(source, layer)
-        window = window_of(source, layer, kind)
-        chunk = chunk_of(source, kind, still=still)
+        window = window_of(source, layer, kind) if found.attends else None
+        chunk = chunk_of(source, kind, still=still) if found.attends else None
         layers.append(replace(found, layer_type=kind, window=window, chunk=chunk))
     return Schedule(model_type=source.model_type, layers=tuple(layers))
 
@@ -130,12 +143,17 @@ def _layer(
     layout: str | None,
 ) -> LayerSchedule:
     """Return one layer, or what all layers have in common where none is chosen."""
+    if layer is not None and layer_type_of(source, layer) in WITHOUT_ATTENTION:
+        kind = layer_type_of(source, layer)
+        return LayerSchedule(layer=layer, layer_type=kind, encoding=Nope(), attends=False)
     chosen, parameters = parameters_of(source, layer_type, layer)
     given = {name: value for name, value in (parameters or {}).items() if value is not None}
     base = base_in(source, layer)
     if base:
         given["rope_theta"] = base
-    still = parameters is None or source.said.get("position_embedding_type") == "nope"
+    way = source.said.get("position_embedding_type")
+    still = parameters is None or way == "nope"
+    still = still or (source.model_type in ON_REQUEST and way != "rope")
     still = still or not rotates(source, layer, chosen)
     found = Nope() if still else _encoding(source, given, chosen, layout)
     follows = getattr(found, "at_length", None)

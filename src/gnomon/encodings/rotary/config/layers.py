@@ -36,6 +36,8 @@ _TWICE = (
     ("partial_rotary_factor", "rotary_pct"),
 )
 """Keys among the parameters, and those at the top that say the same."""
+INTERVAL = frozenset({"qwen3_5", "qwen3_5_moe", "qwen3_next"})
+"""Model types with linear attention in all layers but one in `full_attention_interval`."""
 _PERIODS = 24
 """How many layers are looked at where a config does not say how many there are."""
 
@@ -159,6 +161,9 @@ def layer_type_of(source: Source, layer: int) -> str | None:
         _check_layer(layer, len(_list("layer_types", types)))
         return str(types[layer])
     _check_layer(layer, count_layers(source) or None)
+    if source.model_type in INTERVAL:
+        every = source.whole("full_attention_interval") or 4
+        return FULL if (layer + 1) % every == 0 else "linear_attention"
     if source.model_type not in EVERY:
         return None
     key, usual, first = EVERY[source.model_type]

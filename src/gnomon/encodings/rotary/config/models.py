@@ -243,6 +243,19 @@ True where a model without any window (`sliding_window` is null) encodes all of 
 STILL: Mapping[str, str] = MappingProxyType({"kimi_linear": "mla_use_nope"})
 """Model types whose attention has no encoding at all, unless this key says false."""
 
+WITHOUT_ATTENTION: frozenset[str] = frozenset(
+    {"conv", "linear_attention", "mamba", "mamba2", "recurrent", "short_conv"}
+)
+"""Types of layers that have no attention, and so no encoding."""
+
+HYBRID: frozenset[str] = frozenset(
+    {"bamba", "granitemoehybrid", "lfm2", "lfm2_moe", "minimax", "olmo_hybrid", "recurrent_gemma"}
+)
+"""Model types with layers without attention, which their configs list in `layer_types`."""
+
+ON_REQUEST: frozenset[str] = frozenset({"granitemoehybrid"})
+"""Model types that rotate only where `position_embedding_type` is 'rope'."""
+
 SCALED_IN_FULL: frozenset[str] = frozenset({"olmo3"})
 """Model types in which a scaling that is written flat belongs to layers with full attention."""
 

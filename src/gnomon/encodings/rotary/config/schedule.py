@@ -70,6 +70,7 @@ class LayerSchedule(Result):
     window: int | None = None
     chunk: int | None = None
     rotates_values: bool = False
+    attends: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """Return the layer as plain values, its encoding by name and parameters."""
@@ -81,6 +82,7 @@ class LayerSchedule(Result):
             "window": self.window,
             "chunk": self.chunk,
             "rotates_values": self.rotates_values,
+            "attends": self.attends,
         }
 
     def acts_as(self, other: LayerSchedule) -> bool:
@@ -164,8 +166,16 @@ def temperature_of(
 
 def window_of(source: Source, layer: int, layer_type: str | None) -> int | None:
     """Return the w of a layer that sees lags below w only, or None where it sees all."""
-    size = _size_of_window(source, layer)
-    if size is None or source.said.get("use_sliding_window") is False:
+    size, used = _size_of_window(source, layer), source.said.get("use_sliding_window")
+    if used not in (None, True, False):
+        raise EncodingError(f"The config's use_sliding_window is {used!r}; write true or false.")
+    key = WINDOW_KEYS.get(source.model_type, "sliding_window")
+    if size is None and layer_type == SLIDING and key not in source.said and used is None:
+        raise EncodingError(
+            f"Layer {layer} has a sliding window, and the config does not say how long it is; add "
+            f"{key}."
+        )
+    if size is None or used is False:
         return None
     if source.model_type in WINDOW_IN_ALL:
         return size
