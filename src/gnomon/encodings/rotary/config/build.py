@@ -108,7 +108,8 @@ def schedule(
     Options are those of `from_config`. A config must say how many layers there are.
     """
     source = _opened(config, length, ignore)
-    if source.model_type in HYBRID and not source.said.get("layer_types"):
+    listed = source.said.get("layer_types") or source.said.get("block_types")
+    if source.model_type in HYBRID and not listed:
         raise EncodingError(
             f"The model type {source.model_type!r} has layers without attention, and the config "
             "does not list which they are; add layer_types."

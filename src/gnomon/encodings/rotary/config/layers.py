@@ -161,6 +161,9 @@ def layer_type_of(source: Source, layer: int) -> str | None:
         _check_layer(layer, len(_list("layer_types", types)))
         return str(types[layer])
     _check_layer(layer, count_layers(source) or None)
+    blocks = source.said.get("block_types")  # a period, in RecurrentGemma
+    if blocks:
+        return str(_list("block_types", blocks)[layer % len(blocks)])
     if source.model_type in INTERVAL:
         every = source.whole("full_attention_interval") or 4
         return FULL if (layer + 1) % every == 0 else "linear_attention"
