@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gnomon.groups.blocks import Floats
-from gnomon.groups.ladders import fitted_words, number, round_within
+from gnomon.groups.ladders import LARGEST_BASE, fitted_words, number, round_within
 
 TYPES = {"bfloat16": (8, -133), "float16": (11, -24)}
 """Half types: bits of a number, and the exponent of the smallest one."""
@@ -93,13 +93,26 @@ def _ladder(found: Readings, kind: str) -> str:
     if own is None or not found.still:
         return f"{own.words}{scaled}" if own else ""
     through = _base(found, kind, count + found.still, first)
-    if through and through.value ** (-count / (count + found.still)) * first <= _least(kind):
-        if through.is_round and not own.is_round:  # the slowest pairs were rounded to 0
-            return f"{through.words}{scaled}"
-        return f"{own.words} (partial), or {through.words}, its slowest pairs rounded to 0{scaled}"
+    if found.rates[-1] <= 1e3 * _least(kind):
+        zeros = _with_zeros(found, kind, first)
+        return f"{zeros}{scaled}" if zeros else ""
     if through is None or (own.is_round and not through.is_round):
         return f"{own.words} (partial){scaled}"
     return f"{own.words} (partial), or {through.words} of all dimensions (p-RoPE){scaled}"
+
+
+def _with_zeros(found: Readings, kind: str, first: float) -> str:
+    """Return the base where the slowest pairs may have been rounded to 0: any number of them.
+
+    Of the ladders whose next pair would be 0, the one with a round base; none, if several have one.
+    """
+    count, ladders = len(found.rates), []
+    for pairs in range(count, count + found.still + 1):
+        made = _base(found, kind, pairs, first)
+        if made and (pairs == count or first * made.value ** (-count / pairs) <= _least(kind)):
+            ladders.append(made)
+    chosen = [one for one in ladders if one.is_round]
+    return chosen[0].words if len(chosen) == 1 else ""
 
 
 def _least(kind: str) -> float:
@@ -137,7 +150,7 @@ def _base(found: Readings, kind: str, pairs: int, first: float) -> _Base | None:
     above = np.maximum((rates - half) * (1.0 - MADE) / first, 1e-300)
     most = -np.log(above) / steps
     low, high = float(least.max(initial=-np.inf)), float(most.min(initial=np.inf))
-    if not low <= high or high - low > 0.1:
+    if not low <= high or high - low > 0.1 or high > math.log(LARGEST_BASE):
         return None
     base, error = math.exp(0.5 * (low + high)), 0.5 * (high - low)
     known = round_within(base, error)
@@ -167,6 +180,8 @@ def _bases(found: Readings, kind: str) -> Iterator[float]:
     """Yield round bases that the second frequency leaves, which scalings for long texts keep."""
     if len(found.rates) < 4 or found.rates[0] != 1.0:
         return
+    if found.still and found.rates[-1] <= 1e3 * _least(kind):
+        return  # slower pairs may have been rounded to 0, and their number decides the base
     second, pairs = float(found.rates[1]), len(found.rates)
     half = 0.5 * float(_unit(found.rates[1:2], kind)[0])
     low, high = ((second + side * half) ** -pairs for side in (1.0, -1.0))

@@ -157,15 +157,17 @@ def _in_words(base: float, error: float) -> str:
 def fitted_words(base: float, error: float) -> str:
     """Return a base that nobody would choose, with the relative error of its fit."""
     whole = round(base)
-    if abs(base - whole) <= max(error * base, 1e-6 * base) and whole < 10**6:
+    if abs(base - whole) <= max(0.1 * error * base, 1e-6 * base) and whole < 10**6:
         return f"base {whole} ({_within(base, error)})"
     return f"base {number(base)} ({_within(base, error)})"
 
 
 def _within(base: float, error: float) -> str:
     """Say how well a base is known; no better than the six digits that are shown."""
-    shown = 0.5 * 10.0 ** (math.floor(math.log10(base)) - 5)
-    return f"fitted, within {max(error * base, shown):.1g}"
+    shown = 10.0 ** (math.floor(math.log10(base)) - 5)
+    off = 1.1 * error * base + shown
+    unit = 10.0 ** math.floor(math.log10(off))
+    return f"fitted, within {math.ceil(off / unit) * unit:.1g}"
 
 
 def _section(ladder: Ladder, zeros: int) -> str:

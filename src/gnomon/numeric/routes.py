@@ -7,11 +7,8 @@ Every compiled kernel has a NumPy route with an equal result, so both switches c
 
 from __future__ import annotations
 
-import functools
-import importlib
 import importlib.util
 import os
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
@@ -29,29 +26,27 @@ def compiled() -> bool:
         return False
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         return False  # kernels count on the integer types of compiled code
-    return _numba()
+    if importlib.util.find_spec("numba") is None:
+        return False
+    _check_environment()
+    return True
 
 
 MOST_THREADS = 4096
 """More than any machine has; a larger number is a slip of the hand."""
 
 
-@functools.cache
-def _numba() -> bool:
-    """Import numba, if it is there; what it can not read in its environment is refused in words."""
-    if importlib.util.find_spec("numba") is None:
-        return False
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("error", message="Environment variable", category=Warning)
-            importlib.import_module("numba")
-    except (ValueError, RuntimeWarning) as error:
-        wrong = str(error).split("\n", maxsplit=1)[0].rstrip(".")
-        names = ", ".join(name for name in os.environ if name.startswith("NUMBA_"))
+def _check_environment() -> None:
+    """Refuse a number of threads on which numba would fail, or print a traceback, when loaded."""
+    asked = os.environ.get("NUMBA_NUM_THREADS")
+    if asked is None:
+        return
+    digits = asked.isascii() and asked.isdecimal() and len(asked) < 20
+    if not digits or not 1 <= int(asked) <= MOST_THREADS:
         raise InputError(
-            f"numba can not read its environment ({wrong}); mend or unset {names or 'NUMBA_*'}."
-        ) from error
-    return True
+            f"NUMBA_NUM_THREADS is {asked[:40]!r}; set it to a whole number from 1 to "
+            f"{MOST_THREADS}, or unset it."
+        )
 
 
 def threads() -> int:
