@@ -189,7 +189,8 @@ def test_no_name_has_a_wrong_base(seed):
     bases = [float(x) for x in re.findall(r"base (\d[\d.]*(?:e\+\d+)?)", said)]
     within = max([1.1e-5 * true, *map(float, re.findall(r"fitted, within ([\d.e+]+)", said))])
     assert any(abs(base - true) <= within for base in bases) or not bases, said
-    assert bases or kind in ("llama3", "yarn", "longrope"), said
+    lost = cast == "float16" and still > 0  # how many pairs became 0 may not be known
+    assert bases or lost or kind in ("llama3", "yarn", "longrope"), said
     assert not (bases and kind == "longrope"), said
     assert ("rounded to" in said) == bool(cast)
     assert cast in said

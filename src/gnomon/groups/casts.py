@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gnomon.groups.blocks import Floats
-from gnomon.groups.ladders import LARGEST_BASE, fitted_words, number, round_within
+from gnomon.groups.ladders import LARGEST_BASE, fitted_words, is_round, number, round_within
 
 TYPES = {"bfloat16": (8, -133), "float16": (11, -24)}
 """Half types: bits of a number, and the exponent of the smallest one."""
@@ -93,7 +93,7 @@ def _ladder(found: Readings, kind: str) -> str:
     if own is None or not found.still:
         return f"{own.words}{scaled}" if own else ""
     through = _base(found, kind, count + found.still, first)
-    if found.rates[-1] <= 1e3 * _least(kind):
+    if _may_end_in_zeros(found, kind):
         zeros = _with_zeros(found, kind, first)
         return f"{zeros}{scaled}" if zeros else ""
     if through is None or (own.is_round and not through.is_round):
@@ -101,17 +101,22 @@ def _ladder(found: Readings, kind: str) -> str:
     return f"{own.words} (partial), or {through.words} of all dimensions (p-RoPE){scaled}"
 
 
-def _with_zeros(found: Readings, kind: str, first: float) -> str:
-    """Return the base where the slowest pairs may have been rounded to 0: any number of them.
+def _may_end_in_zeros(found: Readings, kind: str) -> bool:
+    """Whether a pair that follows the last two as they follow each other would be rounded to 0."""
+    return bool(found.rates[-1] ** 2 <= 2.0 * _least(kind) * found.rates[-2])
 
-    Of the ladders whose next pair would be 0, the one with a round base; none, if several have one.
+
+def _with_zeros(found: Readings, kind: str, first: float) -> str:
+    """Return the base where the slowest pairs may have been rounded to 0: none or all that rest.
+
+    Of both ladders the one with a round base; none, if both have one.
     """
     count, ladders = len(found.rates), []
-    for pairs in range(count, count + found.still + 1):
+    for pairs in (count, count + found.still):
         made = _base(found, kind, pairs, first)
         if made and (pairs == count or first * made.value ** (-count / pairs) <= _least(kind)):
             ladders.append(made)
-    chosen = [one for one in ladders if one.is_round]
+    chosen = [one for one in ladders if one.is_round and is_round(one.value)]
     return chosen[0].words if len(chosen) == 1 else ""
 
 
@@ -180,7 +185,7 @@ def _bases(found: Readings, kind: str) -> Iterator[float]:
     """Yield round bases that the second frequency leaves, which scalings for long texts keep."""
     if len(found.rates) < 4 or found.rates[0] != 1.0:
         return
-    if found.still and found.rates[-1] <= 1e3 * _least(kind):
+    if found.still and _may_end_in_zeros(found, kind):
         return  # slower pairs may have been rounded to 0, and their number decides the base
     second, pairs = float(found.rates[1]), len(found.rates)
     half = 0.5 * float(_unit(found.rates[1:2], kind)[0])

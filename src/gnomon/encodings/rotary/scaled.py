@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -60,14 +59,11 @@ class Scaled(Rotating):
         self._check_reach(coordinates)
         return super().tables(coordinates, numbers, xp=xp)
 
-    def scores(
-        self, q: Array, k: Array, positions_q: Array, positions_k: Array | None = None, **given: Any
-    ) -> Array:
-        """Return the logits; positions are looked at before they are counted from their middle."""
-        for places in (positions_q, positions_k):
-            if places is not None:
-                self._check_reach(np.asarray(places) if isinstance(places, Sequence) else places)
-        return super().scores(q, k, positions_q, positions_k, **given)
+    def centred(self, at_q: Coordinates, at_k: Coordinates) -> tuple[Coordinates, Coordinates]:
+        """Return coordinates counted from their middle, after a look at where they were."""
+        self._check_reach(at_q)
+        self._check_reach(at_k)
+        return super().centred(at_q, at_k)
 
     def _check_reach(self, coordinates: Coordinates) -> None:
         """Refuse positions whose frequencies depend on a length that is not stated."""
