@@ -1,9 +1,10 @@
 """Compiled loops of the geometry room: centred roots, mirrored Gram, near pairs.
 
-Each has a NumPy route of equal result beside its caller; `gnomon.numeric.routes.compiled` chooses.
+Each has a NumPy route beside its caller; `gnomon.numeric.routes.compiled` chooses, and
+`gnomon.numeric.routes` says how far both agree.
 This module is imported only when the compiled route is taken: it loads numba.
-Sums keep the order that is written, as in the NumPy route, so results agree bit for bit or nearly;
-only the sums of `ratio_rows` may be regrouped, which makes them vector instructions.
+Sums keep the order that is written; only those of `ratio_rows` may be regrouped, which makes them
+vector instructions.
 """
 
 from __future__ import annotations
