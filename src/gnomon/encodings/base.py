@@ -35,6 +35,7 @@ from gnomon.encodings.border import (
     partner_of,
     reconciled,
 )
+from gnomon.encodings.content.ordering import logits_in_order, order_of
 from gnomon.encodings.positions import as_coordinates, beside_heads, namespace_of
 from gnomon.encodings.scoring import (
     check_order,
@@ -80,8 +81,8 @@ class Encoding(ABC):
     whole_only: ClassVar[bool] = False
     """Whether it knows whole positions only, as a table does."""
     in_order: ClassVar[bool] = False
-    """Whether the tokens between a key and its query decide, too: tokens are then the keys in the
-    order in which they are given, and the n queries are the last n of them, as beside a cache."""
+    """Whether the tokens between a key and its query decide, too: tokens are then the keys by their
+    positions, and the n queries are the last n of them (`gnomon.encodings.content.ordering`)."""
     reads_tokens: ClassVar[bool] = False
     """Whether a rule on content reads tokens, the keys or what is given in their place."""
     mixes_heads: ClassVar[bool] = False
@@ -189,7 +190,9 @@ class Encoding(ABC):
         Vectors are added to both sides, a transform acts on both, a bias is added, a rule on
         content does what it says. Under an encoding that is causal only, keys after their query get
         -inf. `tokens` (..., m, width) is what a rule on content reads of each token; by default it
-        reads the keys. A layer that holds the numbers of the formula itself passes them.
+        reads the keys. Keys may come in any order, and later than every query: a rule that reads
+        tokens in order takes them by their positions. A layer that holds the numbers of the formula
+        itself passes them.
         """
         xp = reconciled(q, k)
         left, right = float_array(q, "q", xp=xp), float_array(k, "k", xp=xp)
@@ -202,9 +205,14 @@ class Encoding(ABC):
             read = read_tokens(tokens, right, xp=xp)
             at_q = beside_heads(as_coordinates(positions_q, self.axes, like=left), left)
             at_k = beside_heads(as_coordinates(keys_at, self.axes, like=right), right)
+            kind = xp.result_type(left.dtype, right.dtype)
             q, k, read = wide(left, right, read, xp=xp)
-            logits = self.content_scores(q, k, at_q, at_k, held, scale=scale, tokens=read, xp=xp)
-            logits = xp.astype(logits, xp.result_type(left.dtype, right.dtype))
+            given: dict[str, Any] = {"scale": scale, "xp": xp}
+            if self.in_order:
+                made = order_of(self.name, q, k, at_q, at_k, xp=xp)
+                return xp.astype(logits_in_order(self, q, k, read, at_k, held, made, **given), kind)
+            logits = self.content_scores(q, k, at_q, at_k, held, tokens=read, **given)
+            logits = xp.astype(logits, kind)
             return masked_scores(self, logits, positions_q, keys_at, numbers=held, xp=xp)
         return self.logits(left, right, positions_q, keys_at, held, scale=scale, xp=xp)
 

@@ -1,17 +1,18 @@
-"""Which keys a rule reads in which order, where a buffer holds more than the text.
+"""Which keys a rule reads in which order, and its logits put back as the keys were given.
 
-A rule that reads tokens in order takes the n queries for the last n of the keys. A buffer of keys
-may be longer than the text: padding at its right, at its left or within, or keys written round and
-round. So keys are put in order first:
+A rule that reads tokens in order takes the n queries for the last n of the keys. Keys may come
+otherwise: shuffled, written round and round, or in a buffer with padding at its right, at its left
+or within. So they are put in order first:
 
-* queries that stand where the last n keys stand leave the order as it is;
-* else keys are sorted by their positions, and those after every query are no tokens yet;
+* queries that stand where the last n keys stand leave the order as it is, where positions rise, or
+  where one occurs twice: then documents are packed, and each begins anew;
+* else queries and keys are sorted by their positions, and keys after every query are no tokens yet;
 * keys that a mask, or segments, hide from every query are no tokens either.
 
 Keys that are no tokens go to the front, as zeros, where no path leads: between a key and its query
-lie tokens alone, as in a trimmed buffer. Attention does not depend on the order of its keys
-otherwise. Sorting is by the array standard [array-api], without looking at values, so it compiles;
-where queries are found nowhere among the keys, they are refused, or NaN in compiled code.
+lie tokens alone, as in a trimmed buffer. The logits are then put back. Sorting is by the array
+standard [array-api], without looking at values, so it compiles; where queries are found nowhere
+among the keys, they are refused, or NaN in compiled code.
 """
 
 from __future__ import annotations
@@ -22,18 +23,24 @@ import array_api_compat
 import numpy as np
 
 from gnomon.encodings.border import lags_between
+from gnomon.encodings.content.short import by_document, reads_neighbours, rising
+from gnomon.encodings.scoring import later_in_order
 from gnomon.errors import EncodingError
 from gnomon.numeric.limbs import Limbs
 from gnomon.numeric.visible import seen
 
 if TYPE_CHECKING:
+    from gnomon.encodings.base import Numbers
     from gnomon.encodings.positions import Array, Coordinates, Namespace
 
 
 class Arrangement(NamedTuple):
-    """An order of keys (..., m), which of them are no tokens, in that order, and if queries fit."""
+    """Orders of queries and keys, which keys are no tokens, in that order, and if queries fit."""
 
+    rows: Array
+    """The order (..., n) of queries."""
     order: Array
+    """The order (..., m) of keys."""
     absent: Array
     """May not be attended to."""
     empty: Array
@@ -42,37 +49,101 @@ class Arrangement(NamedTuple):
     """(..., 1): whether the queries are the last of the tokens."""
 
 
+def plainly(at_q: Coordinates, at_k: Coordinates) -> bool:
+    """Whether queries are seen to be the last of keys that need not be sorted."""
+    keys = seen(at_k)
+    queries = keys if at_q is at_k else seen(at_q)
+    if queries is None or keys is None:
+        return False
+    keys, queries = keys[..., 0], queries[..., 0]
+    if not np.all(queries == keys[..., keys.shape[-1] - queries.shape[-1] :]):
+        return False
+    falls = (np.diff(keys, axis=-1) <= 0).any(axis=-1)
+    return not falls.any() or bool((~falls | (np.diff(np.sort(keys)) == 0).any(axis=-1)).all())
+
+
 def arranged(
-    at_q: Coordinates, at_k: Coordinates, hidden: Array | None, *, counted: bool, xp: Namespace
+    at_q: Coordinates,
+    at_k: Coordinates,
+    hidden: Array | None,
+    *,
+    counted: bool = False,
+    packed: bool = False,
+    xp: Namespace,
 ) -> Arrangement:
     """Return the order in which queries at (..., n, 1) are the last of the keys at (..., m, 1).
 
     `hidden` (..., m) says which keys no query may see. Positions that were counted say nothing
-    about a buffer whose last keys are hidden, so that is refused.
+    about a buffer whose last keys are hidden, so that is refused. Keys that are known to be packed
+    stay as they are where sorting them would not make the queries the last ones.
     """
-    of_q, of_k = _parts(at_q), _parts(at_k)
-    n, m = at_q.shape[-2], at_k.shape[-2]
-    last = [part[..., m - n :] for part in of_k]
-    aligned = xp.all(_same(of_q, last), axis=-1, keepdims=True)
-    later = xp.all(lags_between(at_q, at_k, xp=xp)[..., 0] < 0, axis=-2)
+    lags = lags_between(at_q, at_k, xp=xp)[..., 0]
+    later, asked = xp.all(lags < 0, axis=-2), xp.any(lags == 0, axis=-2)
     hidden = xp.zeros_like(later) if hidden is None else hidden
     later, hidden = later | (hidden & False), hidden | (later & False)  # with all axes of both
+    n, m = at_q.shape[-2], at_k.shape[-2]
     index = xp.arange(m, device=_device(later, xp=xp)) + xp.astype(later & False, xp.int32)
-    own = index >= m - n
-    absent = xp.where(aligned, hidden & ~own, hidden | later)
-    order = xp.where(aligned, index, _sorted(of_k, index, xp=xp))
-    front = xp.astype(~xp.take_along_axis(absent, order, axis=-1), xp.int32)
-    order = xp.take_along_axis(order, xp.argsort(front, axis=-1, stable=True), axis=-1)
-    absent, empty = (xp.take_along_axis(x, order, axis=-1) for x in (absent, absent | hidden))
-    moved = [_along(part, order, xp=xp)[..., m - n :] for part in of_k]
-    found = xp.all(_same(of_q, moved) & ~absent[..., m - n :], axis=-1, keepdims=True)
-    holes = xp.any(hidden & own & _between(~hidden, xp=xp), axis=-1, keepdims=True)
+    of_q, of_k = _parts(at_q), _parts(at_k)
+    ordered = _sorted(of_k, index, xp=xp)
+    distinct = _all(rising(_coordinates(of_k, ordered, xp=xp), xp=xp)[..., 1:], xp=xp)
+    rises = _all(rising(at_k, xp=xp)[..., 1:], xp=xp)
+    aligned = _all(_same(of_q, [part[..., m - n :] for part in of_k]), xp=xp)
+    given = _made(of_q, of_k, index, hidden & (index < m - n), hidden, sort=False, xp=xp)
+    moved = _made(of_q, of_k, ordered, later | (hidden & ~asked), hidden, sort=True, xp=xp)
+    keep = aligned & (rises | ~distinct | (~moved.fits if packed else False))
+    rows, order = (xp.where(keep, a, b) for a, b in zip(given[:2], moved[:2], strict=True))
+    # ONNX Runtime chooses no booleans by others
+    absent, empty, fits = (
+        (keep & a) | (~keep & b) for a, b in zip(given[2:], moved[2:], strict=True)
+    )
     if counted and n < m:
-        holes = holes | hidden[..., m - 1 :]
-    return Arrangement(order, absent, empty, xp.where(aligned, ~holes, found))
+        fits = fits & ~hidden[..., m - 1 :]
+    return Arrangement(rows, order, absent, empty, fits)
 
 
-def refuse_unfit(fits: Array, name: str, *, counted: bool) -> None:
+def _made(
+    of_q: list[Array],
+    of_k: list[Array],
+    order: Array,
+    absent: Array,
+    hidden: Array,
+    *,
+    sort: bool,
+    xp: Namespace,
+) -> Arrangement:
+    """Return an order of keys with those that are absent at the front."""
+    n, m = of_q[0].shape[-1], order.shape[-1]
+    place = xp.arange(m, device=_device(order, xp=xp))
+    place = xp.where(xp.take_along_axis(absent, order, axis=-1), place - m, place)
+    order = xp.take_along_axis(order, _ranked(place, stable=False, xp=xp), axis=-1)
+    rows = xp.arange(n, device=_device(order, xp=xp)) + xp.zeros_like(order[..., :1])
+    rows = _sorted(of_q, rows, xp=xp) if sort else rows
+    absent, hidden = (xp.take_along_axis(x, order, axis=-1) for x in (absent, hidden))
+    ends = [_along(part, order, xp=xp)[..., m - n :] for part in of_k]
+    found = _same([_along(part, rows, xp=xp) for part in of_q], ends) & ~absent[..., m - n :]
+    fits = found & ~(hidden & _between(~hidden, xp=xp))[..., m - n :]
+    fits = _all(fits, xp=xp)
+    if sort:  # of two tokens at one position none is the earlier one
+        rises = rising(_coordinates(of_k, order, xp=xp), xp=xp)
+        fits = fits & _all(rises | absent | _first(absent, xp=xp), xp=xp)
+    return Arrangement(rows, order, absent, absent | hidden, fits)
+
+
+def order_of(
+    name: str, q: Array, k: Array, at_q: Coordinates, at_k: Coordinates, *, xp: Namespace
+) -> Arrangement | None:
+    """Return the order of queries and keys without a mask, or None where it is the given one."""
+    n, m = (x.shape[-2] if x.ndim > 1 else 1 for x in (q, k))
+    placed = at_q.ndim > 1 and at_k.ndim > 1 and at_k.shape[-2] == m
+    if not placed or plainly(at_q, at_k):
+        return None  # one position for all keys says nothing of their order
+    at_q = at_q if at_q.shape[-2] == n else at_q[..., [0] * n, :]
+    made = arranged(at_q, at_k, None, xp=xp)
+    refuse_unfit(made.fits, name)
+    return made
+
+
+def refuse_unfit(fits: Array, name: str, *, counted: bool = False) -> None:
     """Refuse queries that are not the last of the tokens, where values can be seen."""
     known = seen(fits)
     if known is None or known.all():
@@ -99,29 +170,78 @@ def check_rising(at_k: Coordinates, name: str) -> None:
         )
 
 
-def reordered(x: Array, arrangement: Arrangement, *, clear: bool, xp: Namespace) -> Array:
-    """Return keys, values or tokens (..., m, d) in order, zeros where there is no token."""
-    moved = xp.take_along_axis(x, arrangement.order[..., None], axis=-2)
-    if not clear:
-        return moved
-    return xp.where(arrangement.empty[..., None], xp.zeros_like(moved), moved)
+def logits_in_order(
+    encoding: Any,
+    q: Array,
+    k: Array,
+    tokens: Array,
+    at_k: Coordinates,
+    numbers: Numbers,
+    made: Arrangement | None,
+    *,
+    scale: float,
+    segments: Array | None = None,
+    xp: Namespace,
+) -> Array:
+    """Return the logits (..., n, m) of a rule, -inf on later keys, for keys as they are given.
+
+    Without an arrangement the n queries are the last of the keys. `segments` (..., m), with the
+    axes of k before it, say where another document begins.
+    """
+    own = tokens is k
+    if made is not None:
+        q = _moved(q, made.rows, xp=xp)
+        k = _cleared(k, made, xp=xp)
+        tokens = k if own else _cleared(tokens, made, xp=xp)
+        at_k = _coordinates(_parts(at_k), made.order, xp=xp)
+        segments = None if segments is None else _along(segments, made.order, xp=xp)
+    if segments is not None and reads_neighbours(encoding):
+        at_k = by_document(at_k, segments, xp=xp)
+    first = k.shape[-2] - q.shape[-2]
+    at_q = at_k[..., first:, :]
+    logits = encoding.content_scores(q, k, at_q, at_k, numbers, scale=scale, tokens=tokens, xp=xp)
+    logits = xp.where(later_in_order(logits, xp=xp), -xp.inf, logits)
+    if made is None:
+        return logits
+    logits = xp.where(made.absent[..., None, :], -xp.inf, logits)
+    logits = xp.where(made.fits[..., None], logits, xp.nan)
+    back, rows = (_ranked(x, stable=False, xp=xp) for x in (made.order, made.rows))
+    logits = xp.take_along_axis(logits, _with_axes(back[..., None, :], logits), axis=-1)
+    return xp.take_along_axis(logits, _with_axes(rows[..., :, None], logits), axis=-2)
 
 
-def reordered_coordinates(
-    at: Coordinates, arrangement: Arrangement, *, xp: Namespace
-) -> Coordinates:
-    """Return coordinates (..., m, 1) of keys in order, with the axes of the order."""
-    order = arrangement.order
-    if isinstance(at, Limbs):
-        whole, fraction = (_along(x[..., 0], order, xp=xp) for x in (at.whole, at.fraction))
-        return Limbs(whole=whole[..., None], fraction=fraction[..., None])
-    return _along(at[..., 0], order, xp=xp)[..., None]
+def _moved(x: Array, order: Array, *, xp: Namespace) -> Array:
+    """Return vectors (..., m, d) in an order (..., m)."""
+    missing = order.ndim + 1 - x.ndim
+    x = x if missing <= 0 else x[(None,) * missing + (...,)]
+    return xp.take_along_axis(x, _with_axes(order[..., None], x), axis=-2)
+
+
+def _cleared(x: Array, made: Arrangement, *, xp: Namespace) -> Array:
+    """Return keys or tokens (..., m, d) in order, zeros where there is no token."""
+    moved = _moved(x, made.order, xp=xp)
+    return xp.where(made.empty[..., None], xp.zeros_like(moved), moved)
+
+
+def _with_axes(index: Array, like: Array) -> Array:
+    """Return an index with as many axes as an array has."""
+    return index[(None,) * (like.ndim - index.ndim) + (...,)]
 
 
 def _parts(at: Coordinates) -> list[Array]:
     """Return what positions are compared by, the first of them before the rest."""
     parts = (at.whole, at.fraction) if isinstance(at, Limbs) else (at,)
     return [part[..., 0] for part in parts]
+
+
+def _coordinates(parts: list[Array], order: Array, *, xp: Namespace) -> Coordinates:
+    """Return coordinates (..., m, 1) of keys in an order, with its axes."""
+    moved = [_along(part, order, xp=xp)[..., None] for part in parts]
+    return moved[0] if len(moved) == 1 else Limbs(whole=moved[0], fraction=moved[1])
+
+
+def _all(x: Array, *, xp: Namespace) -> Array:
+    return xp.all(x, axis=-1, keepdims=True)
 
 
 def _same(first: list[Array], second: list[Array]) -> Array:
@@ -132,18 +252,33 @@ def _same(first: list[Array], second: list[Array]) -> Array:
 
 
 def _sorted(parts: list[Array], index: Array, *, xp: Namespace) -> Array:
-    """Return the order (..., m) in which positions rise, those that are equal as they are."""
+    """Return the order (..., m) in which positions rise."""
     order = index
     for part in reversed(parts):
         here = _along(part, order, xp=xp)
-        order = xp.take_along_axis(order, xp.argsort(here, axis=-1, stable=True), axis=-1)
+        order = xp.take_along_axis(order, _ranked(here, stable=len(parts) > 1, xp=xp), axis=-1)
     return order
+
+
+def _ranked(x: Array, *, stable: bool, xp: Namespace) -> Array:
+    """Return the order in which values rise; that of equal ones only where it is asked for.
+
+    ONNX knows no stable order of PyTorch.
+    """
+    return xp.argsort(x, axis=-1, stable=True) if stable else x.argsort(-1)
 
 
 def _along(values: Array, order: Array, *, xp: Namespace) -> Array:
     """Return values (m,) or (..., m) in an order (..., m)."""
     whole = values + xp.astype(xp.zeros_like(order), values.dtype)
+    order = order + xp.astype(xp.zeros_like(whole), order.dtype)
     return xp.take_along_axis(whole, order, axis=-1)
+
+
+def _first(absent: Array, *, xp: Namespace) -> Array:
+    """Return which key (..., m) is the first token; keys that are absent lie before it."""
+    before = xp.concat([xp.ones_like(absent[..., :1]), absent[..., :-1]], axis=-1)
+    return before & ~absent
 
 
 def _between(there: Array, *, xp: Namespace) -> Array:

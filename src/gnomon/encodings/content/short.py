@@ -39,6 +39,22 @@ def reads_neighbours(encoding: Any) -> bool:
     return bool(encoding.in_order and getattr(encoding, "kernel", 1) > 1)
 
 
+def by_document(keys: Coordinates, segments: Array, *, xp: Namespace) -> Coordinates:
+    """Return coordinates (..., m, 1) that fall where another segment (..., m) begins, too.
+
+    They rise by 1 within a document and fall by 1 to the next: all that taps look at.
+    """
+    same = xp.concat(
+        [segments[..., :1] != segments[..., :1], segments[..., 1:] == segments[..., :-1]], axis=-1
+    )
+    falls = xp.astype(~(rising(keys, xp=xp) & same), xp.int32)
+    places = xp.cumulative_sum(xp.ones_like(falls) - 2 * falls, axis=-1)[..., None]
+    if isinstance(keys, Limbs):
+        places = xp.astype(places, xp.int32)
+        return Limbs(whole=places, fraction=xp.zeros_like(places, dtype=xp.float32))
+    return xp.astype(places, keys.dtype)
+
+
 def rising(keys: Coordinates, *, xp: Namespace) -> Array:
     """Return where (..., m) the position is above that of the token before; never at the first."""
     if isinstance(keys, Limbs):

@@ -15,7 +15,6 @@ import jax.numpy as jnp
 
 from gnomon.encodings import attending
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.content.short import rising
 from gnomon.encodings.nope import Nope
 from gnomon.encodings.positions import Array, Coordinates, as_coordinates
 from gnomon.errors import EncodingError
@@ -200,16 +199,6 @@ def _segments(
         attending.check_segments(name, tuple(values.shape), leading, count)
         made.append(values.reshape(-1, count))
     return made[0], made[1]
-
-
-def by_document(at_k: Coordinates, segments: Array, *, like: Array) -> Coordinates:
-    """Return coordinates of keys that fall where a document begins, so that taps stop there."""
-    first = jnp.ones_like(segments[:, :1], dtype=bool)
-    begins = jnp.concatenate([first, segments[:, 1:] != segments[:, :-1]], axis=-1)
-    begins = begins[:, None] | ~rising(at_k, xp=jnp)
-    count = begins.shape[-1]
-    places = jnp.arange(count) - count * jnp.cumsum(begins, axis=-1)
-    return as_coordinates(places, 1, like=like)
 
 
 def _mask(mask: Any, size: tuple[int, ...]) -> Array | None:

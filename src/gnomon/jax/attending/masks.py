@@ -53,10 +53,15 @@ def whole(asked: Asked) -> Part:
     )
 
 
-def may_attend(asked: Asked, part: Part) -> Array | None:
-    """Return booleans (batch or 1, heads or 1, r, c), or None where every key may be seen."""
+def may_attend(asked: Asked, part: Part, *, made: Array | None = None) -> Array | None:
+    """Return booleans (batch or 1, heads or 1, r, c), or None where every key may be seen.
+
+    Under a rule that reads tokens in order the logits that were made say which keys are later.
+    """
     parts = []
-    if asked.causal:
+    if made is not None and asked.encoding.in_order:
+        parts.append(made != -jnp.inf)
+    elif asked.causal:
         parts.append(_no_later(asked, part))
     if part.mask is not None:  # -inf hides a key, too, without an infinity in the logits
         seen = part.mask if part.mask.dtype == jnp.bool_ else part.mask > -jnp.inf

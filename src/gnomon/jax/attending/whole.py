@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 
 from gnomon.jax.attending.asked import positions_of
-from gnomon.jax.attending.buffers import in_order
+from gnomon.jax.attending.buffers import logits_in_order
 from gnomon.jax.attending.masks import added_by, bias_of, may_attend, whole
 from gnomon.jax.attending.turned import own_heads, turned_pair
 
@@ -48,10 +48,26 @@ def plain(asked: Asked) -> Array:
 
 def dense(asked: Asked) -> Array:
     """Return attention by the logits of the encoding itself."""
-    asked, fits = in_order(asked)
+    made = asked.encoding
+    logits = logits_in_order(asked) if made.in_order else _logits(asked)
+    keep = may_attend(asked, whole(asked), made=logits)
+    added = added_by(asked.mask, asked)
+    logits = logits if added is None else logits + added
+    if keep is not None:
+        logits = jnp.where(keep, logits, jnp.finfo(asked.wide).min)
+    weights = jax.nn.softmax(logits, axis=-1)
+    v = own_heads(asked.v, asked.groups).astype(asked.wide)
+    if made.in_order and keep is not None:  # room to spare in a buffer may hold anything
+        v = jnp.where(keep.any(axis=-2)[..., None], v, 0.0)
+    out = jnp.matmul(weights, v)
+    extra = made.value_terms(weights, asked.at_q, asked.at_k, asked.numbers, xp=jnp)
+    out = out if extra is None else out + extra
+    return without_keys(out, keep).astype(asked.q.dtype)
+
+
+def _logits(asked: Asked) -> Array:
     q, k = asked.q.astype(asked.wide), own_heads(asked.k, asked.groups).astype(asked.wide)
-    part, made = whole(asked), asked.encoding
-    logits = made.scores(
+    return asked.encoding.scores(
         q,
         k,
         positions_of(asked.at_q),
@@ -60,18 +76,6 @@ def dense(asked: Asked) -> Array:
         tokens=asked.tokens,
         numbers=asked.numbers,
     )
-    logits = logits if fits is None else jnp.where(fits[..., None], logits, jnp.nan)
-    keep = may_attend(asked, part)
-    added = added_by(asked.mask, asked)
-    logits = logits if added is None else logits + added
-    if keep is not None:
-        logits = jnp.where(keep, logits, jnp.finfo(asked.wide).min)
-    weights = jax.nn.softmax(logits, axis=-1)
-    v = own_heads(asked.v, asked.groups).astype(asked.wide)
-    out = jnp.matmul(weights, v)
-    extra = made.value_terms(weights, asked.at_q, asked.at_k, asked.numbers, xp=jnp)
-    out = out if extra is None else out + extra
-    return without_keys(out, keep).astype(asked.q.dtype)
 
 
 def without_keys(out: Array, keep: Array | None) -> Array:

@@ -9,6 +9,7 @@ vectors in half precision. A query that may attend to no key gives zeros, and ha
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import torch
@@ -16,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from gnomon.torch.attending.asked import Asked
-from gnomon.torch.attending.buffers import in_order
+from gnomon.torch.attending.buffers import logits_in_order
 from gnomon.torch.attending.layout import Layout
 from gnomon.torch.attending.masks import whole_mask
 from gnomon.torch.attending.turned import own_heads, places
@@ -26,9 +27,10 @@ from gnomon.torch.base import XP
 def run(asked: Asked, layout: Layout) -> Tensor:
     """Return attention from the logits of the encoding."""
     _, _, n, m = asked.sizes
-    asked, fits = in_order(asked)
-    logits = _logits(asked)
-    logits = logits if fits is None else torch.where(fits[..., None], logits, torch.nan)
+    ordered = asked.encoding.in_order
+    logits = logits_in_order(asked) if ordered else _logits(asked)
+    if ordered:  # -inf stands on later keys already
+        asked = dataclasses.replace(asked, causal=False)
     mask = whole_mask(asked, layout, (0, n), m)
     if mask is not None and mask.dtype == torch.bool:
         logits = torch.where(mask, logits, -torch.inf)
@@ -36,6 +38,8 @@ def run(asked: Asked, layout: Layout) -> Tensor:
         logits = logits + mask
     weights = functional.dropout(weights_of(logits), asked.dropout)
     v = own_heads(asked.v.to(asked.wide), asked.groups)
+    if ordered:  # room to spare in a buffer may hold anything
+        v = torch.where((logits == -torch.inf).all(dim=-2)[..., None], 0.0, v)
     out = torch.matmul(weights, v)
     more = _value_terms(asked, weights)
     return (out if more is None else out + more).to(asked.q.dtype)
