@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -16,22 +18,24 @@ MORE = {
     "cope": [{"sigma": 1.0}],
     "path": [{"sigma": 0.5}, {"sigma": 0.5, "kernel": 3}],
     "selective-rope": [{}, {"kernel": 4}],
+    "dape": [{"inner": {"name": "alibi", "heads": 2}}, {"inner": {"name": "t5", "heads": 2}}],
 }
 ROOM, LENGTH, COUNT, HEADS, WIDTH = 12, 8, 3, 2, 8
 PLACES = np.arange(ROOM)
 
 
 def rules():
-    """Return every rule on content that reads tokens in order, by its name."""
+    """Return every rule on content of the catalogue, by its name."""
     for name, entry in ENTRIES.items():
-        card = entry.read_card()
-        if card.kind == ("content",) and card.causal_only and name != "dape":
+        if entry.read_card().kind == ("content",):
             for more in MORE.get(name, [{}]):
-                yield pytest.param(name, more, id=f"{name}{more.get('kernel', '')}")
+                yield pytest.param(name, more, id=f"{name}{'-'.join(map(str, more.values()))}")
 
 
 def made(name, more):
-    return gnomon.encoding(name, heads=HEADS, dimension=WIDTH, **more)
+    taken = inspect.signature(ENTRIES[name].factory).parameters
+    sizes = {"heads": HEADS, "dimension": WIDTH}
+    return gnomon.encoding(name, **{n: x for n, x in sizes.items() if n in taken}, **more)
 
 
 def run(library, encoding, q, k, v, **given):
@@ -39,7 +43,8 @@ def run(library, encoding, q, k, v, **given):
         from gnomon.torch import attention
 
         tensors = [torch.tensor(x) for x in (q, k, v)]
-        return attention(*tensors, encoding, **{n: torch.tensor(x) for n, x in given.items()})
+        given = {n: x if isinstance(x, bool) else torch.tensor(x) for n, x in given.items()}
+        return attention(*tensors, encoding, **given)
     from gnomon.jax import attention as attend
 
     return attend(q, k, v, encoding, **given)
@@ -68,6 +73,8 @@ def layouts():
         },
     )
     yield "ring", ring, {"positions_q": queries, "positions_k": PLACES[ring]}
+    shuffled = np.random.default_rng(1).permutation(ROOM)
+    yield "shuffled", shuffled, {"positions_q": queries, "positions_k": shuffled}
     yield (
         "left",
         left,
@@ -103,11 +110,9 @@ def layouts():
 def test_a_buffer_gives_what_a_trimmed_one_gives(name, more, library, vectors):
     q, k, v = vectors
     encoding = made(name, more)
-    trimmed = run(library, encoding, q, k[:, :, :LENGTH], v[:, :, :LENGTH])
+    trimmed = run(library, encoding, q, k[:, :, :LENGTH], v[:, :, :LENGTH], causal=True)
     for layout, order, given in layouts():
-        if name == "grape-additive" and layout == "ring":
-            continue
-        found = run(library, encoding, q, k[:, :, order], v[:, :, order], **given)
+        found = run(library, encoding, q, k[:, :, order], v[:, :, order], causal=True, **given)
         assert np.allclose(found, trimmed, atol=1e-5), layout
 
 
@@ -145,3 +150,58 @@ def test_compiled_code_masks_by_positions_and_gives_nan_where_it_can_not_refuse(
     trimmed = attend(q, k[:, :, :LENGTH], v[:, :, :LENGTH], encoding)
     assert np.allclose(call(PLACES[LENGTH - COUNT : LENGTH]), trimmed, atol=1e-5)
     assert np.isnan(call(PLACES[:COUNT] + 20)).all()
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+@pytest.mark.parametrize(("name", "more"), list(rules()))
+def test_a_key_that_no_query_may_see_might_as_well_not_be_there(name, more, library, vectors):
+    q, k, v = vectors
+    encoding, kept = made(name, more), np.r_[0:3, 4:LENGTH]
+    mask = np.isin(PLACES[:LENGTH], kept)[None, None, None]
+    places = {"positions_q": PLACES[LENGTH - COUNT : LENGTH], "causal": True}
+    k, v = k[:, :, :LENGTH].copy(), v[:, :, :LENGTH].copy()
+    alone = run(library, encoding, q, k[:, :, kept], v[:, :, kept], positions_k=kept, **places)
+    k[:, :, 3], v[:, :, 3] = 1e3, 1e3
+    at = PLACES[:LENGTH]
+    found = run(library, encoding, q, k, v, positions_k=at, mask=mask, **places)
+    assert np.allclose(found, alone, atol=1e-5)
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+@pytest.mark.parametrize(("name", "more"), list(rules()))
+def test_heads_with_masks_of_their_own_have_orders_of_their_own(name, more, library, vectors):
+    """Segments lie beside keys as they are given, whatever order a head takes them in."""
+    q, k, v = vectors
+    encoding, order = made(name, more), np.random.default_rng(1).permutation(ROOM)
+    segments = (PLACES >= LENGTH).astype(np.int32)
+    mask = np.ones((1, HEADS, 1, ROOM), bool)
+    mask[:, 0, :, 1], mask[:, 1, :, 3] = False, False
+    given = {"positions_q": PLACES[LENGTH - COUNT : LENGTH], "causal": True}
+    given["segments_q"] = np.zeros(COUNT, np.int32)
+    found = run(
+        library,
+        encoding,
+        q,
+        k[:, :, order],
+        v[:, :, order],
+        positions_k=order,
+        segments_k=segments[order],
+        mask=mask[..., order],
+        **given,
+    )
+    for head, hidden in enumerate((1, 3)):
+        kept = np.delete(PLACES[:LENGTH], hidden)
+        own = {"positions_q": given["positions_q"], "positions_k": kept, "causal": True}
+        alone = run(library, encoding, q, k[:, :, kept], v[:, :, kept], **own)
+        assert np.allclose(found[:, head], alone[:, head], atol=1e-5)
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+def test_room_to_spare_may_hold_anything(library, vectors):
+    q, k, v = vectors
+    encoding = made("fox", {})
+    trimmed = run(library, encoding, q, k[:, :, :LENGTH], v[:, :, :LENGTH])
+    k, v = k.copy(), v.copy()
+    k[:, :, LENGTH:], v[:, :, LENGTH:] = np.nan, np.inf
+    places = {"positions_q": PLACES[LENGTH - COUNT : LENGTH], "positions_k": PLACES}
+    assert np.allclose(run(library, encoding, q, k, v, **places), trimmed, atol=1e-5)
