@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from gnomon.diagnostics.pairs import square
 from gnomon.errors import InputError
+from gnomon.numeric.reals import reals
 from gnomon.numeric.routes import compiled, over_rows
 from gnomon.results import Result
 
@@ -91,8 +92,9 @@ def _lag_rows(values: Floats, lags: Any, positions: Any) -> Any:
         given = square(lags, "The lags")
         _check_length(len(given), size)
         return lambda start, stop: np.array(given[start:stop])
-    points = np.arange(size)[:, None] if positions is None else np.asarray(positions)
-    points = points.reshape(len(points), -1).astype(np.float64)
+    places: Any = np.arange(size)[:, None] if positions is None else positions
+    points = reals(places, "positions")
+    points = points.reshape(len(points), -1)
     _check_length(len(points), size)
 
     def rows(start: int, stop: int) -> Floats:

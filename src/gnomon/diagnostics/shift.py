@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from gnomon.diagnostics.lagsums import lag_sums
 from gnomon.diagnostics.pairs import target_of
 from gnomon.errors import InputError
+from gnomon.numeric.reals import reals
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]
@@ -76,7 +77,7 @@ def shift_equivariance(distances: Any, coordinates: Any = None) -> ShiftEquivari
     1.0
     """
     target = target_of(distances, coordinates)
-    points = np.rint(np.asarray(target.coordinates, dtype=np.float64)).astype(np.int64)
+    points = np.rint(reals(target.coordinates, "coordinates")).astype(np.int64)
     if not np.array_equal(points, target.coordinates):
         raise InputError(
             "Some coordinates are not whole numbers; shift equivariance compares pairs of equal "

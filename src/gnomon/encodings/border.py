@@ -11,6 +11,7 @@ from gnomon.encodings.positions import has_float64, namespace_of
 from gnomon.errors import EncodingError
 from gnomon.numeric.differences import between
 from gnomon.numeric.limbs import Limbs, Turns, turns_of
+from gnomon.numeric.reals import refuse_complex
 
 if TYPE_CHECKING:
     from gnomon.encodings.base import Encoding
@@ -39,7 +40,10 @@ def partner_of(first: Array, second: Array) -> Array:
 def float_array(x: Array, name: str, *, xp: Namespace) -> Array:
     """Return x as an array of real numbers; a list becomes float64 where there is."""
     if not array_api_compat.is_array_api_obj(x):
-        x = xp.asarray(x, dtype=xp.float64 if has_float64(xp) else xp.float32)
+        x = xp.asarray(
+            refuse_complex(x, f"{name} holds", kind=EncodingError),
+            dtype=xp.float64 if has_float64(xp) else xp.float32,
+        )
     if not xp.isdtype(x.dtype, "real floating"):
         raise EncodingError(f"{name} holds {x.dtype}; pass real numbers (floats).")
     return x

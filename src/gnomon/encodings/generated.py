@@ -18,13 +18,14 @@ from gnomon.errors import EncodingError
 from gnomon.groups.blocks import Block
 from gnomon.groups.commuting import Commuting
 from gnomon.groups.generator import Generator
+from gnomon.numeric.reals import reals
 
 Floats = NDArray[np.float64]
 
 
 def of_head(values: Any, head: int, plain: int) -> Floats:
     """Return the numbers of one head: `plain` axes are those of numbers that serve all heads."""
-    array = np.asarray(values, dtype=np.float64)
+    array = reals(values, "values")
     if array.ndim == plain:
         return array
     checks.whole("head", head, least=0)

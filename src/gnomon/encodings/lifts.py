@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from gnomon.encodings.euclidean import distances_between
 from gnomon.encodings.positions import as_coordinates
 from gnomon.errors import EncodingError
+from gnomon.numeric.reals import reals
 from gnomon.results import Result, pairs_dataframe
 
 if TYPE_CHECKING:
@@ -221,7 +222,7 @@ def _probe(encoding: Encoding, probe: Any, rng: np.random.Generator | None) -> F
     if probe is None:
         stream = np.random.default_rng(0) if rng is None else rng
         return stream.normal(scale=np.sqrt(0.5), size=dimension)
-    content = np.asarray(probe, dtype=np.float64)
+    content = reals(probe, "probe")
     if content.shape != (dimension,) or not np.isfinite(content).all():
         raise EncodingError(
             f"The probe has shape {content.shape}; pass {dimension} finite numbers, one per "

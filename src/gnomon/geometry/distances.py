@@ -21,6 +21,7 @@ import numpy as np
 from gnomon.errors import InputError
 from gnomon.geometry.gram import BLOCK_BYTES, upper_gram, whole_laws
 from gnomon.geometry.near import direct_squared
+from gnomon.numeric.reals import reals
 from gnomon.numeric.routes import compiled, each, stripes
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def angle(chord: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> angle(np.array([0.0, np.sqrt(2.0)]))
     array([0.        , 1.57079633])
     """
-    chord = np.asarray(chord, dtype=np.float64)
+    chord = reals(chord, "chord")
     if chord.size and not (chord.min() >= 0.0 and chord.max() <= np.sqrt(2.0) * (1 + 1e-12)):
         raise InputError(
             f"chords lie in [0, sqrt 2], and these run from {chord.min():.6g} to "

@@ -23,6 +23,7 @@ import numpy as np
 from gnomon.errors import CountsError
 from gnomon.geometry.laws import Laws, counts_matrix, laws, totals
 from gnomon.geometry.tail import TAIL_SHARE, add_tail, tail_of
+from gnomon.numeric.reals import reals
 from gnomon.numeric.routes import compiled, each, stripes
 
 if TYPE_CHECKING:
@@ -131,6 +132,7 @@ def double_centred(squared: NDArray[np.float64]) -> NDArray[np.float64]:
     array([[ 1., -1.],
            [-1.,  1.]])
     """
+    squared = reals(squared, "the matrix of squared distances")
     row = squared.mean(axis=1)
     gram: NDArray[np.float64] = squared - row[:, None]
     gram -= (row - row.mean())[None, :]

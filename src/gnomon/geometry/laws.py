@@ -78,7 +78,10 @@ def counts_matrix(counts: Any) -> csr_array:
     >>> counts_matrix([[2, 0], [1, 3]]).toarray().tolist()
     [[2, 0], [1, 3]]
     """
-    matrix = counts if issparse(counts) else _dense(counts)
+    matrix = counts if issparse(counts) else np.asarray(counts)
+    _check_type(matrix)
+    if matrix.dtype.kind == "b":
+        matrix = matrix.astype(np.int64)
     if matrix.ndim != 2:
         raise CountsError(
             f"counts have {matrix.ndim} axes where 2 are needed; "
@@ -92,14 +95,12 @@ def counts_matrix(counts: Any) -> csr_array:
     return csr_array((whole, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def _dense(counts: Any) -> NDArray[Any]:
-    array = np.asarray(counts)
-    if array.dtype.kind not in "iufb":
+def _check_type(matrix: Any) -> None:
+    if matrix.dtype.kind not in "iufb":
         raise CountsError(
-            f"counts are of type {array.dtype}, not numbers; "
+            f"counts are of type {matrix.dtype}, not numbers; "
             "pass whole numbers, one row per position and one column per token."
         )
-    return array.astype(np.int64) if array.dtype.kind == "b" else array
 
 
 def _whole(matrix: csr_array) -> NDArray[np.int64]:

@@ -23,6 +23,7 @@ from gnomon.errors import InputError
 from gnomon.geometry.gram import BLOCK_BYTES, double_centred
 from gnomon.geometry.mds import Coordinates, checked_dimension, classical_mds
 from gnomon.geometry.spectrum import square
+from gnomon.numeric.reals import reals
 from gnomon.numeric.routes import compiled, each, stripes
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _start(
     if start is None:
         points = classical_mds(double_centred(np.square(target)), dimension).vectors.copy()
     else:
-        points = np.asarray(start, dtype=np.float64) / unit
+        points = reals(start, "start") / unit
         if points.shape != (target.shape[0], dimension) or not np.isfinite(points).all():
             raise InputError(
                 f"the start has shape {points.shape} or values that are not finite; "

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gnomon.errors import GroupError
 from gnomon.groups.actions import jordan_weights, run_carried, run_turned
+from gnomon.numeric.reals import reals
 
 Floats = NDArray[np.float64]
 KINDS = ("zero", "decay", "growth", "rotation", "damped", "jordan")
@@ -84,8 +85,8 @@ class Block:
 
     def acting(self, x: ArrayLike, t: ArrayLike, *, transposed: bool = False) -> Floats:
         """Return exp(tJ) x, or exp(tJ)^T x, for vectors (..., dimension) and times (...,)."""
-        steps = np.asarray(t, dtype=np.float64)
-        values = np.asarray(x, dtype=np.float64)
+        steps = reals(t, "t")
+        values = reals(x, "x")
         return self.sheared(self.turned(values, steps, back=transposed), steps, back=transposed)
 
     def turned(self, x: Floats, t: Floats, *, back: bool = False) -> Floats:
@@ -109,7 +110,7 @@ class Block:
         array([[0.3679, 0.3679],
                [0.    , 0.3679]])
         """
-        steps = np.asarray(t, dtype=np.float64)[..., None]
+        steps = reals(t, "t")[..., None]
         size = self.dimension
         columns = np.broadcast_to(np.eye(size), (*steps.shape[:-1], size, size))
         return np.swapaxes(self.acting(columns, steps), -1, -2)

@@ -19,6 +19,7 @@ from gnomon.errors import GroupError
 from gnomon.groups.blocks import Floats
 from gnomon.groups.checking import checked
 from gnomon.groups.generator import Generator
+from gnomon.numeric.reals import reals
 
 TOLERANCE = 1e-10
 """Largest commutator, as a share of the norms of its factors, that rounding may leave."""
@@ -69,7 +70,7 @@ class Commuting:
         """Return exp(sum_i x_i X_i) for positions (..., axes)."""
         from scipy.linalg import expm
 
-        at = np.asarray(x, dtype=np.float64)
+        at = reals(x, "x")
         if at.ndim == 0 or at.shape[-1] != len(self.matrices):
             raise GroupError(
                 f"The positions have shape {at.shape}, and there are {len(self.matrices)} axes; "

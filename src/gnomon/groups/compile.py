@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gnomon.errors import GroupError
+from gnomon.errors import GroupError, InputError
 from gnomon.groups.compiled import CompiledBias, float32_error
 from gnomon.groups.exponentials import Sum, weighted
 from gnomon.groups.ways import Found, Task, modes_shown, turned, ways
+from gnomon.numeric.reals import reals
 
 Floats = NDArray[np.float64]
 Bias = Callable[[Floats], ArrayLike] | ArrayLike
@@ -135,7 +136,9 @@ def _values(bias: Bias, length: int) -> Floats:
         )
     lags = np.arange(length, dtype=np.float64)
     try:
-        values = np.asarray(bias(lags) if callable(bias) else bias, dtype=np.float64)
+        values = reals(bias(lags) if callable(bias) else bias, "The bias")
+    except InputError:
+        raise
     except (TypeError, ValueError) as error:
         raise GroupError(
             "The bias is not an array of real numbers; pass its values at lags 0, 1, 2, ..., or a "

@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gnomon.errors import GroupError
 from gnomon.groups.exponentials import Sum
+from gnomon.numeric.reals import reals
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]
@@ -65,7 +66,7 @@ class CompiledBias(Result):
 
     def at(self, lags: ArrayLike) -> Floats:
         """Return the compiled bias at lags of 0 and more."""
-        n = np.asarray(lags, dtype=np.float64)
+        n = reals(lags, "lags")
         parts = (self.rates, self.frequencies, self.weights, self.sine_weights)
         return Sum(self.polynomial, *parts, scale=self.scale).at(n.ravel()).reshape(n.shape)
 
@@ -161,7 +162,7 @@ class CompiledBias(Result):
 
 
 def _positions(given: ArrayLike, name: str) -> Floats:
-    positions = np.asarray(given, dtype=np.float64)
+    positions = reals(given, "positions")
     if positions.ndim != 1 or positions.size == 0 or not np.all(np.isfinite(positions)):
         raise GroupError(
             f"{name} has the shape {positions.shape} or is not finite; pass a list of finite "

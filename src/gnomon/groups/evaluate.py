@@ -18,6 +18,7 @@ from gnomon.errors import GroupError
 from gnomon.groups.actions import block_weighed, jordan_weights
 from gnomon.groups.blocks import Block, Floats
 from gnomon.groups.causal import Side, causal_logits
+from gnomon.numeric.reals import reals
 
 if TYPE_CHECKING:
     from gnomon.groups.generator import Generator
@@ -98,7 +99,7 @@ def checked(
     generator: Generator, x: ArrayLike, positions: ArrayLike, side: str
 ) -> tuple[Floats, Floats]:
     """Return vectors where blocks act, and their positions, or say what does not fit."""
-    array, at = np.asarray(x, dtype=np.float64), np.asarray(positions, dtype=np.float64)
+    array, at = reals(x, "x"), reals(positions, "positions")
     if array.ndim < 2 or array.shape[-1] != generator.dimension:
         raise GroupError(
             f"{side} has shape {array.shape}, and the generator acts on {generator.dimension} "

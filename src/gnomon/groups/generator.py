@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from gnomon.errors import GroupError
 from gnomon.groups import evaluate
 from gnomon.groups.blocks import Block
+from gnomon.numeric.reals import reals
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]
@@ -108,16 +109,16 @@ class Generator:
 
     def exp(self, t: ArrayLike) -> Floats:
         """Return exp(tX) at every t, shape (..., dimension, dimension)."""
-        steps = np.asarray(t, dtype=np.float64)
+        steps = reals(t, "t")
         return self._in_basis(_diagonal([block.exp(steps) for block in self.blocks]))
 
     def on_queries(self, t: ArrayLike, reference: float = 0.0) -> Floats:
         """Return F(t) = exp((t - r)X)^T, which acts on queries."""
-        return np.swapaxes(self.exp(np.asarray(t, dtype=np.float64) - reference), -1, -2)
+        return np.swapaxes(self.exp(reals(t, "t") - reference), -1, -2)
 
     def on_keys(self, s: ArrayLike, reference: float = 0.0) -> Floats:
         """Return G(s) = exp((r - s)X), which acts on keys."""
-        return self.exp(reference - np.asarray(s, dtype=np.float64))
+        return self.exp(reference - reals(s, "s"))
 
     def into_blocks(self, x: Floats, side: str) -> Floats:
         """Return vectors (..., dimension) where blocks act: P^T q, or P^-1 k."""
@@ -272,7 +273,7 @@ class Generator:
 
 def _checked_basis(basis: ArrayLike, dimension: int) -> Floats:
     """Return a basis as a read-only copy, or say why it is none."""
-    array = np.array(basis, dtype=np.float64)
+    array = reals(basis, "basis").copy()
     if array.shape != (dimension, dimension):
         raise GroupError(
             f"The basis has shape {array.shape}, and the blocks act on {dimension} coordinates; "

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.numeric.reals import reals
+
 if TYPE_CHECKING:
     from gnomon.groups.classify import Found
 
@@ -73,7 +75,7 @@ def allowances(founds: Sequence[Found]) -> Floats:
 
 def fitted_ladder(rates: Sequence[float], allowed: Floats) -> Ladder | None:
     """Return the ladder of falling rates within relative errors."""
-    values, steps = np.array(rates, dtype=np.float64), np.arange(len(rates))
+    values, steps = reals(rates, "rates").copy(), np.arange(len(rates))
     if len(values) < 2 or (values <= 0.0).any():
         return None
     # The highest frequencies are known best: relative to them errors are smallest.

@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gnomon.errors import GroupError
+from gnomon.errors import GroupError, InputError
 from gnomon.groups.hankel import COLUMNS, RankChoice, choose_rank, hankel, step_of
 from gnomon.groups.orbits import STEADY, growth_of, logarithm, onto_circle, orbit, powers
+from gnomon.numeric.reals import reals
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]
@@ -67,7 +68,7 @@ class Realisation(Result):
 
     def at(self, lags: ArrayLike) -> Floats:
         """Return k at lags from 0 on: powers of A for the whole part, exp(fX) for the rest."""
-        asked = np.asarray(lags, dtype=np.float64)
+        asked = reals(lags, "lags")
         if not np.all(np.isfinite(asked)) or np.any(asked < 0.0):
             raise GroupError("Lags of a realised kernel are finite and 0 or more; pass such lags.")
         whole = np.floor(asked).astype(np.int64)
@@ -180,7 +181,9 @@ def realise(
 def _checked(kernel: ArrayLike) -> tuple[Floats, bool]:
     """Return the kernel as (lags, p, q), and whether it was one number per lag."""
     try:
-        values = np.asarray(kernel, dtype=np.float64)
+        values = reals(kernel, "kernel")
+    except InputError:
+        raise
     except (TypeError, ValueError) as error:
         raise GroupError(
             "The kernel is not an array of real numbers; pass its values at lags 0, 1, 2, ..."

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gnomon.numeric.reals import reals
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -25,7 +27,7 @@ def softplus_inverse(y: Any) -> NDArray[np.float64]:
     >>> float(softplus_inverse(np.log(2.0)).round(12)) + 0.0
     0.0
     """
-    values = np.asarray(y, dtype=np.float64)
+    values = reals(y, "y")
     return np.asarray(values + np.log(-np.expm1(-values)))
 
 
@@ -40,4 +42,4 @@ def inside_inverse(y: Any, bound: float) -> NDArray[np.float64]:
     >>> float(inside(inside_inverse(0.75, 1.0), 1.0, xp=np))
     0.75
     """
-    return np.asarray(bound * np.arctanh(np.asarray(y, dtype=np.float64) / bound))
+    return np.asarray(bound * np.arctanh(reals(y, "y") / bound))

@@ -29,6 +29,15 @@ def real_array(
     return np.asarray(array, dtype=np.float64)
 
 
+def reals(values: Any, name: str) -> NDArray[np.float64]:
+    """Return values as float64 as NumPy reads them, but never without their imaginary part.
+
+    >>> reals([1, 2], "lags")
+    array([1., 2.])
+    """
+    return np.asarray(refuse_complex(values, f"{name} holds"), dtype=np.float64)
+
+
 def refuse_complex(values: Any, what: str, *, kind: type[InputError] = InputError) -> NDArray[Any]:
     """Return values as an array that is not complex."""
     array = np.asarray(values)

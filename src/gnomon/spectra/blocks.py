@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from scipy import fft
 from scipy.linalg import eigvalsh
 
+from gnomon.numeric.reals import reals
+
 Floats = NDArray[np.float64]
 
 
@@ -32,7 +34,7 @@ class BlockToeplitz:
     """
 
     def __init__(self, kernel: Any) -> None:
-        self.kernel = np.asarray(kernel, dtype=np.float64)
+        self.kernel = reals(kernel, "kernel")
         self.shape = tuple((size + 1) // 2 for size in self.kernel.shape)
         self.size = math.prod(self.shape)
         self.bound = float(np.abs(self.kernel).sum()) or 1.0
@@ -46,7 +48,7 @@ class BlockToeplitz:
 
     def __matmul__(self, vectors: Any) -> Floats:
         """Return T x for x (N,) or (N, m)."""
-        given = np.asarray(vectors, dtype=np.float64)
+        given = reals(vectors, "vectors")
         columns = given.reshape(self.size, -1).T.reshape(-1, *self.shape)
         axes = [axis + 1 for axis in self._axes]
         moved = fft.rfftn(columns, self._lengths, axes=axes) * self._transform
@@ -69,7 +71,7 @@ def all_eigenvalues(kernel: Any) -> Floats:
     >>> all_eigenvalues(np.ones((3, 3))).round(12) + 0.0
     array([4., 0., 0., 0.])
     """
-    c = np.asarray(kernel, dtype=np.float64)
+    c = reals(kernel, "kernel")
     size = math.prod((side + 1) // 2 for side in c.shape)
     m = size // 2
     top = rows_of(c, m + size % 2)

@@ -43,6 +43,7 @@ from gnomon.encodings.rotary.decay import Decaying
 from gnomon.encodings.rotary.plus import RopePlusPlus
 from gnomon.encodings.rotary.pope import Pope
 from gnomon.numeric.activations import softplus
+from gnomon.numeric.reals import reals
 from gnomon.spectra.content import drawn_vector
 from gnomon.spectra.line import Line
 from gnomon.spectra.modes import Modes, joined, modes
@@ -72,7 +73,7 @@ def closed_form(encoding: Encoding, head: int | None) -> Closed | None:
 
 def _chosen(values: Any, head: int | None, ndim: int) -> Floats:
     """Return numbers (heads, ...) of one head, or of all, with heads first."""
-    array = np.asarray(values, dtype=np.float64)
+    array = reals(values, "values")
     array = array[None] if array.ndim < ndim else array
     return array if head is None else array[head % len(array)][None]
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, eigvalsh
 
 from gnomon.errors import SpectrumError
+from gnomon.numeric.reals import reals
 from gnomon.spectra.checks import whole
 
 Floats = NDArray[np.float64]
@@ -38,7 +39,10 @@ def cosine_eigenvalues(frequencies: Any, weights: Any, length: int) -> Floats:
     >>> cosine_eigenvalues([0.0, np.pi / 2], [0.5, 0.5], 4)
     array([2., 1., 1.])
     """
-    b, w = np.atleast_1d(np.asarray(frequencies, float)), np.atleast_1d(np.asarray(weights, float))
+    b, w = (
+        np.atleast_1d(reals(frequencies, "frequencies")),
+        np.atleast_1d(reals(weights, "weights")),
+    )
     length = whole("length", length, least=1)
     _check(b, w)
     if not b.size:
@@ -75,14 +79,14 @@ def most_rank(frequencies: Any, length: int) -> int:
     >>> most_rank([0.0, 1.0, 2.0], 100)
     5
     """
-    b = np.atleast_1d(np.asarray(frequencies, float))
+    b = np.atleast_1d(reals(frequencies, "frequencies"))
     turns = int(((b > 0.0) & (b < math.pi)).sum())
     return min(length, len(b) + turns)
 
 
 def dirichlet(angles: Floats, length: int) -> Floats:
     """Return sin(n x / 2) / sin(x / 2), n at 0; angles up to 2 pi."""
-    half = np.abs(0.5 * np.asarray(angles, dtype=np.float64))
+    half = np.abs(0.5 * reals(angles, "angles"))
     # Near 2 pi the quotient is (-1)^(n-1) times that at the distance to 2 pi, which is flat.
     folded = half > 0.5 * math.pi
     rest = np.where(folded, math.pi - half, half)

@@ -17,6 +17,7 @@ from scipy import fft
 from scipy.linalg import svdvals
 
 from gnomon.errors import SpectrumError
+from gnomon.numeric.reals import reals
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]
@@ -41,7 +42,7 @@ def gram_spectrum(vectors: Any) -> GramSpectrum:
     >>> gram_spectrum([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]).profile.round(12) + 0.0
     array([ 1.,  0., -1.])
     """
-    p = np.asarray(vectors, dtype=np.float64)
+    p = reals(vectors, "vectors")
     if p.ndim != 2 or not p.size or not np.isfinite(p).all():
         raise SpectrumError(
             f"The vectors have shape {p.shape}; pass finite numbers (positions, dimension)."

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from gnomon.encodings.additive.sinusoidal import Sinusoidal
 from gnomon.encodings.base import Encoding
 from gnomon.errors import EncodingError, SpectrumError
+from gnomon.numeric.reals import reals
 from gnomon.results import Result
 from gnomon.spectra.blocks import BlockToeplitz, all_eigenvalues, pairs_of
 from gnomon.spectra.checks import whole
@@ -222,7 +223,7 @@ def isotropy(kernel: Any, steps: Any) -> float:
     >>> isotropy(np.hypot(i[:, None], i), np.ones(2))
     1.0
     """
-    c = np.asarray(kernel, dtype=np.float64)
+    c = reals(kernel, "kernel")
     middle = (np.array(c.shape) - 1) // 2
     lags = (np.indices(c.shape).reshape(c.ndim, -1).T - middle) * np.asarray(steps)
     away, pairs = np.linalg.norm(lags, axis=1), pairs_of(c.shape).ravel()

@@ -26,6 +26,7 @@ from gnomon.encodings.nope import Nope
 from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.rotary.decay import Decaying
 from gnomon.encodings.rotary.plus import RopePlusPlus
+from gnomon.numeric.reals import reals
 from gnomon.spectra.discrete import dirichlet, weighed
 
 Floats = NDArray[np.float64]
@@ -84,7 +85,7 @@ def cosine_eigenvalues(frequencies: Any, weights: Any, shape: tuple[int, ...]) -
     >>> cosine_eigenvalues([[0.0, 0.0], [0.0, np.pi / 2]], [0.5, 0.5], (2, 4)).round(12)
     array([4., 2., 2.])
     """
-    b, w = _merged(np.asarray(frequencies, float), np.asarray(weights, float))
+    b, w = _merged(reals(frequencies, "frequencies"), reals(weights, "weights"))
     apart, beside = (
         math.prod(dirichlet(one[..., axis], size) for axis, size in enumerate(shape))
         for one in (b[:, None] - b, b[:, None] + b)

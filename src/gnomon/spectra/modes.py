@@ -27,6 +27,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.numeric.reals import reals
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]
@@ -47,7 +48,7 @@ class Modes(Result):
 
     def at(self, lags: Floats) -> Floats:
         """Return c(t) at any lags."""
-        sizes = np.abs(np.asarray(lags, dtype=np.float64))
+        sizes = np.abs(reals(lags, "lags"))
         flat, found = sizes.reshape(-1), np.empty(sizes.size)
         step = max(1, _CHUNK // max(1, len(self.weights)))
         for start in range(0, len(flat), step):
@@ -90,7 +91,7 @@ class Modes(Result):
 
         Where that has a pole the value is NaN.
         """
-        x = np.asarray(angles, dtype=np.float64)
+        x = reals(angles, "angles")
         total = np.zeros(x.shape)
         for k in np.flatnonzero(~self.standing):
             a, b, r = self.rates[k], self.frequencies[k], int(self.powers[k])
@@ -109,13 +110,14 @@ def modes(
     >>> modes(np.array([0.5, 0.5]), np.array([0.0, np.pi])).at(np.arange(3.0))
     array([1., 0., 1.])
     """
+    frequencies = reals(frequencies, "frequencies")
     w, b, a, r = np.broadcast_arrays(np.atleast_1d(weights), frequencies, rates, powers)
     turned = np.abs(np.remainder(np.ravel(b) + math.pi, 2.0 * math.pi) - math.pi)
     return Modes(
-        weights=np.array(w, dtype=np.float64).ravel(),
+        weights=reals(w, "weights").copy().ravel(),
         # Small frequencies keep their digits: the remainder would round them to those of pi.
         frequencies=np.where(np.abs(np.ravel(b)) <= math.pi, np.abs(np.ravel(b)), turned),
-        rates=np.array(a, dtype=np.float64).ravel(),
+        rates=reals(a, "rates").copy().ravel(),
         powers=np.array(r, dtype=np.int64).ravel(),
     )
 

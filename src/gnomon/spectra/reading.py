@@ -23,6 +23,7 @@ from gnomon.encodings.certified import dimension_of, heads_of
 from gnomon.encodings.nope import Nope
 from gnomon.encodings.wrappers.layers import Interleaved
 from gnomon.errors import EncodingError, SpectrumError
+from gnomon.numeric.reals import reals
 from gnomon.spectra.checks import whole
 from gnomon.spectra.closed import closed_form
 from gnomon.spectra.content import drawn_vector
@@ -157,7 +158,7 @@ def asked_at(encoding: Encoding, query: Floats, keys: Floats, head: int | None) 
 
 def _of_head(values: Any, head: int | None) -> Floats:
     """Return rows (heads, 1, n) of one head, or their mean."""
-    rows = np.asarray(values, dtype=np.float64)
+    rows = reals(values, "values")
     rows = rows.reshape(-1, rows.shape[-1])
     return np.asarray(rows.mean(axis=0) if head is None else rows[head % len(rows)])
 

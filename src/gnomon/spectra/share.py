@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.errors import SpectrumError
+from gnomon.numeric.reals import reals
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]
@@ -150,7 +151,7 @@ def _rows_given_lags(seen: _Seen) -> Floats:
 def _checked(logits: Any, *, causal: bool, mask: Any = None) -> tuple[Floats, _Seen]:
     if np.iscomplexobj(logits):
         raise SpectrumError("The logits are complex; pass real ones.")
-    values = np.asarray(logits, dtype=np.float64)
+    values = reals(logits, "logits")
     if values.ndim < 2 or values.shape[-1] != values.shape[-2] or values.shape[-1] < 2:
         raise SpectrumError(
             f"The logits have shape {values.shape}; pass (..., n, n) with n of at least 2, queries "

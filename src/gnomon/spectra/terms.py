@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.errors import SpectrumError
+from gnomon.numeric.reals import reals
 from gnomon.results import Result
 from gnomon.spectra.share import lag_share
 
@@ -81,7 +82,7 @@ def terms_of(
     queries: tuple[Any, Any], keys: tuple[Any, Any], *, scale: float, causal: bool = False
 ) -> Terms:
     """Return the terms of queries and keys (n, width) that are given as content and position."""
-    left, right = ([np.asarray(x, dtype=np.float64) for x in pair] for pair in (queries, keys))
+    left, right = ([reals(x, "x") for x in pair] for pair in (queries, keys))
     parts = np.array([scale * (a @ b.T) for a in left for b in right])
     if not np.isfinite(parts).all():
         raise SpectrumError("Weights, scale or vectors are not finite; pass finite numbers.")
@@ -103,7 +104,7 @@ def terms_of(
 
 
 def _checked(content: Any, vectors: Any) -> tuple[Floats, Floats]:
-    c, p = (np.asarray(x, dtype=np.float64) for x in (content, vectors))
+    c, p = (reals(x, "x") for x in (content, vectors))
     if c.ndim != 2 or c.shape != p.shape or len(c) < 2:
         raise SpectrumError(
             f"The content has shape {c.shape} and the vectors {p.shape}; pass both as "
@@ -117,7 +118,7 @@ def _checked(content: Any, vectors: Any) -> tuple[Floats, Floats]:
 
 
 def _weights(weights: Any, dimension: int) -> Floats:
-    w = np.asarray(weights, dtype=np.float64)
+    w = reals(weights, "weights")
     if w.ndim != 2 or len(w) != dimension:
         raise SpectrumError(
             f"The weights have shape {w.shape}; pass ({dimension}, width): they act on the right "

@@ -32,12 +32,13 @@ from gnomon.encodings.fitted.points import (
     places_of,
     points_of_distances,
 )
-from gnomon.errors import EncodingError
+from gnomon.errors import EncodingError, InputError
 from gnomon.geometry.debiased.estimate import Debiased
 from gnomon.geometry.estimators import ESTIMATORS
 from gnomon.geometry.mds import METHODS
 from gnomon.geometry.measure import check_metric, measure
 from gnomon.geometry.smacof import checked_distances
+from gnomon.numeric.reals import reals
 from gnomon.survey.debiased_points import debiased_points
 from gnomon.survey.fit_warnings import about_ground, instead_of_debiased, shortened
 from gnomon.survey.ground import (
@@ -261,7 +262,9 @@ def _spanned(
 def _square(source: Any) -> Any:
     """Return an array of distances, or say why it is none."""
     try:
-        given = np.asarray(source, dtype=np.float64)
+        given = reals(source, "source")
+    except InputError:
+        raise
     except (TypeError, ValueError) as error:
         raise EncodingError(
             f"A fit can not be made of {type(source).__name__}; pass a survey, counts, a geometry "

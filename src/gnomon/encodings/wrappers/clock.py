@@ -33,6 +33,7 @@ from gnomon.encodings.wrappers.inner import inner_encoding, inner_parameters
 from gnomon.encodings.wrappers.moving import Moving
 from gnomon.errors import EncodingError
 from gnomon.numeric.limbs import Limbs
+from gnomon.numeric.reals import reals
 from gnomon.numeric.warps import broken_line, excess, warped
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ class Clock(Moving):
 
     def clock(self, positions: ArrayLike) -> NDArray[np.float64]:
         """Return the time that the clock shows at positions, in float64."""
-        at = np.asarray(positions, dtype=np.float64)
+        at = reals(positions, "positions")
         return np.asarray(warped(at, self.knots, np.asarray(self.paces), xp=np))
 
     @property
@@ -170,7 +171,7 @@ class Clock(Moving):
         array([1.75e+09])
         """
         shown = tuple(self.clock(self.knots).tolist())
-        at = np.asarray(times, dtype=np.float64)
+        at = reals(times, "times")
         return np.asarray(broken_line(at, shown, 1.0 / self.slopes - 1.0, xp=np)) + self.knots[0]
 
     def shown(self, coordinates: Coordinates, paces: Array, *, xp: Namespace) -> Coordinates:

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from gnomon.errors import LabError
 from gnomon.lab.measures.ablation import Importance
+from gnomon.numeric.reals import reals
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]
@@ -148,7 +149,7 @@ def uniform_null(
 
 
 def _positive(drops: Any) -> Floats:
-    values = np.asarray(drops, np.float64)
+    values = reals(drops, "drops")
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
         raise LabError(
             f"drops of shape {values.shape} are not one finite number per head; pass the drops of "

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.errors import LabError
+from gnomon.numeric.reals import reals
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]
@@ -97,7 +98,7 @@ def holm(p_values: Any) -> Floats:
     >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
     """
-    given = np.asarray(p_values, np.float64)
+    given = reals(p_values, "p_values")
     if given.ndim != 1 or not ((given >= 0.0) & (given <= 1.0)).all():
         raise LabError("p values must be a list of numbers from 0 to 1; check what was passed.")
     order = np.argsort(given, kind="stable")
@@ -109,7 +110,7 @@ def holm(p_values: Any) -> Floats:
 
 
 def _values(values: Any) -> Floats:
-    made = np.asarray(values, np.float64)
+    made = reals(values, "values")
     if made.ndim != 1 or not len(made) or not np.isfinite(made).all():
         raise LabError(
             f"values of shape {made.shape} are not one finite number per seed; leave out runs that "

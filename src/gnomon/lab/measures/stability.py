@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from gnomon.errors import LabError
+from gnomon.numeric.reals import reals
 from gnomon.results import Result
 
 
@@ -40,7 +41,7 @@ def diverged(losses: Any) -> bool:
     >>> diverged([2.0, 1.0, 0.5]), diverged([2.0, 30.0, 400.0])
     (False, True)
     """
-    values = np.asarray(losses, np.float64)
+    values = reals(losses, "losses")
     if not values.size:
         raise LabError("a run without losses has neither converged nor diverged; pass its losses.")
     last = values[-max(1, len(values) // 10) :]
