@@ -110,3 +110,30 @@ def lags_between(queries: Coordinates, keys: Coordinates, *, xp: Namespace) -> A
     """Return i - j for coordinates (..., n, axes) and (..., m, axes): (..., n, m, axes)."""
     check_lists(queries, keys)
     return between(queries, keys, xp=xp)
+
+
+def along(x: Array, index: Array, *, axis: int, xp: Namespace) -> Array:
+    """Return x at an index along axis -1 or -2; other axes of both, as many, may be one for all.
+
+    PyTorch's own function fixes the sizes of a graph whose length is left open.
+    """
+    if not array_api_compat.is_torch_namespace(xp):
+        return xp.take_along_axis(x, index, axis=axis)
+    pairs = list(zip(x.shape, index.shape, strict=True))
+    own, size = list(x.shape), list(index.shape)
+    for i, (a, b) in enumerate(pairs):
+        if i == len(pairs) + axis:
+            continue
+        if isinstance(a, int) and a == 1:
+            own[i] = b
+        elif isinstance(b, int) and b == 1:
+            size[i] = a
+    return x.expand(own).gather(axis, index.expand(size))
+
+
+def within(x: Array, low: float, high: float, *, xp: Namespace) -> Array:
+    """Return x, no smaller than low and no larger than high.
+
+    The standard's clip fixes sizes in a PyTorch graph whose length is left open; clamp does not.
+    """
+    return x.clamp(low, high) if array_api_compat.is_torch_namespace(xp) else xp.clip(x, low, high)

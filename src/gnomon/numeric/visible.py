@@ -6,6 +6,7 @@ it can be seen, and left to the result where it can not.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,8 @@ Array = Any
 
 def hidden(values: Array) -> bool:
     """Whether looking at values would fail, or break a graph that is being recorded."""
-    if type(values).__module__.startswith("torch"):  # compilers warn of a cached lookup
-        import sys
-
-        torch: Any = sys.modules["torch"]
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and isinstance(values, torch.Tensor):
         if torch.compiler.is_compiling() or torch.jit.is_tracing():
             return True
         mapped = torch._C._functorch.is_functorch_wrapped_tensor(values)  # noqa: SLF001 - no other way to ask

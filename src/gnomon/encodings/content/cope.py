@@ -17,6 +17,7 @@ import numpy as np
 
 from gnomon.encodings import checks
 from gnomon.encodings.base import Numbers
+from gnomon.encodings.border import along, within
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.content.base import ContentRule
 from gnomon.encodings.scoring import later_in_order, scaled
@@ -105,7 +106,7 @@ class Cope(ContentRule):
         counts = sigmoid(scaled(xp.matmul(q, xp.matrix_transpose(tokens)), scale), xp=xp)
         counts = xp.where(later_in_order(counts, xp=xp), xp.zeros_like(counts), counts)
         places = xp.flip(xp.cumulative_sum(xp.flip(counts, axis=-1), axis=-1), axis=-1)
-        places = xp.clip(places, 0, self.rows - 1)
+        places = within(places, 0, self.rows - 1, xp=xp)
         by_row = xp.matmul(q, xp.matrix_transpose(xp.astype(numbers["table"], q.dtype)))
         logits = xp.matmul(q, xp.matrix_transpose(k)) + between_rows(
             by_row, places, whole=xp.int32 if isinstance(keys, Limbs) else xp.int64, xp=xp
@@ -118,9 +119,9 @@ def between_rows(by_row: Array, places: Array, *, whole: Any, xp: Namespace) -> 
 
     Row numbers have the type `whole`: PyTorch takes int64 alone, JAX may have int32 alone.
     """
-    below = xp.clip(xp.floor(places), 0, by_row.shape[-1] - 2)
+    below = within(xp.floor(places), 0, by_row.shape[-1] - 2, xp=xp)
     share = places - below
     index = xp.astype(below, whole)
-    low = xp.take_along_axis(by_row, index, axis=-1)
-    high = xp.take_along_axis(by_row, index + 1, axis=-1)
+    low = along(by_row, index, axis=-1, xp=xp)
+    high = along(by_row, index + 1, axis=-1, xp=xp)
     return low + share * (high - low)

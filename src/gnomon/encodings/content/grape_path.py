@@ -129,7 +129,8 @@ class GrapePath(TokenRule):
         gates = log_sigmoid(seen, xp=xp) * xp.astype(numbers["slopes"], dtype)[:, None, None]
         gates = xp.where(later_in_order(gates, xp=xp), xp.zeros_like(gates), gates)
         sums = xp.flip(xp.cumulative_sum(xp.flip(gates, axis=-1), axis=-1), axis=-1)
-        past = xp.concat([sums[..., 1:], xp.zeros_like(sums[..., :1])], axis=-1)
+        # as wide as both: a part of one key would fix sizes that a graph leaves open
+        past = xp.concat([sums, xp.zeros_like(sums)], axis=-1)[..., 1 : sums.shape[-1] + 1]
         logits = scaled(xp.matmul(q, xp.matrix_transpose(k)), scale)
         return logits + xp.astype(past, logits.dtype)
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import array_api_compat
 import numpy as np
 
-from gnomon.encodings.border import lags_between
+from gnomon.encodings.border import along, lags_between
 from gnomon.encodings.content.short import by_document, reads_neighbours, rising
 from gnomon.encodings.scoring import later_in_order
 from gnomon.errors import EncodingError
@@ -114,11 +114,11 @@ def _made(
     """Return an order of keys with those that are absent at the front."""
     n, m = of_q[0].shape[-1], order.shape[-1]
     place = xp.arange(m, device=_device(order, xp=xp))
-    place = xp.where(xp.take_along_axis(absent, order, axis=-1), place - m, place)
-    order = xp.take_along_axis(order, _ranked(place, stable=False, xp=xp), axis=-1)
+    place = xp.where(along(absent, order, axis=-1, xp=xp), place - m, place)
+    order = along(order, _ranked(place, stable=False, xp=xp), axis=-1, xp=xp)
     rows = xp.arange(n, device=_device(order, xp=xp)) + xp.zeros_like(order[..., :1])
     rows = _sorted(of_q, rows, xp=xp) if sort else rows
-    absent, hidden = (xp.take_along_axis(x, order, axis=-1) for x in (absent, hidden))
+    absent, hidden = (along(x, order, axis=-1, xp=xp) for x in (absent, hidden))
     ends = [_along(part, order, xp=xp)[..., m - n :] for part in of_k]
     found = _same([_along(part, rows, xp=xp) for part in of_q], ends) & ~absent[..., m - n :]
     fits = found & ~(hidden & _between(~hidden, xp=xp))[..., m - n :]
@@ -206,15 +206,15 @@ def logits_in_order(
     logits = xp.where(made.absent[..., None, :], -xp.inf, logits)
     logits = xp.where(made.fits[..., None], logits, xp.nan)
     back, rows = (_ranked(x, stable=False, xp=xp) for x in (made.order, made.rows))
-    logits = xp.take_along_axis(logits, _with_axes(back[..., None, :], logits), axis=-1)
-    return xp.take_along_axis(logits, _with_axes(rows[..., :, None], logits), axis=-2)
+    logits = along(logits, _with_axes(back[..., None, :], logits), axis=-1, xp=xp)
+    return along(logits, _with_axes(rows[..., :, None], logits), axis=-2, xp=xp)
 
 
 def _moved(x: Array, order: Array, *, xp: Namespace) -> Array:
     """Return vectors (..., m, d) in an order (..., m)."""
     missing = order.ndim + 1 - x.ndim
     x = x if missing <= 0 else x[(None,) * missing + (...,)]
-    return xp.take_along_axis(x, _with_axes(order[..., None], x), axis=-2)
+    return along(x, _with_axes(order[..., None], x), axis=-2, xp=xp)
 
 
 def _cleared(x: Array, made: Arrangement, *, xp: Namespace) -> Array:
@@ -256,7 +256,7 @@ def _sorted(parts: list[Array], index: Array, *, xp: Namespace) -> Array:
     order = index
     for part in reversed(parts):
         here = _along(part, order, xp=xp)
-        order = xp.take_along_axis(order, _ranked(here, stable=len(parts) > 1, xp=xp), axis=-1)
+        order = along(order, _ranked(here, stable=len(parts) > 1, xp=xp), axis=-1, xp=xp)
     return order
 
 
@@ -272,7 +272,7 @@ def _along(values: Array, order: Array, *, xp: Namespace) -> Array:
     """Return values (m,) or (..., m) in an order (..., m)."""
     whole = values + xp.astype(xp.zeros_like(order), values.dtype)
     order = order + xp.astype(xp.zeros_like(whole), order.dtype)
-    return xp.take_along_axis(whole, order, axis=-1)
+    return along(whole, order, axis=-1, xp=xp)
 
 
 def _first(absent: Array, *, xp: Namespace) -> Array:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.encodings.border import lags_between
+from gnomon.encodings.border import along, lags_between, within
 from gnomon.numeric.visible import hidden, seen
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def signed_lags(queries: Coordinates, keys: Coordinates, *, xp: Namespace) -> Ar
 def clipped(lags: Array, least: int, most: int, *, xp: Namespace) -> Array:
     """Return whole lags from `least` to `most`, counted from 0: others have the nearest of them."""
     kind = xp.int64 if lags.dtype == xp.float64 else xp.int32
-    return xp.astype(xp.clip(xp.trunc(lags), least, most), kind) - least
+    return xp.astype(within(xp.trunc(lags), least, most, xp=xp), kind) - least
 
 
 def whole_span(queries: Coordinates, keys: Coordinates) -> tuple[int, int] | None:
@@ -52,7 +52,7 @@ def whole_span(queries: Coordinates, keys: Coordinates) -> tuple[int, int] | Non
 def picked(scores: Array, rows: Array, *, xp: Namespace) -> Array:
     """Return scores[..., i, rows[..., i, j]] for scores (..., n, rows) and rows (..., n, m)."""
     axes = max(scores.ndim, rows.ndim)
-    return xp.take_along_axis(_raised(scores, axes), _raised(rows, axes), axis=-1)
+    return along(_raised(scores, axes), _raised(rows, axes), axis=-1, xp=xp)
 
 
 def _raised(x: Array, axes: int) -> Array:

@@ -20,6 +20,7 @@ import numpy as np
 
 from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
+from gnomon.encodings.border import within
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.content.base import check_heads
 from gnomon.encodings.frequencies import circular_distances, phases
@@ -129,7 +130,7 @@ class Pope(Encoding):
         check_heads(x, self.heads, self.dimension, side)
         angles = phases(beside_heads(coordinates, x), numbers["frequencies"], xp=xp)
         if side == "k":
-            shifts = xp.clip(xp.astype(numbers["shifts"], angles.dtype), -2.0 * np.pi, 0.0)
+            shifts = within(xp.astype(numbers["shifts"], angles.dtype), -2.0 * np.pi, 0.0, xp=xp)
             angles = angles + (shifts[:, None, :] if x.ndim > 2 else shifts)
         wide = xp.result_type(x.dtype, xp.float32)
         size = softplus(xp.astype(x, wide), xp=xp)
