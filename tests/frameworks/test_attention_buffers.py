@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gnomon
+from gnomon.encodings.content.short import reads_neighbours
 from gnomon.encodings.registry import ENTRIES
 from gnomon.errors import EncodingError
 
@@ -152,25 +153,54 @@ def test_compiled_code_masks_by_positions_and_gives_nan_where_it_can_not_refuse(
     assert np.isnan(call(PLACES[:COUNT] + 20)).all()
 
 
-@pytest.mark.parametrize("library", ["torch", "jax"])
-@pytest.mark.parametrize(("name", "more"), list(rules()))
-def test_a_key_that_no_query_may_see_might_as_well_not_be_there(name, more, library, vectors):
-    q, k, v = vectors
-    encoding, kept = made(name, more), np.r_[0:3, 4:LENGTH]
-    mask = np.isin(PLACES[:LENGTH], kept)[None, None, None]
-    places = {"positions_q": PLACES[LENGTH - COUNT : LENGTH], "causal": True}
-    k, v = k[:, :, :LENGTH].copy(), v[:, :, :LENGTH].copy()
-    alone = run(library, encoding, q, k[:, :, kept], v[:, :, kept], positions_k=kept, **places)
-    k[:, :, 3], v[:, :, 3] = 1e3, 1e3
-    at = PLACES[:LENGTH]
-    found = run(library, encoding, q, k, v, positions_k=at, mask=mask, **places)
-    assert np.allclose(found, alone, atol=1e-5)
+SPARSE = (PLACES[:LENGTH, None] - PLACES[:LENGTH] < 2) | (PLACES[:LENGTH] == 0)
+"""A window of two keys, and a sink: queries of a step do not see what lies between."""
+TEXT = np.zeros(LENGTH, np.int32)
 
 
 @pytest.mark.parametrize("library", ["torch", "jax"])
 @pytest.mark.parametrize(("name", "more"), list(rules()))
-def test_heads_with_masks_of_their_own_have_orders_of_their_own(name, more, library, vectors):
-    """Segments lie beside keys as they are given, whatever order a head takes them in."""
+def test_what_a_mask_hides_is_a_token_whichever_queries_are_asked(name, more, library, vectors):
+    _, k, v = vectors
+    encoding = made(name, more)
+    q, k, v = k[:, :, :LENGTH] + 1.0, k[:, :, :LENGTH], v[:, :, :LENGTH]
+    whole = run(library, encoding, q, k, v, causal=True, mask=SPARSE)
+    for first in (1, 4, LENGTH - 2, LENGTH - 1):
+        step = {"causal": True, "mask": SPARSE[first:]}
+        told = {"segments_q": TEXT[first:], "segments_k": TEXT}
+        found = run(library, encoding, q[:, :, first:], k, v, **step, **told)
+        assert np.allclose(found, whole[:, :, first:], atol=1e-5)
+        hides = (~SPARSE[first:].any(axis=0)).any()
+        if hides and encoding.in_order:
+            with pytest.raises(EncodingError, match=r"reads tokens in order.*segments_k"):
+                run(library, encoding, q[:, :, first:], k, v, **step)
+            continue
+        found = run(library, encoding, q[:, :, first:], k, v, **step)
+        assert np.allclose(found, whole[:, :, first:], atol=1e-5)
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+@pytest.mark.parametrize(("name", "more"), list(rules()))
+def test_a_window_hides_no_neighbour_from_a_short_convolution(name, more, library, vectors):
+    """Before the first key that is seen, a token tells only where taps reach back to it."""
+    _, k, v = vectors
+    encoding = made(name, more)
+    q, k, v = k[:, :, :LENGTH] + 1.0, k[:, :, :LENGTH], v[:, :, :LENGTH]
+    window = PLACES[:LENGTH, None] - PLACES[:LENGTH] < 3
+    whole = run(library, encoding, q, k, v, causal=True, mask=window)
+    step = {"causal": True, "mask": window[-1:]}
+    if reads_neighbours(encoding):
+        with pytest.raises(EncodingError, match=r"reads tokens in order.*segments_k"):
+            run(library, encoding, q[:, :, -1:], k, v, **step)
+        step |= {"segments_q": TEXT[-1:], "segments_k": TEXT}
+    found = run(library, encoding, q[:, :, -1:], k, v, **step)
+    assert np.allclose(found, whole[:, :, -1:], atol=1e-5)
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+@pytest.mark.parametrize(("name", "more"), list(rules()))
+def test_heads_may_have_masks_of_their_own_beside_segments(name, more, library, vectors):
+    """Segments lie beside keys as they are given, whatever order these are taken in."""
     q, k, v = vectors
     encoding, order = made(name, more), np.random.default_rng(1).permutation(ROOM)
     segments = (PLACES >= LENGTH).astype(np.int32)
@@ -189,11 +219,13 @@ def test_heads_with_masks_of_their_own_have_orders_of_their_own(name, more, libr
         mask=mask[..., order],
         **given,
     )
-    for head, hidden in enumerate((1, 3)):
-        kept = np.delete(PLACES[:LENGTH], hidden)
-        own = {"positions_q": given["positions_q"], "positions_k": kept, "causal": True}
-        alone = run(library, encoding, q, k[:, :, kept], v[:, :, kept], **own)
-        assert np.allclose(found[:, head], alone[:, head], atol=1e-5)
+    places = given["positions_q"], PLACES[:LENGTH]
+    logits = encoding.scores(q, k[:, :, :LENGTH], *places, scale=WIDTH**-0.5)
+    later = PLACES[:LENGTH] > given["positions_q"][:, None]
+    logits = np.where(mask[..., :LENGTH] & ~later, logits, -np.inf)
+    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    wanted = weights / weights.sum(axis=-1, keepdims=True) @ v[:, :, :LENGTH]
+    assert np.allclose(found, wanted, atol=1e-5)
 
 
 @pytest.mark.parametrize("library", ["torch", "jax"])

@@ -112,7 +112,8 @@ class ContentRule(LearnedRule):
         """Refuse queries, keys and tokens of another shape than the rule has numbers for."""
         check_heads(q, self.heads, self.dimension, "q")
         heads = q.shape[-3] if q.ndim > 2 else 1
-        if tokens.shape[-1] != width or (tokens.ndim > 2 and tokens.shape[-3] not in (1, heads)):
+        apart = tokens.ndim > 2 and not checks.serves(tokens.shape[-3], heads)
+        if tokens.shape[-1] != width or apart:
             raise EncodingError(
                 f"Tokens have shape {tuple(tokens.shape)}, but this encoding reads {width} numbers "
                 f"of each; pass tokens of shape (..., m, {width}), or token_width="

@@ -19,6 +19,7 @@ import numpy as np
 
 from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, Numbers
+from gnomon.encodings.border import moved_axis
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.content.base import LearnedRule
 from gnomon.encodings.scoring import of_own_places, scaled
@@ -184,8 +185,8 @@ def _bias_of_heads(
 def mixed(logits: Array, bias: Array, numbers: Numbers, *, xp: Namespace) -> Array:
     """Return f of logits and bias (..., heads, n, m), over their heads."""
     held = {name: xp.astype(numbers[name], logits.dtype) for name in OWN}
-    heads_last = xp.moveaxis(xp.concat([logits, bias], axis=-3), -3, -1)
+    heads_last = moved_axis(xp.concat([logits, bias], axis=-3), -3, -1, xp=xp)
     inside = xp.matmul(heads_last, xp.matrix_transpose(held["mixer_in"])) + held["mixer_in_bias"]
     inside = xp.where(inside < 0, SLOPE * inside, inside)
     out = xp.matmul(inside, xp.matrix_transpose(held["mixer_out"])) + held["mixer_out_bias"]
-    return xp.moveaxis(out, -1, -3)
+    return moved_axis(out, -1, -3, xp=xp)

@@ -7,7 +7,12 @@ or within. So they are put in order first:
 * queries that stand where the last n keys stand leave the order as it is, where positions rise, or
   where one occurs twice: then documents are packed, and each begins anew;
 * else queries and keys are sorted by their positions, and keys after every query are no tokens yet;
-* keys that a mask, or segments, hide from every query are no tokens either.
+* keys of other segments than those of all queries are no tokens either;
+* without segments, keys that a mask hides from every query are no tokens where they have the
+  position of another key, or where it makes no difference: before the first key that is seen, and
+  after the last. Between them a hidden key may be padding, or a token out of sight of these queries
+  (a window with a sink, a sparse mask), and only a token tells in what is summed along the path:
+  that is refused. Segments say which keys are tokens; beside them a mask says what is seen.
 
 Keys that are no tokens go to the front, as zeros, where no path leads: between a key and its query
 lie tokens alone, as in a trimmed buffer. The logits are then put back. Sorting is by the array
@@ -69,13 +74,16 @@ def arranged(
     *,
     counted: bool = False,
     packed: bool = False,
+    neighbours: bool = False,
     xp: Namespace,
 ) -> Arrangement:
     """Return the order in which queries at (..., n, 1) are the last of the keys at (..., m, 1).
 
-    `hidden` (..., m) says which keys no query may see. Positions that were counted say nothing
-    about a buffer whose last keys are hidden, so that is refused. Keys that are known to be packed
-    stay as they are where sorting them would not make the queries the last ones.
+    `hidden` (..., m) says which keys are of no query's segment or, where none are given, which no
+    query may see; `neighbours` that tokens before the first key that is seen tell, too. Positions
+    that were counted say nothing about a buffer whose last keys are hidden, so that is refused.
+    Keys that are known to be packed stay as they are where sorting them would not make the queries
+    the last ones.
     """
     lags = lags_between(at_q, at_k, xp=xp)[..., 0]
     later, asked = xp.all(lags < 0, axis=-2), xp.any(lags == 0, axis=-2)
@@ -90,6 +98,12 @@ def arranged(
     aligned = _all(_same(of_q, [part[..., m - n :] for part in of_k]), xp=xp)
     given = _made(of_q, of_k, index, hidden & (index < m - n), hidden, sort=False, xp=xp)
     moved = _made(of_q, of_k, ordered, later | (hidden & ~asked), hidden, sort=True, xp=xp)
+    if not packed:
+        own = (hidden & ~later, asked | (not neighbours))
+        given, moved = (
+            each._replace(fits=each.fits & ~_unclear(of_k, by, *own, xp=xp))
+            for each, by in ((given, index), (moved, ordered))
+        )
     keep = aligned & (rises | ~distinct | (~moved.fits if packed else False))
     rows, order = (xp.where(keep, a, b) for a, b in zip(given[:2], moved[:2], strict=True))
     # ONNX Runtime chooses no booleans by others
@@ -129,6 +143,26 @@ def _made(
     return Arrangement(rows, order, absent, absent | hidden, fits)
 
 
+def _unclear(
+    of_k: list[Array], order: Array, hidden: Array, safe: Array, *, xp: Namespace
+) -> Array:
+    """Say whether (..., 1) hidden keys lie where it makes a difference if they are tokens.
+
+    That is between keys that are seen and, where it is not safe, before them, too.
+    """
+    hidden, safe = (along(x, order, axis=-1, xp=xp) for x in (hidden, safe & ~(hidden & False)))
+    same = _same(*([_along(part, order, xp=xp)[..., cut] for part in of_k] for cut in _STEPS))
+    none = hidden[..., :1] & False
+    twice = xp.concat([same, none], axis=-1) | xp.concat([none, same], axis=-1)
+    count = xp.cumulative_sum(xp.astype(~hidden, xp.int32), axis=-1)
+    tells = (count[..., -1:] > count) & ((count > 0) | ~safe)
+    return xp.any(hidden & tells & ~twice, axis=-1, keepdims=True)
+
+
+_STEPS = (slice(1, None), slice(None, -1))
+"""Each key but the first, and the one before it."""
+
+
 def order_of(
     name: str, q: Array, k: Array, at_q: Coordinates, at_k: Coordinates, *, xp: Namespace
 ) -> Arrangement | None:
@@ -150,13 +184,14 @@ def refuse_unfit(fits: Array, name: str, *, counted: bool = False) -> None:
         return
     if counted:
         raise EncodingError(
-            f"The mask or the segments hide keys at the end of k, or between tokens, and {name!r} "
-            "reads tokens in order; pass positions_q and positions_k, or a k without those keys."
+            f"A mask hides keys at the end of k, or between others, from every query, and {name!r} "
+            "reads tokens in order; pass segments_q and segments_k, which say which keys are "
+            "tokens, and positions where the last keys are none."
         )
     raise EncodingError(
         f"The queries do not stand where the last tokens of k do, and {name!r} reads tokens in "
-        "order; pass the keys of all tokens up to the last query, each at its own position, and no "
-        "hidden ones among the queries."
+        "order, or a mask hides keys between others; pass the keys of all tokens up to the last "
+        "query, each at its own position, and segments_q and segments_k to say which are tokens."
     )
 
 

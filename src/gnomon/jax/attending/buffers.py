@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import jax.numpy as jnp
 
 from gnomon.encodings.content import ordering
+from gnomon.encodings.content.short import reads_neighbours
 from gnomon.encodings.scoring import check_order, read_tokens
 from gnomon.jax.attending.turned import own_heads
 
@@ -50,20 +51,27 @@ def _arranged(asked: Asked, at_q: Coordinates, at_k: Coordinates) -> ordering.Ar
             ordering.check_rising(at_k, name)
             return None
     hidden = _hidden(asked)
-    made = ordering.arranged(at_q, at_k, hidden, counted=counted, packed=packed, xp=jnp)
+    made = ordering.arranged(
+        at_q,
+        at_k,
+        hidden,
+        counted=counted,
+        packed=packed,
+        neighbours=reads_neighbours(asked.encoding),
+        xp=jnp,
+    )
     ordering.refuse_unfit(made.fits, name, counted=counted)
     return made
 
 
 def _hidden(asked: Asked) -> Array | None:
-    """Return which keys (batch or 1, heads or 1, m) a mask or segments hide from every query."""
-    found, m = None, asked.k.shape[-2]
-    if asked.mask is not None:
-        mask = asked.mask
-        sees = mask if mask.dtype == jnp.bool_ else mask > jnp.finfo(mask.dtype).min
-        found = ~sees.any(axis=-2)
-        found = jnp.broadcast_to(found, (*found.shape[:-1], m))
+    """Return which keys (batch or 1, heads or 1, m) are of no query's segment, or out of sight."""
     if asked.segments_q is not None and asked.segments_k is not None:
-        apart = (asked.segments_q[:, :, None] != asked.segments_k[:, None, :]).all(axis=1)
-        found = apart[:, None] if found is None else found | apart[:, None]
-    return found
+        apart = asked.segments_q[:, :, None] != asked.segments_k[:, None, :]
+        return apart.all(axis=1)[:, None]
+    if asked.mask is None:
+        return None
+    mask = asked.mask
+    sees = mask if mask.dtype == jnp.bool_ else mask > jnp.finfo(mask.dtype).min
+    found = ~sees.any(axis=-2)
+    return jnp.broadcast_to(found, (*found.shape[:-1], asked.k.shape[-2]))

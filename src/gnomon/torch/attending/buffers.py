@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from gnomon.encodings.content import ordering
+from gnomon.encodings.content.short import reads_neighbours
 from gnomon.encodings.scoring import check_order, read_tokens
 from gnomon.torch.attending.asked import Asked
 from gnomon.torch.attending.turned import own_heads
@@ -48,20 +49,27 @@ def _arranged(asked: Asked, at_q: Tensor, at_k: Tensor) -> ordering.Arrangement 
             ordering.check_rising(at_k, name)
             return None
     hidden, packed = _hidden(asked), asked.segments_q is not None
-    made = ordering.arranged(at_q, at_k, hidden, counted=counted, packed=packed, xp=XP)
+    made = ordering.arranged(
+        at_q,
+        at_k,
+        hidden,
+        counted=counted,
+        packed=packed,
+        neighbours=reads_neighbours(asked.encoding),
+        xp=XP,
+    )
     ordering.refuse_unfit(made.fits, name, counted=counted)
     return made
 
 
 def _hidden(asked: Asked) -> Tensor | None:
-    """Return which keys (batch or 1, heads or 1, m) a mask or segments hide from every query."""
-    found, m = None, asked.k.shape[-2]
-    if asked.mask is not None:
-        mask = asked.mask
-        sees = mask if not mask.is_floating_point() else mask > torch.finfo(mask.dtype).min
-        found = ~sees.any(dim=-2)
-        found = found.expand(*found.shape[:-1], m)
+    """Return which keys (batch or 1, heads or 1, m) are of no query's segment, or out of sight."""
     if asked.segments_q is not None and asked.segments_k is not None:
-        apart = (asked.segments_q[:, :, None] != asked.segments_k[:, None, :]).all(dim=1)
-        found = apart[:, None] if found is None else found | apart[:, None]
-    return found
+        apart = asked.segments_q[:, :, None] != asked.segments_k[:, None, :]
+        return apart.all(dim=1)[:, None]
+    if asked.mask is None:
+        return None
+    mask = asked.mask
+    sees = mask if not mask.is_floating_point() else mask > torch.finfo(mask.dtype).min
+    found = ~sees.any(dim=-2)
+    return found.expand(*found.shape[:-1], asked.k.shape[-2])
