@@ -12,6 +12,7 @@ seen in what the function `apply_rotary_pos_emb` of the model is given and what 
 
 from __future__ import annotations
 
+import copy
 import inspect
 import re
 import sys
@@ -55,6 +56,7 @@ OPEN = {
     "in test_transformers_layers.py",
 }
 SMALL = {
+    "encoder_hash_byte_group_vocab": 64,
     "ffn_dim": 32,
     "hidden_size_per_layer_input": 8,
     "intermediate_size": 32,
@@ -84,10 +86,11 @@ APPLIED: list[tuple] = []
 
 def keep(module, query, key, value, attention_mask=None, scaling=None, dropout=0.0, **given):
     """Stand in for attention: keep what is handed over, return the values."""
-    del attention_mask, scaling, dropout
+    del attention_mask, dropout
     window = {"window": given["sliding_window"]} if "sliding_window" in given else {}
     layer = getattr(module, "layer_idx", None)
-    HANDED.append({"layer": layer, "q": plain(query), "k": plain(key), **window})
+    kept = {"layer": layer, "q": plain(query), "k": plain(key), "scale": scaling}
+    HANDED.append({**kept, **window})
     groups = query.shape[1] // key.shape[1]
     return value.repeat_interleave(groups, 1).transpose(1, 2).contiguous(), None
 
@@ -115,10 +118,20 @@ def small(config):
         made[layers] = min(6, said[layers])
         listed = ("layer_types", "mlp_layer_types", "no_rope_layers")
         made |= {key: list(said[key])[: made[layers]] for key in listed if said.get(key)}
+    for key, part in said.items():  # parts keep their widths, which fit one another
+        if isinstance(part, dict) and type(part.get("num_hidden_layers")) is int:
+            made[key] = {**part, "num_hidden_layers": min(2, part["num_hidden_layers"])}
     return made | {key: 0 for key in ("pad_token_id",) if said.get(key) is not None}
 
 
-def tiny_model(model_type):
+def with_rotary(given, rotary):
+    """Return rotary parameters, flat or by type of layer, with others in their place."""
+    if any(isinstance(each, dict) for each in given.values()):
+        return {key: {**each, **rotary} if each else each for key, each in given.items()}
+    return {**given, **rotary}
+
+
+def tiny_model(model_type, rotary=None):
     """Return a config with tiny sizes, and the model that transformers makes of it."""
     from transformers import CONFIG_MAPPING, AutoModel
     from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS as MASKS
@@ -128,7 +141,11 @@ def tiny_model(model_type):
     MASKS.register("keep", MASKS["eager"])
     whole = CONFIG_MAPPING[model_type]()
     text = whole.get_text_config()
-    config = type(text)(**small(text))
+    given = small(text)
+    if rotary:
+        usual = copy.deepcopy(text.to_dict().get("rope_parameters") or {})
+        given["rope_parameters"] = with_rotary(usual, rotary)
+    config = type(text)(**given)
     torch.manual_seed(0)
     model = AutoModel.from_config(config, attn_implementation="keep", trust_remote_code=False)
     return config, model.eval().float()
@@ -207,9 +224,9 @@ def error_of(layer, handed, side, *, reordered, start=0):
     return max(errors) / np.abs(found).max()
 
 
-def check(model_type, monkeypatch):
+def check(model_type, monkeypatch, rotary=None):
     """Compare a model type with the schedule of its config; return what was seen, or a refusal."""
-    config, model = tiny_model(model_type)
+    config, model = tiny_model(model_type, rotary)
     handed = {at: handed_at(model, at) for at in POSITIONS}
     if not handed[0]:
         return "open: it hands nothing to the attention of transformers"
@@ -228,6 +245,9 @@ def check(model_type, monkeypatch):
             assert wrong < TOLERANCE, (model_type, layer.layer, side, layer.to_dict())
         if "window" in each[0]:
             assert layer.window == each[0]["window"], (model_type, layer.to_dict())
+        if each[0]["scale"] is not None and layer.encoding.name != "nope":
+            wanted = layer.softmax_scale or each[0]["q"].shape[-1] ** -0.5
+            assert each[0]["scale"] == pytest.approx(wanted), (model_type, layer.to_dict())
         rotating = hasattr(layer.encoding, "attention_factor")
         if factor is not None and rotating:
             assert factor == pytest.approx(layer.encoding.attention_factor, rel=1e-4), model_type

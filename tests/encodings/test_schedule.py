@@ -52,7 +52,7 @@ def test_a_model_without_a_window_rotates_in_all_layers_where_its_code_says_so()
 
 
 def test_bases_that_are_listed_by_layer_are_kept_to_and_zero_means_none():
-    said = {**BASE, "model_type": "granite_swa", "num_hidden_layers": 3}
+    said = {**BASE, "model_type": "granite_swa", "num_hidden_layers": 3, "sliding_window": None}
     said["layer_rope_theta"] = [1e4, 0, 5e5]
     schedule = gnomon.schedule(said)
     assert [layer.encoding.name for layer in schedule] == ["rope", "nope", "rope"]
@@ -74,7 +74,10 @@ def test_a_flat_scaling_of_olmo_3_belongs_to_layers_with_full_attention():
         "model_type": "olmo3",
         "num_hidden_layers": 4,
         "rope_scaling": scaling,
+        "rope_theta": 500000,
     }
+    with pytest.raises(EncodingError, match="rope_theta is 10000.0, which the code .* some layers"):
+        gnomon.schedule({**said, "rope_theta": 1e4})
     found = [layer.encoding.scaling.name for layer in gnomon.schedule(said)]
     assert found == ["unscaled"] * 3 + ["yarn"]
     with pytest.raises(EncodingError, match="full_attention and sliding_attention"):
@@ -159,6 +162,51 @@ def test_what_stands_above_the_text_part_is_not_dropped_in_silence(key, value):
         gnomon.from_config(said)
 
 
+@pytest.mark.parametrize(
+    "inside",
+    [
+        {"rope_scaling": {"type": "linear", "factor": 2.0}},
+        {"rope_parameters": {"rope_type": "default"}},
+        {"partial_rotary_factor": 0.5},
+    ],
+)
+def test_a_base_above_a_text_part_with_other_keys_is_not_dropped_either(inside):
+    part = {**HEAD, "model_type": "llama", **inside}
+    with pytest.raises(EncodingError, match=r"says rope_theta = 1000000\.0 beside text_config"):
+        gnomon.from_config({"model_type": "llava", "text_config": part, "rope_theta": 1e6})
+
+
+def test_what_stands_above_and_inside_is_read_inside():
+    part = {**HEAD, "model_type": "llama", "rope_parameters": {"rope_theta": 5e5}}
+    said = {"model_type": "llava", "text_config": part, "rope_theta": 1e6}
+    assert gnomon.from_config(said).base == 5e5
+
+
+@pytest.mark.parametrize(
+    ("model_type", "way"),
+    [("esm", "absolute"), ("esm", None), ("bert", "relative_key"), ("gte", "alibi")],
+)
+def test_a_config_that_names_another_way_of_encoding_is_not_read_as_rotary(model_type, way):
+    said = {**BASE, "model_type": model_type}
+    said |= {} if way is None else {"position_embedding_type": way}
+    with pytest.raises(EncodingError, match="which is no rotary encoding"):
+        gnomon.from_config(said, layout="half")
+
+
+def test_esm_2_is_read_where_it_says_that_it_is_rotary():
+    said = {**HEAD, "model_type": "esm", "position_embedding_type": "rotary"}
+    assert gnomon.from_config(said).base == 1e4
+
+
+def test_a_model_whose_way_is_absolute_is_read_as_its_table_whatever_base_its_config_has():
+    hf, transformers = (pytest.importorskip(name) for name in ("gnomon.hf", "transformers"))
+    small = {"vocab_size": 8, "hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 1}
+    small |= {"intermediate_size": 32, "pad_token_id": 1, "mask_token_id": 2}
+    for way, name in (("absolute", "learned"), ("rotary", "rope")):
+        config = transformers.EsmConfig(position_embedding_type=way, **small)
+        assert hf.read(transformers.EsmModel(config)).name == name
+
+
 def test_sizes_of_the_whole_do_not_hide_the_part_that_reads_text():
     part = {**HEAD, "model_type": "qwen3", "head_dim": 128, "rope_theta": 1e6}
     found = gnomon.from_config(
@@ -195,6 +243,36 @@ def test_layers_of_deepseek_v4_are_found_by_their_number():
     assert all(layer.rotates_values for layer in schedule)
     with pytest.warns(UserWarning, match="also rotates values"):
         gnomon.from_config(said, layer=1)
+
+
+V4_SCALED = {"type": "yarn", "factor": 16, "original_max_position_embeddings": 512}
+
+
+@pytest.mark.parametrize("listed", [{"compress_ratios": [0, 128, 4, 128]}, {}])
+@pytest.mark.parametrize("scaling", [V4_SCALED, {**V4_SCALED, "attention_factor": 1.5}, None])
+def test_layers_of_deepseek_v4_are_those_that_transformers_makes_of_its_config(listed, scaling):
+    transformers = pytest.importorskip("transformers")
+    said = {"num_hidden_layers": 4, "num_attention_heads": 4, "hidden_size": 64, **listed}
+    made = transformers.DeepseekV4Config(**copy.deepcopy({**said, "rope_scaling": scaling}))
+    found = gnomon.schedule(
+        {**said, "model_type": "deepseek_v4", "sliding_window": 128, "rope_scaling": scaling}
+    )
+    assert [layer.layer_type for layer in found] == made.layer_types
+    for layer in found:
+        kind = "main" if layer.layer_type == "sliding_attention" else "compress"
+        want = made.rope_parameters[kind]
+        assert layer.encoding.base == want["rope_theta"]
+        assert layer.encoding.rotated == 512 * want["partial_rotary_factor"]
+        assert layer.encoding.attention_factor == want.get("attention_factor", 1.0)
+        assert getattr(layer.encoding.scaling, "factor", None) == want.get("factor")
+
+
+@pytest.mark.parametrize("ratios", [[0, 128, 4], [0, 128, 4, 5], 128])
+def test_ratios_of_deepseek_v4_that_fit_no_layer_are_refused(ratios):
+    said = {"num_hidden_layers": 4, "num_attention_heads": 4, "hidden_size": 64}
+    said |= {"model_type": "deepseek_v4", "sliding_window": 128, "compress_ratios": ratios}
+    with pytest.raises(EncodingError):
+        gnomon.schedule(said)
 
 
 LONG = {"type": "longrope", "short_factor": [1.0] * 32, "long_factor": [4.0] * 32}
@@ -259,8 +337,12 @@ def test_granite_hybrids_rotate_only_where_they_are_told_to():
 
 
 def test_a_window_whose_length_is_not_said_is_not_read_as_none():
-    said = {**BASE, "model_type": "gemma2", "num_hidden_layers": 2, "head_dim": 64}
-    with pytest.raises(EncodingError, match=r"Layer 0 has a sliding window, .*add sliding_window"):
-        gnomon.schedule(said)
+    said = {**BASE, "model_type": "qwen2", "num_hidden_layers": 2, "head_dim": 64}
+    for asked in (
+        {"layer_types": ["sliding_attention", "full_attention"]},
+        {"use_sliding_window": True, "max_window_layers": 0},
+    ):
+        with pytest.raises(EncodingError, match=r"Layer 0 has a sliding window.*add sliding_window"):
+            gnomon.schedule({**said, **asked})
     with pytest.raises(EncodingError, match="use_sliding_window is 'false'"):
         gnomon.schedule({**said, "sliding_window": 4, "use_sliding_window": "false"})

@@ -20,7 +20,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.registry import encoding as made
-from gnomon.encodings.rotary.config.build import from_config
+from gnomon.encodings.rotary.config.build import ROTARY_WAYS, from_config
 from gnomon.encodings.rotary.config.keys import TOP
 from gnomon.errors import EncodingError
 from gnomon.hf.families import FAMILIES
@@ -152,6 +152,8 @@ def _bias(model: Any, part: str) -> Encoding:
 def _turns(model: Any) -> bool:
     """Whether a model turns queries and keys: by a module of its own, or by keys of its config."""
     said = model.config.get_text_config().to_dict()
+    if isinstance(said.get("position_embedding_type"), str):
+        return said["position_embedding_type"] in ROTARY_WAYS
     asked = any(said.get(key) is not None for key in TOP if key != "rope_interleave")
     return bool(rotary_modules(model)) or asked
 

@@ -8,6 +8,7 @@ meaning of the keys is that of [wolf2020], release 5.22.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -37,6 +38,7 @@ from gnomon.encodings.rotary.config.models import (
     ON_REQUEST,
     ROTATED_VALUES,
     SECTIONS,
+    STILL_TYPES,
     UNLIKE,
     WITHOUT_ATTENTION,
 )
@@ -46,6 +48,7 @@ from gnomon.encodings.rotary.config.schedule import (
     QueryTemperature,
     Schedule,
     chunk_of,
+    softmax_scale_of,
     temperature_of,
     window_of,
 )
@@ -55,6 +58,10 @@ from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:
     from gnomon.encodings.base import Encoding
+
+
+ROTARY_WAYS = ("rope", "rotary", "nope")
+"""What configs that name their way of encoding call the ways that are read here."""
 
 
 def from_config(
@@ -91,9 +98,23 @@ def from_config(
             "attention back; the encoding holds queries and keys only.",
             stacklevel=2,
         )
+    _warn_of_scale(source, found)
     if found.temperature is None:
         return found.encoding
     return _sharpened(source, found, layout)
+
+
+def _warn_of_scale(source: Source, layer: LayerSchedule) -> None:
+    """Warn of a scale of logits that attention with the encoding alone would not take."""
+    scale, width = layer.softmax_scale, getattr(layer.encoding, "dimension", None)
+    usual = layer.encoding.softmax_scale or (width**-0.5 if width else None)
+    if scale is not None and usual is not None and not math.isclose(scale, usual, rel_tol=1e-6):
+        warnings.warn(
+            f"The model type {source.model_type!r} multiplies logits by {scale:.6g}, not by "
+            f"{usual:.6g} = 1 / sqrt({width}), and the encoding does not hold that; pass "
+            f"scale={scale:.6g} to attention.",
+            stacklevel=3,
+        )
 
 
 def schedule(
@@ -164,6 +185,7 @@ def _layer(
         layer_type=chosen,
         encoding=found,
         temperature=temperature_of(source, given, still=still),
+        softmax_scale=softmax_scale_of(source, found),
         rotates_values=source.model_type in ROTATED_VALUES,
     )
 
@@ -222,6 +244,17 @@ def _check_rotary(source: Source) -> None:
     """Refuse models that have no rotary encoding, or one that is no member of a family here."""
     if source.model_type in UNLIKE:
         raise EncodingError(f"The model type {source.model_type!r} {UNLIKE[source.model_type]}.")
+    if source.model_type in STILL_TYPES:
+        raise EncodingError(
+            f"The model type {source.model_type!r} has no rotary encoding, whatever its config "
+            'says of one; use gnomon.encoding("nope").'
+        )
+    way = source.one("position_embedding_type", "position_embeddings_type")
+    if isinstance(way, str) and way not in ROTARY_WAYS:
+        raise EncodingError(
+            f"The config's position_embedding_type is {way!r}, which is no rotary encoding; build "
+            "that of its model by name, see gnomon catalogue."
+        )
     if source.said.get("alibi"):
         raise EncodingError(
             "The config says alibi = True, so its model has no rotary encoding; use "
@@ -266,6 +299,11 @@ def _on_axes(source: Source, parameters: Mapping[str, Any], made: dict[str, Any]
     from gnomon.encodings.rotary.mrope import MRope
 
     if any(parameters.get(key) for key in SECTIONED[1:]):
+        if source.model_type in SECTIONS and arrangement != "interleaved":
+            raise EncodingError(
+                f"The config asks for interleaved sections, and the code of model type "
+                f"{source.model_type!r} deals them otherwise ({arrangement}); take that key out."
+            )
         arrangement = "interleaved"
     if not isinstance(sections, (list, tuple)) or not sections:
         raise EncodingError(f"The config's mrope_section is {sections!r}; pass a list of numbers.")

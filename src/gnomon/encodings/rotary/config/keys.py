@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from gnomon.encodings.rotary.config.models import HALF, INTERLEAVED, READ_BY
 from gnomon.errors import EncodingError, nearest
 
 if TYPE_CHECKING:
@@ -128,6 +129,20 @@ def check_top(source: Source) -> None:
             raise EncodingError(
                 f"The config's key {key!r} is read by nothing here: {nearest(key, TOP)}. If the "
                 "code of the model does not read it either, take it out of the config."
+            )
+
+
+def check_read(source: Source, parameters: Mapping[str, Any]) -> None:
+    """Refuse keys that the code of other model types reads, and that of this one does not."""
+    kind = source.model_type
+    if kind not in HALF | INTERLEAVED:
+        return
+    for key, readers in READ_BY.items():
+        said = source.said.get(key, parameters.get(key))
+        if said is not None and kind not in readers and key not in source.ignored:
+            raise EncodingError(
+                f"The config's key {key!r} is not read by the code of model type {kind!r}; take it "
+                "out, or leave out model_type and pass layout=... where another code reads it."
             )
 
 

@@ -10,14 +10,17 @@ whose parameters are None has no rotary encoding. Spellings are those of [wolf20
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings import checks
-from gnomon.encodings.rotary.config.keys import check_nested
+from gnomon.encodings.rotary.config.keys import check_nested, check_read, rope_type
 from gnomon.encodings.rotary.config.models import (
+    BY_TYPE,
     COMPRESSED,
     EVERY,
     SCALED_IN_FULL,
+    SCALED_UNSAID,
     STILL,
     STILL_IN_FULL,
 )
@@ -36,6 +39,14 @@ _TWICE = (
     ("partial_rotary_factor", "rotary_pct"),
 )
 """Keys among the parameters, and those at the top that say the same."""
+COMPRESSED_TYPES: Mapping[int, str] = MappingProxyType(
+    {0: SLIDING, 4: "compressed_sparse_attention", 128: "heavily_compressed_attention"}
+)
+"""Types of layers of DeepSeek V4, by how many keys become one; 0 for a window alone."""
+OLMO_BASE = 500000.0
+"""The base that OLMo 3 keeps in layers with a window, whatever `rope_theta` says."""
+NEOX = frozenset({"gpt_neox", "gpt_neox_japanese"})
+"""Model types that do not read `rope_theta`."""
 INTERVAL = frozenset({"qwen3_5", "qwen3_5_moe", "qwen3_next"})
 """Model types with linear attention in all layers but one in `full_attention_interval`."""
 _PERIODS = 24
@@ -46,15 +57,18 @@ def parameters_by_type(source: Source) -> dict[str | None, Flat]:
     """Return the flat parameters of each type of layer; the type is None where all are alike."""
     given = _given(source)
     types = check_nested(given, source)
+    _check_said(source, given, nested=bool(types))
     if types:
-        return {name: given[name] for name in types}
+        return {name: _with_own_base(source, name, given[name]) for name in types}
     _check_agreement(given, source)
     if source.model_type in SCALED_IN_FULL and given:
         base = {name: given[name] for name in ("rope_theta",) if name in given}
         return {FULL: given, SLIDING: base}
     compress = source.one("compress_rope_theta")
     if compress is not None:
-        return {"main": {}, "compress": {"rope_theta": compress, **given}}
+        unscaled = {"attention_factor": 1.0} if given.get("attention_factor") is None else {}
+        unscaled = unscaled if rope_type(given) == "yarn" else {}  # the code says so for YaRN alone
+        return {"main": {}, "compress": {"rope_theta": compress, **given, **unscaled}}
     local = source.one("rope_local_base_freq", "local_rope_theta")
     if local is None:
         return {None: given}
@@ -64,6 +78,41 @@ def parameters_by_type(source: Source) -> dict[str | None, Flat]:
     else:
         shared = dict(given)  # ModernBERT's scaling holds for both of its bases
     return {FULL: {"rope_theta": base, **given}, SLIDING: {"rope_theta": local, **shared}}
+
+
+def _with_own_base(source: Source, layer_type: str, given: Flat) -> Flat:
+    """Return the parameters of a type of layer, with the base that layers with a window have."""
+    local = source.one("rope_local_base_freq", "local_rope_theta")
+    if given is None or layer_type != SLIDING or local is None or "rope_theta" in given:
+        return given
+    return {**given, "rope_theta": local}
+
+
+def _check_said(source: Source, given: Mapping[str, Any], *, nested: bool) -> None:
+    """Refuse rotary parameters that the code of a model type takes otherwise than they read."""
+    kind = source.model_type
+    check_read(source, given)
+    if kind in SCALED_UNSAID and not given:
+        raise EncodingError(
+            f"The config has no rope_parameters (or rope_scaling), and the code of model type "
+            f"{kind!r} then takes a scaling of its own; add those of the model."
+        )
+    if kind in BY_TYPE and not nested and source.said.get("rope_parameters"):
+        raise EncodingError(
+            f"The config's rope_parameters are flat, and the code of model type {kind!r} reads "
+            f"them by type of layer only; nest them by {FULL} and {SLIDING}."
+        )
+    base = source.said.get("rope_theta")
+    if kind in SCALED_IN_FULL and not nested and base not in (None, OLMO_BASE):
+        raise EncodingError(
+            f"The config's rope_theta is {base!r}, which the code of model type {kind!r} gives to "
+            f"some layers only (others keep {OLMO_BASE:g}); nest rope_parameters by type of layer."
+        )
+    if kind in NEOX and base not in (None, source.one("rotary_emb_base")):
+        raise EncodingError(
+            f"The config's rope_theta is {base!r}, and the code of model type {kind!r} reads "
+            "rotary_emb_base instead; say that."
+        )
 
 
 def _given(source: Source) -> Mapping[str, Any]:
@@ -158,15 +207,30 @@ def layer_type_of(source: Source, layer: int) -> str | None:
     """Return the type of a layer by its number, where the config or the model type says it."""
     types = source.said.get("layer_types")
     if types is not None:
-        _check_layer(layer, len(_list("layer_types", types)))
+        _check_list(source, "layer_types", types)
+        _check_layer(layer, len(types))
+        if not isinstance(types[layer], str):
+            raise EncodingError(
+                f"The config's layer_types has {types[layer]!r} for layer {layer}; write the name "
+                "of its type."
+            )
         return str(types[layer])
     _check_layer(layer, count_layers(source) or None)
     blocks = source.said.get("block_types")  # a period, in RecurrentGemma
     if blocks:
         return str(_list("block_types", blocks)[layer % len(blocks)])
+    return _usual_type(source, layer)
+
+
+def _usual_type(source: Source, layer: int) -> str | None:
+    """Return the type of a layer by the habit of its model type, None where it has none."""
+    if source.model_type == "muse_glimmer" and source.said.get("layer_rope_theta") is None:
+        return FULL if base_in(source, layer) == 0 else SLIDING
     if source.model_type in INTERVAL:
         every = source.whole("full_attention_interval") or 4
         return FULL if (layer + 1) % every == 0 else "linear_attention"
+    if source.model_type in COMPRESSED:
+        return _compressed_type(source, layer)
     if source.model_type not in EVERY:
         return None
     key, usual, first = EVERY[source.model_type]
@@ -175,6 +239,31 @@ def layer_type_of(source: Source, layer: int) -> str | None:
         return FULL if said[layer % len(said)] == "G" else SLIDING
     every = source.whole(key) or usual
     return FULL if (layer + first) % every == 0 else SLIDING
+
+
+def _compressed_type(source: Source, layer: int) -> str:
+    """Return the type of a layer by how many keys it makes one of, or by the habit of the code."""
+    ratios = source.said.get("compress_ratios")
+    if ratios is None:
+        return COMPRESSED_TYPES[128 if layer < 2 or layer % 2 == 0 else 4]
+    _check_layer(layer, len(_list("compress_ratios", ratios)))
+    if ratios[layer] not in COMPRESSED_TYPES:
+        raise EncodingError(
+            f"The config's compress_ratios has {ratios[layer]!r} for layer {layer}; known are "
+            f"{', '.join(map(str, COMPRESSED_TYPES))}."
+        )
+    return COMPRESSED_TYPES[ratios[layer]]
+
+
+def _check_list(source: Source, name: str, value: Any) -> None:
+    """Refuse what is no list, and a list that has not one entry for each layer of the config."""
+    count = source.whole("num_hidden_layers", "n_layer", "num_layers", "n_layers")
+    if count is not None and len(_list(name, value)) < count:
+        raise EncodingError(
+            f"The config's {name} has {len(value)} entries, and it says that there are {count} "
+            "layers; keep the right number."
+        )
+    _list(name, value)
 
 
 def _list(name: str, value: Any) -> Any:

@@ -93,6 +93,21 @@ TRAILING: frozenset[str] = frozenset({"deepseek_v4"})
 DEAF_TO_COUNT: frozenset[str] = frozenset({"minimax", "minimax_m3_vl"})
 """Model types whose configs have a `rotary_dim` that their code does not read."""
 
+PARTIAL: frozenset[str] = frozenset(
+    """
+    bamba codegen deepseek_v4 diffusion_gemma glm glm4 glm4_moe glm4v glm4v_moe glm_image
+    glm_ocr glmasr_encoder gpt_neox gpt_neox_japanese gptj laguna mellum mimo_v2_flash
+    minimax_m2 moonshine moonshine_streaming nemotron nemotron3_5_transcribe_asr_audio
+    nemotron3_5_transcribe_word_timestamp nemotron3_diarization_audio neomme persimmon phi phi3
+    phi4_multimodal qwen3_5 qwen3_5_moe qwen3_next qwen4_exp recurrent_gemma solar_open stablelm
+    step3p5 zaya
+    """.split()  # noqa: SIM905 -- a list of one name a line is a screen long
+)
+"""Model types whose code rotates a part of each head, where their configs say how large it is.
+
+Others rotate whole heads whatever `partial_rotary_factor` says, or fail on it.
+"""
+
 SECTIONS: Mapping[str, tuple[str, tuple[int, ...]]] = MappingProxyType(
     {
         "cosmos3_edge": ("interleaved", (24, 20, 20)),
@@ -112,6 +127,134 @@ SECTIONS: Mapping[str, tuple[str, tuple[int, ...]]] = MappingProxyType(
     }
 )
 """How model types with several position axes deal their pairs, and the sections they default to."""
+
+
+def _each(table: Mapping[Any, str]) -> Mapping[str, Any]:
+    """Return by model type what a table lists by value."""
+    return MappingProxyType(
+        {kind: value for value, names in table.items() for kind in names.split()}
+    )
+
+
+HEAD_DIMENSIONS: Mapping[str, int] = _each(
+    {
+        32: "axk2 minicpm3",
+        80: "timesfm2_5",
+        128: """
+        afmoe beam cohere2_moe cosmos3_edge cwm dia_decoder dia_encoder ernie4_5 flint glm glm4
+        helium higgs_audio_v2 hrm hy_v3 jetmoe kolibri1 laguna llama4 mellum minimax_m2
+        minimax_m3_vl ministral3 mistral4 molmo2 muse_glimmer muse_glimmer_assistant paddleocr_vl
+        qwen2_5_omni_talker qwen3 qwen3_omni_moe_talker_code_predictor qwen3_vl seed_oss solar_open
+        step3p5 zaya
+        """,
+        192: "mimo_v2_flash",
+        256: """
+        diffusion_gemma embedding_gemma2 gemma gemma2 gemma3 gemma3n gemma4 gemma4_unified qwen3_5
+        qwen3_5_moe qwen3_next qwen4_exp t5_gemma_module t5gemma2 t5gemma2_decoder vaultgemma
+        """,
+        512: "deepseek_v4",
+    }
+)
+"""Dimensions of heads of model types that do not divide their width, where a config says none."""
+
+WINDOWS: Mapping[str, int] = _each(
+    {
+        64: "modernbert-decoder",
+        128: """
+        deepseek_v4 gpt_oss granite_swa granitemoe_swa openai_privacy_filter ultrabert
+        unlimited_ocr
+        """,
+        129: "mimo_v2_flash",
+        250: """
+        mimi mimi_decoder mimi_encoder pocket_tts_audio_tokenizer
+        pocket_tts_audio_tokenizer_decoder pocket_tts_audio_tokenizer_encoder
+        """,
+        256: "neomme",
+        512: "beam diffusion_gemma embedding_gemma2 gemma3n gemma4 laguna",
+        513: "flint kolibri1",
+        750: "voxtral_realtime_encoder",
+        1024: "afmoe gemma4_unified mellum",
+        2048: "muse_glimmer muse_glimmer_assistant muse_spark",
+        3000: "moshi",
+        4096: """
+        cohere2 cohere2_moe dots1 exaone4 exaone_moe gemma2 gemma3 ministral mistral olmo3
+        t5_gemma_module t5gemma2 t5gemma2_decoder vaultgemma
+        """,
+        8192: "cwm voxtral_realtime",
+    }
+)
+"""Windows of model types whose configs have no key for it; a null means that there is none."""
+
+CHUNKS: Mapping[str, int] = MappingProxyType({"llama4": 8192})
+"""Chunks of model types whose configs have no key for it; a null means that there are none."""
+
+HALVED: frozenset[str] = frozenset({"diffusion_gemma", "gemma3", "gemma4", "gemma4_unified"})
+"""Model types that count their window on both sides where `use_bidirectional_attention` is on."""
+
+SCALED_UNSAID: frozenset[str] = frozenset(
+    """
+    apertus cwm gpt_oss higgs_audio_v2 ministral3 mistral4 mistral_large4 openai_privacy_filter
+    """.split()  # noqa: SIM905 -- as above
+)
+"""Model types whose code scales frequencies where a config has no rotary parameters at all."""
+
+BY_TYPE: frozenset[str] = frozenset(
+    {"gemma3", "gemma3n", "modernbert", "modernbert-decoder", "olmo3", "t5gemma2"}
+)
+"""Model types that read `rope_parameters` by type of layer only: flat ones change nothing there."""
+
+READ_BY: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        key: frozenset(names.split())
+        for key, names in {
+            "attention_chunk_size": "llama4",
+            "compress_rope_theta": "deepseek_v4",
+            "global_rope_theta": "modernbert modernbert-decoder",
+            "layer_rope_theta": "granite_swa granitemoe_swa muse_glimmer muse_spark",
+            "llama_4_scaling_beta": "ministral3 mistral4",
+            "local_rope_theta": "modernbert modernbert-decoder",
+            "no_rope_layer_interval": "llama4 mistral_large4 smollm3",
+            "no_rope_layers": "llama4 mistral_large4 smollm3",
+            "rope_local_base_freq": "gemma3 gemma3n t5gemma2 t5gemma2_decoder",
+            "rope_scaling_layers": "molmo2",
+            "rotary_emb_base": "gpt_neox gpt_neox_japanese",
+            "rotary_pct": "gpt_neox gpt_neox_japanese",
+        }.items()
+    }
+)
+"""Keys that the code of these model types alone reads."""
+
+STILL_TYPES: frozenset[str] = frozenset({"nemotron_h", "jamba", "mamba", "mamba2", "rwkv", "xlstm"})
+"""Model types without any encoding of positions, whose configs may name a base all the same."""
+
+LOGIT_SCALES: Mapping[str, tuple[str, float]] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            ("gemma2", "gemma3", "t5_gemma_module", "t5gemma2", "t5gemma2_decoder", "vaultgemma"),
+            ("query_pre_attn_scalar", 256.0),
+        ),
+        **dict.fromkeys(
+            (
+                "granite",
+                "granite4_vision",
+                "granite_swa",
+                "granitemoe",
+                "granitemoe_swa",
+                "granitemoehybrid",
+                "granitemoeshared",
+            ),
+            ("attention_multiplier", 1.0),
+        ),
+        **dict.fromkeys(
+            ("diffusion_gemma", "embedding_gemma2", "gemma3n", "gemma4", "gemma4_unified"),
+            ("", 1.0),
+        ),
+    }
+)
+"""Keys by which model types multiply logits, and their usual values; those without one are fixed.
+
+`query_pre_attn_scalar` is x where logits are multiplied by 1 / sqrt(x).
+"""
 
 DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -147,6 +290,7 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "rope_theta": 10000.0,
         },
         "ernie4_5": {"rope_theta": 500000.0},
+        "esm": {"position_embedding_type": "absolute", "rope_theta": 10000.0},
         "falcon": {"rope_theta": 10000.0},
         "gemma": {"rope_theta": 10000.0, "head_dim": 256},
         "gemma2": {"rope_theta": 10000.0, "head_dim": 256},
@@ -207,16 +351,24 @@ EVERY: Mapping[str, tuple[str, int, int]] = MappingProxyType(
     {
         "afmoe": ("global_attn_every_n_layers", 4, 1),
         "cohere2": ("sliding_window_pattern", 4, 1),
+        "cwm": ("", 4, 0),
         "exaone4": ("sliding_window_pattern", 4, 1),
         "exaone_moe": ("sliding_window_pattern", 4, 1),
         "gemma2": ("", 2, 1),
         "gemma3": ("sliding_window_pattern", 6, 1),
         "gemma3n": ("", 5, 1),
         "gpt_oss": ("", 2, 1),
+        "granite_swa": ("", 4, 0),
+        "granitemoe_swa": ("", 4, 0),
         "kolibri1": ("", 5, 1),
         "modernbert": ("global_attn_every_n_layers", 3, 0),
         "modernbert-decoder": ("global_attn_every_n_layers", 3, 0),
         "olmo3": ("", 4, 1),
+        "t5_gemma_module": ("", 2, 1),
+        "t5gemma2": ("sliding_window_pattern", 6, 1),
+        "t5gemma2_decoder": ("sliding_window_pattern", 6, 1),
+        "ultrabert": ("", 3, 1),
+        "vaultgemma": ("", 2, 1),
     }
 )
 """Which layers have full attention, where a config lists no types: (key, usual every, first).

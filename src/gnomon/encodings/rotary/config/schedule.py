@@ -24,7 +24,15 @@ import numpy as np
 from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.rotary.config.layers import SLIDING
-from gnomon.encodings.rotary.config.models import RADIUS, WINDOW_IN_ALL, WINDOW_KEYS
+from gnomon.encodings.rotary.config.models import (
+    CHUNKS,
+    HALVED,
+    LOGIT_SCALES,
+    RADIUS,
+    WINDOW_IN_ALL,
+    WINDOW_KEYS,
+    WINDOWS,
+)
 from gnomon.errors import EncodingError
 from gnomon.results import Result
 
@@ -67,6 +75,8 @@ class LayerSchedule(Result):
     layer_type: str | None
     encoding: Encoding
     temperature: QueryTemperature | None = None
+    softmax_scale: float | None = None
+    """What logits are multiplied by where it is not 1 / sqrt(dimension of a head)."""
     window: int | None = None
     chunk: int | None = None
     rotates_values: bool = False
@@ -79,6 +89,7 @@ class LayerSchedule(Result):
             "layer_type": self.layer_type,
             "encoding": describe(self.encoding),
             "temperature": None if self.temperature is None else vars(self.temperature).copy(),
+            "softmax_scale": self.softmax_scale,
             "window": self.window,
             "chunk": self.chunk,
             "rotates_values": self.rotates_values,
@@ -164,13 +175,25 @@ def temperature_of(
     return QueryTemperature(strength=float(strength), length=int(length), first=1)
 
 
+def softmax_scale_of(source: Source, encoding: Encoding) -> float | None:
+    """Return what logits are multiplied by, None where it is 1 / sqrt(dimension of a head)."""
+    if source.model_type not in LOGIT_SCALES:
+        return encoding.softmax_scale
+    key, usual = LOGIT_SCALES[source.model_type]
+    said = source.said.get(key) if key else None
+    said = usual if said is None else said
+    checks.real(key or "softmax_scale", said, above=0.0)
+    return float(said) ** -0.5 if key == "query_pre_attn_scalar" else float(said)
+
+
 def window_of(source: Source, layer: int, layer_type: str | None) -> int | None:
     """Return the w of a layer that sees lags below w only, or None where it sees all."""
     size, used = _size_of_window(source, layer), source.said.get("use_sliding_window")
     if used not in (None, True, False):
         raise EncodingError(f"The config's use_sliding_window is {used!r}; write true or false.")
     key = WINDOW_KEYS.get(source.model_type, "sliding_window")
-    if size is None and layer_type == SLIDING and key not in source.said and used is None:
+    unsaid = size is None and key not in source.said
+    if unsaid and (used is True or (layer_type == SLIDING and used is None)):
         raise EncodingError(
             f"Layer {layer} has a sliding window, and the config does not say how long it is; add "
             f"{key}."
@@ -192,7 +215,7 @@ def window_of(source: Source, layer: int, layer_type: str | None) -> int | None:
 def _size_of_window(source: Source, layer: int) -> int | None:
     """Return the window as a number of lags, whatever a model type counts it in."""
     key = WINDOW_KEYS.get(source.model_type, "sliding_window")
-    size = source.one(key)
+    size = source.said.get(key, WINDOWS.get(source.model_type))
     own = source.said.get("per_layer_config")
     if isinstance(own, Mapping):
         part = own.get(layer, own.get(str(layer), {}))
@@ -201,12 +224,17 @@ def _size_of_window(source: Source, layer: int) -> int | None:
         return None
     checks.whole(key, size, least=1)
     lags = int(size) // 2 if key == "local_attention" else int(size)  # it counts both sides
+    if source.model_type in HALVED and source.said.get("use_bidirectional_attention") in (
+        True,
+        "all",
+    ):
+        lags = lags // 2 + 1
     return lags + (source.model_type in RADIUS)
 
 
 def chunk_of(source: Source, layer_type: str | None, *, still: bool) -> int | None:
     """Return the size of the chunks within which a layer attends, or None where it has none."""
-    size = source.said.get("attention_chunk_size")
+    size = source.said.get("attention_chunk_size", CHUNKS.get(source.model_type))
     if size is None or (layer_type != CHUNKED if layer_type is not None else still):
         return None
     checks.whole("attention_chunk_size", size, least=1)

@@ -17,11 +17,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings import checks
-from gnomon.encodings.rotary.config.models import DEAF_TO_COUNT, TRAILING
+from gnomon.encodings.rotary.config.keys import rope_type
+from gnomon.encodings.rotary.config.models import (
+    DEAF_TO_COUNT,
+    HALF,
+    INTERLEAVED,
+    PARTIAL,
+    TRAILING,
+)
 from gnomon.errors import EncodingError
 
 if TYPE_CHECKING:
     from gnomon.encodings.rotary.config.source import Source
+
+
+GLOBAL = frozenset({"diffusion_gemma", "embedding_gemma2", "gemma4", "gemma4_unified"})
+"""Model types whose layers with full attention have heads of 512, where a config says nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +60,8 @@ def shape_of(source: Source, parameters: Mapping[str, Any], layer_type: str | No
 def _head(source: Source, layer_type: str | None) -> int:
     """Return the dimension of the heads of a type of layer."""
     wide = source.whole("global_head_dim") if layer_type == "full_attention" else None
+    if wide is None and source.model_type in GLOBAL and "per_layer_config" not in source.said:
+        wide = 512 if layer_type == "full_attention" else None
     own, types = source.said.get("per_layer_config"), source.said.get("layer_types") or ()
     if wide is not None or not isinstance(own, Mapping) or layer_type not in types:
         return source.head if wide is None else wide
@@ -86,6 +99,8 @@ def fraction_of(source: Source, parameters: Mapping[str, Any], head: int) -> flo
     count = None if source.model_type in DEAF_TO_COUNT else source.whole("rotary_dim")
     if given is not None:
         checks.real("partial_rotary_factor", given, above=0.0)
+    if rope_type(parameters) != "proportional":  # a rotation of whole heads, by fewer frequencies
+        _check_partial(source, given)
     if count is None:
         return 1.0 if given is None else float(given)
     if given is not None and int(head * given) != count:
@@ -96,3 +111,15 @@ def fraction_of(source: Source, parameters: Mapping[str, Any], head: int) -> flo
     share = count / head
     # The quotient may be a little too small for int(head share) to give the count back.
     return share if int(head * share) == count else math.nextafter(share, 2.0)
+
+
+def _check_partial(source: Source, fraction: Any) -> None:
+    """Refuse a part of a head that the code of a model type does not read: it rotates all of it."""
+    kind = source.model_type
+    whole = kind in HALF | INTERLEAVED and kind not in PARTIAL
+    if whole and fraction not in (None, 1) and "qk_rope_head_dim" not in source.said:
+        raise EncodingError(
+            f"The config says that a share of {fraction:g} of each head rotates, and the code of "
+            f"model type {kind!r} does not read it and rotates all; take it out, or leave out "
+            "model_type and pass layout=... where another code reads it."
+        )

@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from gnomon.encodings import checks
-from gnomon.encodings.rotary.config.models import DEFAULTS, plain_type
+from gnomon.encodings.rotary.config.models import DEFAULTS, HEAD_DIMENSIONS, plain_type
 from gnomon.errors import EncodingError
 from gnomon.reading import read_json
 
 Config = Mapping[str, Any] | str | os.PathLike[str]
 TEXT_PARTS = ("text_config", "language_config", "llm_config")
 """Where configs of larger models keep the part that reads text."""
-ABOVE = ("rope_theta", "rope_parameters", "rope_scaling", "partial_rotary_factor", "rotary_pct")
+PARAMETERS = ("rope_parameters", "rope_scaling")
+ABOVE = ("rope_theta", *PARAMETERS, "partial_rotary_factor", "rotary_pct")
 """Keys that belong to the part that reads text, and not above it."""
 HIDDEN = ("hidden_size", "n_embd", "d_model", "dim")
 HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
@@ -70,7 +71,7 @@ class Source:
     @property
     def head(self) -> int:
         """Return the dimension of a head."""
-        given = self.whole("head_dim", "kv_channels")
+        given = self.whole("head_dim", "kv_channels") or HEAD_DIMENSIONS.get(self.model_type)
         if given is not None:
             return given
         hidden, heads = self.whole(*HIDDEN), self.whole(*HEADS)
@@ -114,14 +115,22 @@ def _reads_text(said: Mapping[str, Any]) -> bool:
 
 def _check_above(said: Mapping[str, Any], part: Mapping[str, Any], name: str) -> None:
     """Refuse what stands above the part that reads text, and would be dropped in silence."""
-    if any(part.get(key) is not None for key in ABOVE):
-        return  # what stands above belongs to another part
+    inside = [part[key] for key in PARAMETERS if isinstance(part.get(key), Mapping)]
     for key in ABOVE:
-        if said.get(key) is not None:
+        names = PARAMETERS if key in PARAMETERS else (key,)
+        answered = any(part.get(name) is not None for name in names)
+        answered = answered or any(_holds(key, held) for held in inside)
+        if said.get(key) is not None and not answered:
             raise EncodingError(
                 f"The config says {key} = {said[key]!r} beside {name}, where nothing reads it; put "
                 f"it into {name}, or take it out."
             )
+
+
+def _holds(key: str, parameters: Mapping[str, Any]) -> bool:
+    """Whether rotary parameters, flat or by type of layer, say a key."""
+    held = [parameters, *(each for each in parameters.values() if isinstance(each, Mapping))]
+    return any(each.get(key) is not None for each in held)
 
 
 def _from_file(path: Any) -> Mapping[str, Any]:
