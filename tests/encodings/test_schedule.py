@@ -184,7 +184,7 @@ def test_what_stands_above_and_inside_is_read_inside():
 
 @pytest.mark.parametrize(
     ("model_type", "way"),
-    [("esm", "absolute"), ("esm", None), ("bert", "relative_key"), ("gte", "alibi")],
+    [("esm", "absolute"), ("esm", None), ("bert", "relative_key"), ("llama", "nope")],
 )
 def test_a_config_that_names_another_way_of_encoding_is_not_read_as_rotary(model_type, way):
     said = {**BASE, "model_type": model_type}

@@ -36,9 +36,11 @@ from torch import nn
 
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.nope import Nope
+from gnomon.encodings.rotary.config.build import schedule
+from gnomon.encodings.rotary.config.schedule import LayerSchedule
 from gnomon.errors import EncodingError, GnomonError
 from gnomon.groups.subject import Coder, Subject
-from gnomon.hf.finding import rotary_modules
+from gnomon.hf.finding import rotary_modules, text_config
 from gnomon.hf.foreign import first_line, open_config, pickled_weights
 
 Floats = NDArray[np.float64]
@@ -73,18 +75,56 @@ def subject_of_model(model: nn.Module) -> Subject | Encoding | list[Layers]:
     found = _rotary(model)
     apply = None if found is None else _applied(model, found)
     if found is None or apply is None:
-        from gnomon.hf.reading import read
-
-        return read(model)
+        return _without_apply(model)
     types = _tables(found)
     if types == [None]:
-        return _subject(model, found, apply, None)
+        return _beside_still(found.config, _subject(model, found, apply, None))
     by_type = _numbers(found.config)
     made = [
         Layers(str(kind), by_type.pop(str(kind), ()), _subject(model, found, apply, kind))
         for kind in types
     ]
     return made + [Layers(kind, numbers, Nope()) for kind, numbers in by_type.items()]
+
+
+def _without_apply(source: Any) -> Encoding | list[Layers]:
+    """Return what is read of a model or a config, by its layers where these differ."""
+    from gnomon.hf.reading import read
+
+    layers = _scheduled(getattr(source, "config", source))
+    if not layers or all(one.acts_as(layers[0]) for one in layers):
+        return read(source)
+    groups: list[list[LayerSchedule]] = []
+    for layer in layers:
+        same = next((group for group in groups if group[0].acts_as(layer)), None)
+        groups.append([layer]) if same is None else same.append(layer)
+    return [
+        Layers(
+            group[0].layer_type or f"like layer {group[0].layer}",
+            tuple(one.layer for one in group),
+            read(source, layer=group[0].layer),
+        )
+        for group in groups
+    ]
+
+
+def _beside_still(config: Any, subject: Subject) -> Subject | Encoding | list[Layers]:
+    """Return the rotary function of a model beside the layers that its config says use none."""
+    layers = _scheduled(config)
+    still = tuple(one.layer for one in layers if one.attends and one.encoding.name == "nope")
+    if not still:
+        return subject
+    turned = tuple(one.layer for one in layers if one.attends and one.layer not in still)
+    unencoded = Layers("no encoding", still, Nope())
+    return [Layers("rotary", turned, subject), unencoded] if turned else Nope()
+
+
+def _scheduled(config: Any) -> tuple[LayerSchedule, ...]:
+    """Return the layers of a config, none where it does not say them."""
+    try:
+        return schedule(text_config(config).to_dict()).layers
+    except EncodingError:
+        return ()
 
 
 def _rotary(model: Any) -> Any:
@@ -154,7 +194,6 @@ def subject_of_folder(folder: str | PathLike[str]) -> Subject | Encoding | list[
     where the folder has them.
     """
     from gnomon.hf.loading import load
-    from gnomon.hf.reading import read
 
     place = Path(folder)
     if place.is_dir() and not (place / "config.json").is_file():
@@ -169,7 +208,7 @@ def subject_of_folder(folder: str | PathLike[str]) -> Subject | Encoding | list[
         return subject_of_model(model)
     weighed = place.is_dir() and (any(place.glob("*.safetensors")) or pickled_weights(place))
     try:
-        return read(load(folder) if weighed else config)
+        return _without_apply(load(folder) if weighed else config)
     except GnomonError:
         raise
     except RAISED as error:  # such as a library that transformers lacks
@@ -242,15 +281,30 @@ def _turning(rotary: Any, apply: Any, kind: str | None) -> Turn:
     return turn
 
 
+def changes(model: nn.Module) -> list[str]:
+    """Say which numbers of a model's rotary modules are not those that its config makes."""
+    return [
+        sentence
+        for rotary in rotary_modules(model)
+        for kind in _tables(rotary)
+        for sentence in _changed(rotary, kind)
+    ]
+
+
 def _changed(rotary: Any, kind: str | None) -> tuple[str, ...]:
     """Warn of frequencies that are not those that the config makes."""
     held = _held(rotary, kind)
     if held.is_meta:
         return ()
     try:
-        made = _held(type(rotary)(config=rotary.config), kind)
+        fresh = type(rotary)(config=rotary.config)
     except EncodingError:  # an installed encoding whose file the config names is not opened here
         return ()
+    made = _held(fresh, kind)
+    name = "attention_scaling" if kind is None else f"{kind}_attention_scaling"
+    factors = [getattr(one, name, 1.0) for one in (rotary, fresh)]
+    if factors[0] != factors[1]:
+        return (f"the model's factor {name} is {factors[0]}, and its config says {factors[1]}.",)
     live = held.detach().double().cpu()
     made = made.detach().double().cpu()
     if live.shape == made.shape:

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from torch import nn
+from transformers import PreTrainedConfig
+
+from gnomon.errors import EncodingError
 
 TABLES = ("position_embeddings", "position_embedding", "wpe", "embed_positions", "positions_embed")
 """What tables of positions are called."""
@@ -46,11 +49,41 @@ def rotary_modules(model: nn.Module) -> list[Any]:
 
 
 def _is_rotary(module: nn.Module) -> bool:
-    if "RotaryEmbedding" not in type(module).__name__ or not hasattr(module, "rope_type"):
+    named = any("RotaryEmbedding" in kind.__name__ for kind in type(module).__mro__)
+    if not named or not hasattr(module, "rope_type"):
         return False
     known = any(name.endswith((_FLAT, _NESTED)) for name, _ in module.named_buffers(recurse=False))
     parameters = getattr(getattr(module, "config", None), "rope_parameters", None)
     return known and bool(parameters) and module.rope_type != "axial"
+
+
+def foreign_rotary(model: nn.Module) -> str | None:
+    """Name a module that stands where a model makes its rotations, and is none of transformers'."""
+    for name, module in model.named_modules():
+        own = type(module).__module__.partition(".")[0] in ("transformers", "torch", "gnomon")
+        if "rotary" in name.rpartition(".")[2].lower() and not own:
+            return f"{name} ({type(module).__name__})"
+    return None
+
+
+def text_config(config: Any, part: str | None = None) -> Any:
+    """Return the config of the text of a model, or of its encoder (by default) or decoder."""
+    own = getattr(config, part or "encoder", None)
+    if isinstance(own, PreTrainedConfig) and hasattr(config, "decoder"):
+        return own.get_text_config()
+    try:
+        found = config.get_text_config(**({part: True} if part else {}))
+    except ValueError as error:
+        raise EncodingError(
+            f"The config of model type {config.model_type!r} has several parts that read text; "
+            "pass one of them, or part='encoder' or part='decoder'."
+        ) from error
+    if not isinstance(found, PreTrainedConfig):
+        raise EncodingError(
+            f"The part that reads text in the config of model type {config.model_type!r} is a "
+            f"{type(found).__name__}; pass a mapping."
+        )
+    return found
 
 
 def tables(model: Any) -> list[Table]:

@@ -17,6 +17,7 @@ from typing import Any
 import transformers
 from transformers import PreTrainedModel
 
+from gnomon.encodings.rotary.config.source import read_config
 from gnomon.errors import EncodingError, GnomonError
 from gnomon.files import PICKLED
 
@@ -31,6 +32,9 @@ _ADAPTER = "adapter_config.json"
 
 def open_config(place: str | os.PathLike[str], **where: Any) -> Any:
     """Return the config in a folder, or of a model of the hub, by classes of transformers alone."""
+    said = Path(place, "config.json")
+    if said.is_file():
+        read_config(said)  # refuses, in a sentence, what is no mapping or asks for endless layers
     try:
         config = transformers.AutoConfig.from_pretrained(place, trust_remote_code=False, **where)
     except GnomonError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import os
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,20 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.registry import encoding as made
-from gnomon.encodings.rotary.config.build import ROTARY_WAYS, from_config
+from gnomon.encodings.rotary.config.build import ROTARY_WAYS, encoding_within
 from gnomon.encodings.rotary.config.keys import TOP
+from gnomon.encodings.rotary.config.source import check_plain
 from gnomon.errors import EncodingError
 from gnomon.hf.families import FAMILIES
-from gnomon.hf.finding import Table, bias_modules, part_of, rotary_modules, tables
+from gnomon.hf.finding import (
+    Table,
+    bias_modules,
+    foreign_rotary,
+    part_of,
+    rotary_modules,
+    tables,
+    text_config,
+)
 from gnomon.hf.foreign import open_config, without_kernels
 from gnomon.hf.installing import PARTS, installed
 from gnomon.hf.rotary import ROPE_TYPE
@@ -51,14 +61,15 @@ def read(
         return written_down
     model = _model(source)
     if not isinstance(model, PreTrainedModel):
-        return from_config(model, layer_type=layer_type, layer=layer)
+        return encoding_within(model, layer_type=layer_type, layer=layer)
     family = FAMILIES.get(str(model.config.model_type))
     found = None if family is None else family(model.config)
     if found is None and bias_modules(model):
-        found = _bias(model, part or part_of(bias_modules(model)[0]))
-    if found is None and _turns(model):
-        said = model.config.get_text_config().to_dict()
-        found = from_config(said, layer_type=layer_type, layer=layer)
+        found = _bias(model, part)
+    if found is None and _turns(model, part):
+        _check_live(model)
+        said = text_config(model.config, part).to_dict()
+        found = encoding_within(said, layer_type=layer_type, layer=layer)
     if found is None and tables(model):
         found = _table(model, part)
     if found is None:
@@ -76,7 +87,9 @@ def _config(source: Any) -> Any:
             raise EncodingError(f"There is no folder {str(source)!r}; pass a model or its config.")
         source = open_config(source)
     if isinstance(source, Mapping):
-        if source.get("model_type") not in CONFIG_MAPPING:
+        check_plain(source)
+        kind = source.get("model_type")
+        if not isinstance(kind, str) or kind not in CONFIG_MAPPING:
             return source
         source = _config_of(source)
     if not isinstance(source, PreTrainedConfig | PreTrainedModel):
@@ -110,7 +123,7 @@ def _installed_in(source: Any, part: str | None) -> Encoding | None:
     record = said.get("attention") or said.get("table") or by_part.get(part)
     record = record or next(iter(by_part.values()), None)
     if record is None:
-        turning = getattr(source.get_text_config(), "rope_parameters", None) or {}
+        turning = getattr(text_config(source, part), "rope_parameters", None) or {}
         every = [turning, *(each for each in turning.values() if isinstance(each, Mapping))]
         record = next(
             (each["gnomon"] for each in every if each.get("rope_type") == ROPE_TYPE), None
@@ -132,11 +145,17 @@ def _model(source: Any) -> Any:
         return source.to_dict()
 
 
-def _bias(model: Any, part: str) -> Encoding:
+def _bias(model: Any, part: str | None) -> Encoding:
     """Return T5's bias of one part, with its table where there are weights."""
+    two = getattr(model.config, "is_encoder_decoder", False) and hasattr(model, "encoder")
+    part = part or ("encoder" if two else part_of(bias_modules(model)[0]))
     modules = bias_modules(model, part)
     if not modules:
-        raise EncodingError(f"{type(model).__name__} has no {part}; leave part out.")
+        said = "none in its" if two else "no"
+        raise EncodingError(
+            f"{type(model).__name__} has {said} {part} as T5 has it; pass another part, or build "
+            "that bias by hand."
+        )
     module, weight = modules[0], modules[0].relative_attention_bias.weight
     learned = {} if weight.device.type == "meta" else {"table": doubles(weight)}
     return made(
@@ -149,9 +168,23 @@ def _bias(model: Any, part: str) -> Encoding:
     )
 
 
-def _turns(model: Any) -> bool:
+def _check_live(model: Any) -> None:
+    """Refuse a module that no config tells of; warn of numbers that are not the config's."""
+    from gnomon.hf.certified import changes
+
+    foreign = foreign_rotary(model)
+    if foreign is not None:
+        raise EncodingError(
+            f"The module {foreign} of the model is none of transformers', so its config does not "
+            "say what it does; ask gnomon.verify of the model, or of that function."
+        )
+    for sentence in changes(model):
+        warnings.warn(f"What is read is the config, and {sentence}", stacklevel=3)
+
+
+def _turns(model: Any, part: str | None) -> bool:
     """Whether a model turns queries and keys: by a module of its own, or by keys of its config."""
-    said = model.config.get_text_config().to_dict()
+    said = text_config(model.config, part).to_dict()
     if isinstance(said.get("position_embedding_type"), str):
         return said["position_embedding_type"] in ROTARY_WAYS
     asked = any(said.get(key) is not None for key in TOP if key != "rope_interleave")

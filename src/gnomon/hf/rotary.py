@@ -22,7 +22,7 @@ from torch import nn
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.nope import Nope
 from gnomon.encodings.rotary.base import Rotating
-from gnomon.encodings.rotary.config.build import from_config
+from gnomon.encodings.rotary.config.build import encoding_within
 from gnomon.errors import EncodingError
 from gnomon.hf.finding import rotary_modules
 from gnomon.hf.opening import is_opening
@@ -100,8 +100,8 @@ def _native(config: Any, layer_type: str | None) -> Encoding:
     """Return the model's own encoding, of the first layer that turns where not all of them do."""
     said = config.to_dict()
     if layer_type is not None:
-        return from_config(said, layer_type=layer_type)
-    every = (from_config(said, layer=layer) for layer in range(config.num_hidden_layers))
+        return encoding_within(said, layer_type=layer_type)
+    every = (encoding_within(said, layer=layer) for layer in range(config.num_hidden_layers))
     return next((found for found in every if isinstance(found, Rotating)), Nope())
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from gnomon.encodings import checks
 from gnomon.encodings.positions import namespace_of
 from gnomon.errors import EncodingError
+from gnomon.numeric.devices import device_beside
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,8 +67,7 @@ def convert_vectors(x: Array, *, to: str, rotated: int | None = None, first: int
     x = _array(x, "The vectors")
     xp = namespace_of(x)
     order = reordering(x.shape[-1], to=to, rotated=rotated, first=first)
-    device = None if isinstance(x, np.ndarray) else array_api_compat.device(x)
-    return xp.take(x, xp.asarray(order, device=device), axis=-1)
+    return xp.take(x, xp.asarray(order, device=device_beside(x, xp=xp)), axis=-1)
 
 
 def convert_weights(
@@ -92,8 +92,7 @@ def convert_weights(
     order = reordering(dimension, to=to, rotated=rotated, first=first)
     every = (np.arange(heads)[:, None] * dimension + order).reshape(-1)
     xp = namespace_of(weight)
-    device = None if isinstance(weight, np.ndarray) else array_api_compat.device(weight)
-    return xp.take(weight, xp.asarray(every, device=device), axis=0)
+    return xp.take(weight, xp.asarray(every, device=device_beside(weight, xp=xp)), axis=0)
 
 
 def _array(x: Array, what: str) -> Array:

@@ -62,6 +62,8 @@ if TYPE_CHECKING:
 
 ROTARY_WAYS = ("rope", "rotary", "nope")
 """What configs that name their way of encoding call the ways that are read here."""
+NAMED_WAYS = frozenset({"EvollaModel", "esm", "evolla", "granitemoehybrid"})
+"""Model types whose code asks their configs for the way; others rotate whatever is said."""
 
 
 def from_config(
@@ -86,7 +88,25 @@ def from_config(
     (64, 'half')
     """
     source = _opened(config, length, ignore)
-    found = _layer(source, layer, layer_type, length=length, layout=layout)
+    found = _attending(source, layer, layer_type, length=length, layout=layout)
+    _warn_of_scale(source, found)
+    return _with_temperature(source, found, layout)
+
+
+def encoding_within(
+    config: Config, *, layer_type: str | None = None, layer: int | None = None
+) -> Encoding:
+    """Return the encoding of a config whose model keeps its own attention, and scale of logits."""
+    source = _opened(config, None, ())
+    found = _attending(source, layer, layer_type, length=None, layout=None)
+    return _with_temperature(source, found, None)
+
+
+def _attending(
+    source: Source, layer: int | None, layer_type: str | None, **how: Any
+) -> LayerSchedule:
+    """Return a layer with attention, and warn where it also rotates values."""
+    found = _layer(source, layer, layer_type, **how)
     if not found.attends:
         raise EncodingError(
             f"Layer {layer} is of type {found.layer_type!r} and has no attention, so it has no "
@@ -96,12 +116,14 @@ def from_config(
         warnings.warn(
             f"The model type {source.model_type!r} also rotates values, and rotates the output of "
             "attention back; the encoding holds queries and keys only.",
-            stacklevel=2,
+            stacklevel=3,
         )
-    _warn_of_scale(source, found)
-    if found.temperature is None:
-        return found.encoding
-    return _sharpened(source, found, layout)
+    return found
+
+
+def _with_temperature(source: Source, layer: LayerSchedule, layout: str | None) -> Encoding:
+    """Return the encoding of a layer, or one that sharpens queries where the layer does."""
+    return layer.encoding if layer.temperature is None else _sharpened(source, layer, layout)
 
 
 def _warn_of_scale(source: Source, layer: LayerSchedule) -> None:
@@ -250,10 +272,11 @@ def _check_rotary(source: Source) -> None:
             'says of one; use gnomon.encoding("nope").'
         )
     way = source.one("position_embedding_type", "position_embeddings_type")
-    if isinstance(way, str) and way not in ROTARY_WAYS:
+    deaf = source.model_type in (HALF | INTERLEAVED) - NAMED_WAYS
+    if isinstance(way, str) and (way == "nope" if deaf else way not in ROTARY_WAYS):
         raise EncodingError(
-            f"The config's position_embedding_type is {way!r}, which is no rotary encoding; build "
-            "that of its model by name, see gnomon catalogue."
+            f"The config's position_embedding_type is {way!r}, which is no rotary encoding, or is "
+            "not read by the code of its model; build that of the model by name, or take it out."
         )
     if source.said.get("alibi"):
         raise EncodingError(

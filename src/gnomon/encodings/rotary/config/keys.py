@@ -115,7 +115,7 @@ def check_parameters(kind: str, parameters: Mapping[str, Any], ignored: frozense
             untold = not any(parameters.get(name) for name in ("rope_type", "type"))
             hint = ", and the config names no rope_type" if untold else ""
             raise EncodingError(
-                f"The rope type {kind!r} does not read {key!r}{hint}: {nearest(key, known)}. "
+                f"The rope type {kind!r} does not read {key!r}{hint}: {nearest(str(key), known)}. "
                 "If the code of the model does not read it either, take it out of the config."
             )
 
@@ -127,8 +127,8 @@ def check_top(source: Source) -> None:
         known = (*TOP, *_SAID_IN_VAIN.get(source.model_type, ()))
         if spoken and key not in known and key not in source.ignored:
             raise EncodingError(
-                f"The config's key {key!r} is read by nothing here: {nearest(key, TOP)}. If the "
-                "code of the model does not read it either, take it out of the config."
+                f"The config's key {key!r} is read by nothing here: {nearest(str(key), TOP)}. If "
+                "the code of the model does not read it either, take it out of the config."
             )
 
 

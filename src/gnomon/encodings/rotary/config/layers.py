@@ -300,8 +300,9 @@ def _rotates(source: Source, layer: int, layer_type: str | None) -> bool:
     if (key and source.said.get(key) is not False) or base_in(source, layer) == 0:
         return False
     listed, interval = source.one("no_rope_layers"), source.one("no_rope_layer_interval")
-    if listed:
-        _check_layer(layer, len(_list("no_rope_layers", listed)))
+    if listed is not None and len(_list("no_rope_layers", listed)):
+        _check_list(source, "no_rope_layers", listed)
+        _check_layer(layer, len(listed))
         return bool(listed[layer])
     if interval is not None:
         checks.whole("no_rope_layer_interval", interval, least=0)

@@ -109,6 +109,7 @@ def fraction_of(source: Source, parameters: Mapping[str, Any], head: int) -> flo
             "which is another number; keep the right one."
         )
     share = count / head
+    _check_partial(source, share)
     # The quotient may be a little too small for int(head share) to give the count back.
     return share if int(head * share) == count else math.nextafter(share, 2.0)
 

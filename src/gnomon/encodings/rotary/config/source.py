@@ -9,6 +9,7 @@ are given must agree; where none is given, the habit of the model type answers
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,10 @@ ABOVE = ("rope_theta", *PARAMETERS, "partial_rotary_factor", "rotary_pct")
 """Keys that belong to the part that reads text, and not above it."""
 HIDDEN = ("hidden_size", "n_embd", "d_model", "dim")
 HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
+DEEPEST, MOST, MOST_LAYERS = 30, 200_000, 4096
+"""How deep a config may be nested, and how many values and layers it may have."""
+LAYERED = re.compile(r"^(num_|n_)?((hidden|encoder|decoder)_)?layers?$")
+"""What configs call the number of their layers."""
 LONGEST = ("max_position_embeddings", "n_positions", "max_seq_len")
 
 
@@ -97,11 +102,41 @@ class Source:
 def read_config(config: Config, ignore: Iterable[str] = ()) -> Source:
     """Return the part of a config that says how text is encoded, read from a file if need be."""
     said = config if isinstance(config, Mapping) else _from_file(config)
+    check_plain(said)
+    return _text_part(said, ignore)
+
+
+def check_plain(said: Mapping[str, Any]) -> None:
+    """Refuse a mapping with keys that are no text, or with depths or sizes without end."""
+    waiting: list[tuple[Any, int]] = [(said, 0)]
+    count = 0
+    while waiting:
+        part, depth = waiting.pop()
+        inside = list(part.values()) if isinstance(part, Mapping) else part
+        count += len(inside)
+        if depth > DEEPEST or count > MOST:
+            raise EncodingError(
+                f"The config is nested more than {DEEPEST} deep or has more than {MOST:,} values; "
+                "pass that of a model."
+            )
+        for key in part if isinstance(part, Mapping) else ():
+            if not isinstance(key, str | int):  # transformers numbers its labels
+                raise EncodingError(f"The config has the key {key!r}; pass keys that are text.")
+            if LAYERED.search(str(key)) and isinstance(part[key], int) and part[key] > MOST_LAYERS:
+                raise EncodingError(
+                    f"The config's {key} is {part[key]}; pass at most {MOST_LAYERS:,} layers."
+                )
+        waiting += [
+            (each, depth + 1) for each in inside if isinstance(each, Mapping | list | tuple)
+        ]
+
+
+def _text_part(said: Mapping[str, Any], ignore: Iterable[str]) -> Source:
     for name in TEXT_PARTS:
         part = said.get(name)
         if isinstance(part, Mapping) and not _reads_text(said):
             _check_above(said, part, name)
-            return read_config({"model_type": said.get("model_type"), **part}, ignore)
+            return _text_part({"model_type": said.get("model_type"), **part}, ignore)
     if not isinstance(ignore, Iterable):
         raise EncodingError(f"ignore is {ignore!r}; pass the names of keys, such as ('my_key',).")
     names = (ignore,) if isinstance(ignore, str) else ignore
