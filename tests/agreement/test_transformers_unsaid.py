@@ -13,8 +13,8 @@ from gnomon.encodings.rotary.config.models import (
     EVERY,
     HEAD_DIMENSIONS,
     LOGIT_SCALES,
+    OWN_UNSAID,
     READ_BY,
-    SCALED_UNSAID,
     WINDOWS,
     plain_type,
 )
@@ -67,12 +67,14 @@ def test_types_of_layers_that_a_config_does_not_list_are_those_of_transformers(c
 
 
 def test_scalings_that_a_config_does_not_say_are_not_passed_over():
-    found = text_configs(SCALED_UNSAID)
+    found = text_configs(OWN_UNSAID)
     assert len(found) > 5
     for name, config in found.items():
-        assert config["rope_parameters"]["rope_type"] != "default"
+        theirs = config["rope_parameters"]
+        theirs = theirs.get("full_attention", theirs)
+        assert theirs["rope_type"] != "default" or theirs["partial_rotary_factor"] != 1.0, name
         said = {"model_type": name, "num_hidden_layers": 2, "head_dim": 64, "rope_theta": 1e4}
-        with pytest.raises(GnomonError, match="takes a scaling of its own"):
+        with pytest.raises(GnomonError, match="then takes some of its own"):
             gnomon.from_config(said)
 
 

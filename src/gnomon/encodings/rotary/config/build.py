@@ -24,6 +24,7 @@ from gnomon.encodings.rotary.config.keys import (
     rope_type,
 )
 from gnomon.encodings.rotary.config.layers import (
+    ATTENDING_LISTS,
     base_in,
     count_layers,
     layer_type_of,
@@ -151,7 +152,8 @@ def schedule(
     Options are those of `from_config`. A config must say how many layers there are.
     """
     source = _opened(config, length, ignore)
-    listed = source.said.get("layer_types") or source.said.get("block_types")
+    keys = ("layer_types", "block_types", *ATTENDING_LISTS)
+    listed = any(source.said.get(key) for key in keys)
     if source.model_type in HYBRID and not listed:
         raise EncodingError(
             f"The model type {source.model_type!r} has layers without attention, and the config "

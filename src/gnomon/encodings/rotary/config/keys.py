@@ -68,7 +68,9 @@ TOP = (
 """What is read beside the parameters, at the top of a config."""
 _LIKE_ROTARY = re.compile(r"rope(?!rt)|rotary|theta|yarn|dual_chunk|llama_4_scal|(?<![a-z])ntk")
 """Top keys that speak of rotary encoding; `rope(?!rt)` spares words such as `property`."""
-_SAID_IN_VAIN: Mapping[str, tuple[str, ...]] = MappingProxyType({"gptj": ("rotary",)})
+_SAID_IN_VAIN: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"bamba": ("attn_rotary_emb",), "gptj": ("rotary",), "stablelm": ("rope_pct",)}
+)
 """By model type, top keys of published configs that the code of the model does not read."""
 ACTING = frozenset(
     {"alpha", "apply_yarn_scaling", "long_mscale", "short_mscale", "xdrope_section", *SHARED}

@@ -19,8 +19,8 @@ from gnomon.encodings.rotary.config.models import (
     BY_TYPE,
     COMPRESSED,
     EVERY,
+    OWN_UNSAID,
     SCALED_IN_FULL,
-    SCALED_UNSAID,
     STILL,
     STILL_IN_FULL,
 )
@@ -43,6 +43,10 @@ COMPRESSED_TYPES: Mapping[int, str] = MappingProxyType(
     {0: SLIDING, 4: "compressed_sparse_attention", 128: "heavily_compressed_attention"}
 )
 """Types of layers of DeepSeek V4, by how many keys become one; 0 for a window alone."""
+ATTENDING_LISTS: Mapping[str, str] = MappingProxyType(
+    {"attn_layer_indices": "linear_attention", "full_attn_idxs": "conv"}
+)
+"""Keys that list the layers with attention, and what the others are."""
 OLMO_BASE = 500000.0
 """The base that OLMo 3 keeps in layers with a window, whatever `rope_theta` says."""
 NEOX = frozenset({"gpt_neox", "gpt_neox_japanese"})
@@ -92,15 +96,21 @@ def _check_said(source: Source, given: Mapping[str, Any], *, nested: bool) -> No
     """Refuse rotary parameters that the code of a model type takes otherwise than they read."""
     kind = source.model_type
     check_read(source, given)
-    if kind in SCALED_UNSAID and not given:
+    if kind in OWN_UNSAID and not given:
         raise EncodingError(
             f"The config has no rope_parameters (or rope_scaling), and the code of model type "
-            f"{kind!r} then takes a scaling of its own; add those of the model."
+            f"{kind!r} then takes some of its own; add those of the model."
         )
     if kind in BY_TYPE and not nested and source.said.get("rope_parameters"):
         raise EncodingError(
             f"The config's rope_parameters are flat, and the code of model type {kind!r} reads "
             f"them by type of layer only; nest them by {FULL} and {SLIDING}."
+        )
+    parts = [given, *(each for each in given.values() if isinstance(each, Mapping))]
+    if kind in COMPRESSED and any(each.get("mscale_all_dim") for each in parts):
+        raise EncodingError(
+            f"The config has mscale_all_dim, by which the code of model type {kind!r} does not "
+            "scale its logits as that of its forerunners; take it out."
         )
     base = source.said.get("rope_theta")
     if kind in SCALED_IN_FULL and not nested and base not in (None, OLMO_BASE):
@@ -219,6 +229,9 @@ def layer_type_of(source: Source, layer: int) -> str | None:
     blocks = source.said.get("block_types")  # a period, in RecurrentGemma
     if blocks:
         return str(_list("block_types", blocks)[layer % len(blocks)])
+    for key, other in ATTENDING_LISTS.items():
+        if source.said.get(key) is not None:
+            return FULL if layer in _list(key, source.said[key]) else other
     return _usual_type(source, layer)
 
 

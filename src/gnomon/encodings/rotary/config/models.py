@@ -191,12 +191,14 @@ CHUNKS: Mapping[str, int] = MappingProxyType({"llama4": 8192})
 HALVED: frozenset[str] = frozenset({"diffusion_gemma", "gemma3", "gemma4", "gemma4_unified"})
 """Model types that count their window on both sides where `use_bidirectional_attention` is on."""
 
-SCALED_UNSAID: frozenset[str] = frozenset(
+OWN_UNSAID: frozenset[str] = frozenset(
     """
-    apertus cwm gpt_oss higgs_audio_v2 ministral3 mistral4 mistral_large4 openai_privacy_filter
+    apertus cwm gpt_oss higgs_audio_v2 laguna mimo_v2_flash ministral3 mistral4 mistral_large4
+    moonshine_streaming nemotron3_5_transcribe_asr_audio nemotron3_5_transcribe_word_timestamp
+    neomme openai_privacy_filter
     """.split()  # noqa: SIM905 -- as above
 )
-"""Model types whose code scales frequencies where a config has no rotary parameters at all."""
+"""Model types whose code has a scaling or a part of its own where a config has no parameters."""
 
 BY_TYPE: frozenset[str] = frozenset(
     {"gemma3", "gemma3n", "modernbert", "modernbert-decoder", "olmo3", "t5gemma2"}
@@ -264,6 +266,7 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "rope_interleave": True,
             "rope_theta": 10000.0,
         },
+        "bamba": {"partial_rotary_factor": 0.5},
         "codegen": {"rope_theta": 10000.0, "rotary_dim": 64},
         "cohere": {"rope_theta": 500000.0},
         "cohere2": {"rope_theta": 10000.0},
@@ -306,6 +309,7 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "rope_theta": 10000.0,
         },
         "glm4v_moe": {"rope_theta": 10000.0, "partial_rotary_factor": 0.5},
+        "glmasr_encoder": {"partial_rotary_factor": 0.5},
         "gpt_neox": {"rotary_emb_base": 10000.0, "rotary_pct": 0.25},
         "gptj": {"rope_theta": 10000.0, "rotary_dim": 64},
         "granite": {"rope_theta": 10000.0},
@@ -324,6 +328,7 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "mixtral": {"rope_theta": 1000000.0},
         "modernbert": {"global_rope_theta": 160000.0, "local_rope_theta": 10000.0},
         "modernbert-decoder": {"global_rope_theta": 160000.0, "local_rope_theta": 10000.0},
+        "moonshine": {"partial_rotary_factor": 0.9},
         "nemotron": {"rope_theta": 10000.0, "partial_rotary_factor": 0.5},
         "olmo": {"rope_theta": 10000.0},
         "olmo2": {"rope_theta": 10000.0},
@@ -336,9 +341,12 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "qwen2_moe": {"rope_theta": 10000.0},
         "qwen2_vl": {"rope_theta": 1000000.0},
         "qwen3": {"rope_theta": 10000.0, "head_dim": 128},
+        "qwen3_5": {"partial_rotary_factor": 0.25},
+        "qwen3_5_moe": {"partial_rotary_factor": 0.25},
         "qwen3_moe": {"rope_theta": 10000.0},
         "qwen3_next": {"rope_theta": 10000.0, "partial_rotary_factor": 0.25, "head_dim": 256},
         "qwen3_vl": {"rope_theta": 500000.0, "head_dim": 128},
+        "recurrent_gemma": {"partial_rotary_factor": 0.5},
         "smollm3": {"rope_theta": 2000000.0, "no_rope_layer_interval": 4},
         "stablelm": {"rope_theta": 10000.0, "partial_rotary_factor": 0.25},
         "starcoder2": {"rope_theta": 10000.0},
