@@ -76,7 +76,7 @@ def test_a_flat_scaling_of_olmo_3_belongs_to_layers_with_full_attention():
         "rope_scaling": scaling,
         "rope_theta": 500000,
     }
-    with pytest.raises(EncodingError, match="rope_theta is 10000.0, which the code .* some layers"):
+    with pytest.raises(EncodingError, match=r"rope_theta is 10000.0, which the code .* some layers"):
         gnomon.schedule({**said, "rope_theta": 1e4})
     found = [layer.encoding.scaling.name for layer in gnomon.schedule(said)]
     assert found == ["unscaled"] * 3 + ["yarn"]
@@ -342,7 +342,7 @@ def test_a_window_whose_length_is_not_said_is_not_read_as_none():
         {"layer_types": ["sliding_attention", "full_attention"]},
         {"use_sliding_window": True, "max_window_layers": 0},
     ):
-        with pytest.raises(EncodingError, match=r"Layer 0 has a sliding window.*add sliding_window"):
+        with pytest.raises(EncodingError, match=r"Layer 0 has a sliding .*add sliding_window"):
             gnomon.schedule({**said, **asked})
     with pytest.raises(EncodingError, match="use_sliding_window is 'false'"):
         gnomon.schedule({**said, "sliding_window": 4, "use_sliding_window": "false"})

@@ -88,6 +88,77 @@ def test_lengths_left_open_compile_and_export_for_all(name, given):
     check_exported(name, given)
 
 
+BY_HEAD = {
+    "rope-mixed": {"dimension": 8, "heads": 4, "axes": 1},
+    "rope-pixel": {"dimension": 16},
+    "rope-patches": {"dimension": 8},
+    "liere": {"dimension": 8, "heads": 4},
+    "deberta": {"dimension": 8, "heads": 4},
+    "cope": {"dimension": 8, "heads": 4},
+    "t5": {"heads": 4},
+}
+"""Numbers for each head, or positions beside each: what is compared with the size of an axis."""
+
+
+@CACHED
+@pytest.mark.parametrize("name", BY_HEAD)
+def test_a_batch_left_open_compiles_beside_numbers_of_heads(name):
+    layer = gnomon.torch.layer(gnomon.encoding(name, **BY_HEAD[name]))
+    width, axes = BY_HEAD[name].get("dimension", 8), layer.definition.axes
+
+    def attend(a, at):
+        return gnomon.torch.attention(a, a, a, layer, positions_q=at)
+
+    def counted(a, at):
+        del at
+        return gnomon.torch.attention(a, a, a, layer)
+
+    for call in (attend, counted) if axes == 1 else (attend,):
+        torch._dynamo.reset()
+        made = torch.compile(call, dynamic=True, fullgraph=True, backend="eager")
+        for batch, n in ((3, 6), (5, 9)):
+            x, at = torch.randn(batch, 4, n, width), torch.arange(n)
+            at = at if axes == 1 else torch.stack([at] * axes, dim=-1)
+            assert torch.allclose(made(x, at), call(x, at), atol=1e-5)
+
+
+class Decoding(torch.nn.Module):
+    """One token beside a cache, at counted positions or given ones."""
+
+    def __init__(self, name, given, *, placed):
+        super().__init__()
+        self.layer, self.placed = gnomon.torch.layer(gnomon.encoding(name, **given)), placed
+
+    def forward(self, q, k, v, at):
+        given = {"positions_q": at[-1:], "positions_k": at} if self.placed else {}
+        return gnomon.torch.attention(q, k, v, self.layer, **given)
+
+
+CACHES = {
+    **KINDS,
+    "alibi": {"heads": 2},
+    "mla": {"dimension": 8, "content_dimension": 4},
+    "nope": {},
+    "sinusoidal": {"dimension": 8},
+}
+
+
+@CACHED
+@pytest.mark.parametrize("placed", [False, True])
+@pytest.mark.parametrize("name", CACHES)
+def test_a_cache_of_open_length_is_exported_beside_one_token(name, placed):
+    module, m = Decoding(name, CACHES[name], placed=placed), torch.export.Dim("m", min=3, max=64)
+
+    def arrays(length):
+        q, k, v = vectors(length)
+        return q[:, :, -1:], k, v, torch.arange(length)
+
+    shapes = ({}, {2: m}, {2: m}, {0: m})
+    made = torch.export.export(module, arrays(6), dynamic_shapes=shapes).module()
+    for length in (3, 6, 40):
+        assert torch.allclose(made(*arrays(length)), module(*arrays(length)), atol=1e-5)
+
+
 def test_sharded_attention_equals_that_of_one_device():
     pytest.importorskip("jax")
     code = """

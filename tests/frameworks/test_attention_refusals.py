@@ -37,7 +37,6 @@ Q = x(1, 2, 5, 4)
         ("pass as many values as keys", (Q, Q, x(1, 2, 6, 4)), ALIBI, {}),
         ("the same dimension of a head", (Q, x(1, 2, 5, 6), x(1, 2, 5, 4)), ALIBI, {}),
         ("q has 2 heads and k 3; pass query heads", (Q, x(1, 3, 5, 4), x(1, 3, 5, 4)), ALIBI, {}),
-        ("k has no vectors", (Q, x(1, 2, 0, 4), x(1, 2, 0, 4)), ALIBI, {}),
         ("The encoding is of type str; pass what gnomon.encoding", (Q, Q, Q), "alibi", {}),
         ("causal is False, and the encoding 'alibi'", (Q, Q, Q), ALIBI, {"causal": False}),
         ("causal is 1; pass True, False or None", (Q, Q, Q), ALIBI, {"causal": 1}),

@@ -20,7 +20,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"k": np.zeros((2, 3, 5, 8), np.float32)}, r"k has shape .* pass as many values as keys"),
     ({"k": "narrow", "v": "narrow"}, r"q has shape .* pass the same batch and the same dimension"),
     ({"k": "three", "v": "three"}, r"q has 2 heads and k 3; pass query heads that are a multiple"),
-    ({"k": "none", "v": "none"}, r"k has no vectors, so there is nothing to attend to"),
     ({"encoding": "rope"}, r"The encoding is of type str; pass what gnomon\.encoding"),
     ({"causal": 1}, r"causal is 1; pass True, False or None"),
     ({"scale": "big"}, r"scale is 'big'; pass a finite number"),
@@ -47,7 +46,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         r"6 queries and 5 keys, so queries are not the last of the keys; pass positions_q",
     ),
 ]
-SHAPES = {"narrow": (2, 2, 5, 6), "three": (2, 3, 5, 8), "none": (2, 2, 0, 8)}
+SHAPES = {"narrow": (2, 2, 5, 6), "three": (2, 3, 5, 8)}
 
 
 def arguments(asked: dict[str, Any], array: Any) -> tuple[list[Any], dict[str, Any]]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings.base import Encoding
+from gnomon.encodings.checks import serves
 from gnomon.encodings.wrappers.clock import Clock
 from gnomon.encodings.wrappers.layers import Interleaved
 from gnomon.encodings.wrappers.randomised import Randomised
@@ -38,13 +39,31 @@ WAYS = ("scores", "logits")
 def refuse_arguments(call: str, unknown: Iterable[str], known: Iterable[str]) -> None:
     """Refuse arguments that a call does not have, saying what they are called here."""
     for name in unknown:
+        if _caps(name):
+            raise EncodingError(
+                f"{call} has no argument {name!r}: logits are not capped here, and no other "
+                "argument does it; leave it out where it caps nothing, or keep the attention of "
+                "the model."
+            )
         raise EncodingError(f"{call} has no argument {name!r}: {nearest(name, known)}.")
+
+
+def _caps(name: str) -> bool:
+    """Whether an argument of another library caps logits, as c tanh(logits / c) does.
+
+    >>> [_caps(name) for name in ("softcap", "attn_logit_softcapping", "logits_soft_cap", "scale")]
+    [True, True, True, False]
+    """
+    plain = name.lower().replace("_", "")
+    return any(word in plain for word in ("softcap", "logitcap", "logitscap"))
 
 
 def check_vectors(name: str, shape: Shape, dtype: Any, *, real: bool) -> None:
     """Refuse queries, keys or values that are no vectors of heads."""
     if not real:
-        raise EncodingError(f"{name} holds {dtype}; pass real numbers (floats).")
+        raise EncodingError(
+            f"{name} holds {dtype}; pass real numbers (floats) of 16, 32 or 64 bits."
+        )
     if len(shape) < 3:
         raise EncodingError(
             f"{name} has shape {shape}; pass a tensor of shape (..., heads, n, dimension)."
@@ -66,8 +85,13 @@ def check_shapes(q: Shape, k: Shape, v: Shape) -> None:
             f"q has {q[-3]} heads and k {k[-3]}; pass query heads that are a multiple of the key "
             "heads."
         )
-    if k[-2] == 0:
-        raise EncodingError("k has no vectors, so there is nothing to attend to; pass one or more.")
+    if q[-1] == 0:
+        raise EncodingError(f"q has shape {q}; pass vectors of one coordinate or more.")
+
+
+def flat(x: Any, kept: int) -> Any:
+    """Return an array with all axes but the last `kept` as one, also where they have no entries."""
+    return x.reshape(math.prod(x.shape[:-kept]), *x.shape[-kept:])
 
 
 def check_counting(encoding: Encoding, n: int, m: int) -> None:
@@ -77,7 +101,7 @@ def check_counting(encoding: Encoding, n: int, m: int) -> None:
             f"The encoding {encoding.name!r} has {encoding.axes} axes, so positions can not be "
             f"counted; pass positions_q and positions_k of shape (..., {encoding.axes})."
         )
-    if n > m:
+    if n > m > 0:  # of no keys it makes no difference where they stand
         raise EncodingError(
             f"There are {n} queries and {m} keys, so queries are not the last of the keys; pass "
             "positions_q and positions_k."
@@ -87,7 +111,7 @@ def check_counting(encoding: Encoding, n: int, m: int) -> None:
 def check_cache(encoding: Encoding, n: int, m: int) -> None:
     """Refuse a cache where the frequencies follow the length, unless that was fixed."""
     fixed = getattr(getattr(encoding, "scaling", None), "length", None) is not None
-    if n != m and not encoding.card.cacheable and not fixed:
+    if n != m and not encoding.card.cacheable and not fixed and n > 0 and m > 0:
         raise EncodingError(
             f"There are {n} queries beside {m} keys of a cache, and the encoding "
             f"{encoding.name!r} changes its frequencies as the sequence grows; pass the queries of "
@@ -161,7 +185,7 @@ def check_mask(shape: Shape, size: Shape, dtype: Any, *, usable: bool) -> None:
             f"mask holds {dtype}; pass booleans (True: may attend) or floats that are added."
         )
     pairs = zip(reversed(shape), reversed(size), strict=False)
-    if len(shape) > len(size) or any(a != 1 and a != b for a, b in pairs):  # noqa: PLR1714 - symbols
+    if len(shape) > len(size) or not all(serves(a, b) for a, b in pairs):
         raise EncodingError(
             f"mask has shape {shape} and the logits {size}; pass a mask that broadcasts to them."
         )

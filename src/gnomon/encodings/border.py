@@ -9,9 +9,11 @@ import numpy as np
 
 from gnomon.encodings.positions import has_float64, namespace_of
 from gnomon.errors import EncodingError
+from gnomon.numeric.devices import device_beside
 from gnomon.numeric.differences import between
 from gnomon.numeric.limbs import Limbs, Turns, turns_of
 from gnomon.numeric.reals import refuse_complex
+from gnomon.numeric.visible import traced
 
 if TYPE_CHECKING:
     from gnomon.encodings.base import Encoding
@@ -44,8 +46,10 @@ def float_array(x: Array, name: str, *, xp: Namespace) -> Array:
             refuse_complex(x, f"{name} holds", kind=EncodingError),
             dtype=xp.float64 if has_float64(xp) else xp.float32,
         )
-    if not xp.isdtype(x.dtype, "real floating"):
-        raise EncodingError(f"{name} holds {x.dtype}; pass real numbers (floats).")
+    if not xp.isdtype(x.dtype, "real floating") or x.dtype.itemsize < 2:  # float8 has no products
+        raise EncodingError(
+            f"{name} holds {x.dtype}; pass real numbers (floats) of 16, 32 or 64 bits."
+        )
     return x
 
 
@@ -64,7 +68,7 @@ def key_positions(q: Array, k: Array, positions_q: Array, positions_k: Array | N
 def numbers_in(encoding: Encoding, like: Array, *, xp: Namespace) -> dict[str, Any]:
     """Return the numbers of an encoding in the library and on the device of an array."""
     known = array_api_compat.is_array_api_obj(like)
-    device = array_api_compat.device(like) if known and xp is not np else None
+    device = device_beside(like, xp=xp) if known else None
     return {
         name: constant(name, values, device, xp=xp) for name, values in encoding.numbers.items()
     }
@@ -115,10 +119,13 @@ def lags_between(queries: Coordinates, keys: Coordinates, *, xp: Namespace) -> A
 def along(x: Array, index: Array, *, axis: int, xp: Namespace) -> Array:
     """Return x at an index along axis -1 or -2; other axes of both, as many, may be one for all.
 
-    PyTorch's own function fixes the sizes of a graph whose length is left open.
+    PyTorch's own function fixes the sizes of a graph whose length is left open, but not those of a
+    trace (`torch.jit.trace`), where sizes are tensors that nothing here may be decided by.
     """
     if not array_api_compat.is_torch_namespace(xp):
         return xp.take_along_axis(x, index, axis=axis)
+    if traced():
+        return x.take_along_dim(index, dim=axis)
     pairs = list(zip(x.shape, index.shape, strict=True))
     own, size = list(x.shape), list(index.shape)
     for i, (a, b) in enumerate(pairs):
@@ -137,3 +144,13 @@ def within(x: Array, low: float, high: float, *, xp: Namespace) -> Array:
     The standard's clip fixes sizes in a PyTorch graph whose length is left open; clamp does not.
     """
     return x.clamp(low, high) if array_api_compat.is_torch_namespace(xp) else xp.clip(x, low, high)
+
+
+def moved_axis(x: Array, axis: int, to: int, *, xp: Namespace) -> Array:
+    """Return x with one axis moved to another place, and the order of all others kept.
+
+    The standard has moveaxis as well, for which `torch.func.vmap` has no rule.
+    """
+    order = list(range(x.ndim))
+    order.insert(to % x.ndim, order.pop(axis % x.ndim))
+    return xp.permute_dims(x, tuple(order))

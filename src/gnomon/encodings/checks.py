@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.errors import EncodingError
+from gnomon.numeric.ranges import MOST_DIMENSION, MOST_SEED
+from gnomon.numeric.reals import refuse_masked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,13 +18,17 @@ if TYPE_CHECKING:
 
 MOST = 2**31 - 1
 """Largest count, length or lag; what takes memory for each of its number is bounded below."""
+LARGEST, SMALLEST = 1e50, 1e-50
+"""Sizes of a real number other than 0: products of a few of them are floats, too."""
 _MOST = {
     **dict.fromkeys(("heads", "axes", "depth", "kernel", "order", "block", "layer"), 2**16),
-    **dict.fromkeys(("dimension", "content_dimension", "model_dimension", "token_width"), 2**20),
+    **dict.fromkeys(
+        ("dimension", "content_dimension", "model_dimension", "token_width"), MOST_DIMENSION
+    ),
     **dict.fromkeys(("hidden", "units", "features", "buckets", "scales", "planes"), 2**20),
     **dict.fromkeys(("rank", "n_components", "sections", "rotated", "lags"), 2**20),
     **dict.fromkeys(("rows", "reach"), 2**26),
-    **dict.fromkeys(("seed", "rotation"), 2**128 - 1),
+    **dict.fromkeys(("seed", "rotation"), MOST_SEED),
 }
 
 
@@ -53,7 +59,10 @@ def _shown(value: Any) -> str:
 
 
 def real(name: str, value: Any, *, above: float | None = None, least: float | None = None) -> None:
-    """Refuse anything but a finite number above `above`, or from `least` on."""
+    """Refuse anything but a finite number above `above`, or from `least` on.
+
+    Far outside any use the range ends: what is squared, multiplied or divided by would be none.
+    """
     bound = f" above {above:g}" if above is not None else ""
     bound = f" from {least:g} on" if least is not None else bound
     usable = not isinstance(value, bool) and isinstance(value, numbers.Real)
@@ -62,7 +71,9 @@ def real(name: str, value: Any, *, above: float | None = None, least: float | No
     if usable and math.isfinite(value):
         low = above is not None and value <= above
         if not low and (least is None or value >= least):
-            return
+            if value == 0 or SMALLEST <= abs(value) <= LARGEST:
+                return
+            bound += f", in size from {SMALLEST:g} to {LARGEST:g}"
     raise EncodingError(f"{name} is {_shown(value)}; pass a finite number{bound}.")
 
 
@@ -77,6 +88,7 @@ def array(name: str, values: Any) -> NDArray[Any]:
 
     A tensor of PyTorch that asks for gradients, lies elsewhere or is of type bfloat16 has none.
     """
+    refuse_masked(values, f"{name} holds", kind=EncodingError)
     try:
         return np.asarray(values)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -87,13 +99,21 @@ def array(name: str, values: Any) -> NDArray[Any]:
         ) from error
 
 
+def serves(size: Any, wanted: Any) -> bool:
+    """Whether an axis of one size stands beside one of another: with as many entries, or one.
+
+    Sizes of a compiled graph may be symbols: they are compared one by one, for `in` fails on them.
+    """
+    return bool(size == 1 or size == wanted)  # noqa: PLR1714
+
+
 def partners(q: Any, k: Any) -> None:
     """Refuse queries and keys (..., n, dimension) that have no products with one another."""
     if q.ndim < 2 or k.ndim < 2:
         return
     # A side with fewer leading axes, or with one entry on an axis, serves all of the other's.
     leading = zip(reversed(q.shape[:-2]), reversed(k.shape[:-2]), strict=False)
-    if q.shape[-1] != k.shape[-1] or any(a != b and 1 not in (a, b) for a, b in leading):
+    if q.shape[-1] != k.shape[-1] or any(not serves(a, b) and not serves(b, a) for a, b in leading):
         raise EncodingError(
             f"q has shape {tuple(q.shape)} and k {tuple(k.shape)}, which do not go together; pass "
             "as many heads on both sides, each key head repeated where queries have more."

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.encodings import checks
 from gnomon.encodings.positions import Array, Namespace, namespace_of
 from gnomon.errors import EncodingError
+from gnomon.numeric.devices import device_beside
 from gnomon.numeric.visible import hidden
 
 SIDES = ("right", "left")
@@ -96,7 +96,7 @@ def _places(values: Array, width: int, side: str, *, xp: Namespace) -> Array:
         raise EncodingError(
             f"A length is {seen.max()} and width is {width}; pass a width that holds all."
         )
-    places = xp.arange(width, dtype=values.dtype, device=array_api_compat.device(values))
+    places = xp.arange(width, dtype=values.dtype, device=device_beside(values, xp=xp))
     first = width - values if side == "left" else xp.zeros_like(values)
     return places - first[:, None]
 
@@ -115,7 +115,7 @@ def _lengths(lengths: Array) -> tuple[Array, Namespace, Any]:
         raise EncodingError(f"A length is {seen.min()}; pass lengths from 0 on.")
     if xp.iinfo(values.dtype).bits < 32 or xp.isdtype(values.dtype, "unsigned integer"):
         values = xp.astype(values, xp.arange(1).dtype)  # sums and differences need the room
-    return values, xp, array_api_compat.device(values)
+    return values, xp, device_beside(values, xp=xp)
 
 
 def _seen(values: Array) -> NDArray[np.int64] | None:

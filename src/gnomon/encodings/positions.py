@@ -17,9 +17,12 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
+from gnomon.encodings.checks import serves
 from gnomon.errors import EncodingError
+from gnomon.numeric.devices import device_beside
 from gnomon.numeric.limbs import Limbs, limbs_of, split
-from gnomon.numeric.visible import hidden
+from gnomon.numeric.reals import refuse_masked
+from gnomon.numeric.visible import hidden, reading
 
 Array = Any
 """An array of any library that keeps the array API standard."""
@@ -64,7 +67,7 @@ def as_coordinates(positions: Array, axes: int, *, like: Array | None = None) ->
     check_visible(values, xp=np)
     if xp is np:
         return with_axes(values.astype(np.float64), axes)
-    return foreign_coordinates(with_axes(values, axes), array_api_compat.device(partner), xp=xp)
+    return foreign_coordinates(with_axes(values, axes), device_beside(partner, xp=xp), xp=xp)
 
 
 def _own_coordinates(values: Array, axes: int, device: Any, *, xp: Namespace) -> Coordinates:
@@ -154,7 +157,7 @@ def check_serves(beside: Coordinates, x: Array) -> None:
         raise _unfit(beside, x)
     for place, vector in zip(places[::-1], vectors[::-1], strict=False):
         known = isinstance(place, int) and isinstance(vector, int)
-        if known and place not in (1, vector):
+        if known and not serves(place, vector):
             raise _unfit(beside, x)
 
 
@@ -167,6 +170,7 @@ def _unfit(coordinates: Coordinates, x: Array) -> EncodingError:
 
 
 def _as_numpy(positions: Array) -> np.ndarray[Any, Any]:
+    refuse_masked(positions, "The positions hold", kind=EncodingError)
     try:
         return np.asarray(positions)
     except (ValueError, TypeError, RuntimeError) as error:
@@ -183,11 +187,13 @@ def _as_numpy(positions: Array) -> np.ndarray[Any, Any]:
 def check_visible(values: Array, *, xp: Namespace) -> None:
     """Refuse positions that are no places, where values can be seen: not while code is compiled."""
     if isinstance(values, np.ndarray):
+        refuse_masked(values, "The positions hold", kind=EncodingError)
         check_numbers(values)
         if values.dtype.kind == "f":
             check_steps(values, float(np.finfo(values.dtype).eps), str(values.dtype))
     elif xp.isdtype(values.dtype, "real floating") and not hidden(values):
-        seen = np.asarray(xp.astype(values, xp.float32))
+        with reading():
+            seen = np.asarray(xp.astype(values, xp.float32))
         check_numbers(seen)
         check_steps(seen, float(xp.finfo(values.dtype).eps), str(values.dtype))
 

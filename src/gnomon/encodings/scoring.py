@@ -15,12 +15,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import array_api_compat
-import numpy as np
-
 from gnomon.encodings.border import lags_between, numbers_in
+from gnomon.encodings.checks import serves
 from gnomon.encodings.positions import as_coordinates, namespace_of
 from gnomon.errors import EncodingError
+from gnomon.numeric.devices import device_beside
 
 if TYPE_CHECKING:
     from gnomon.encodings.base import Encoding, Numbers
@@ -60,7 +59,7 @@ def masked_scores(
 def later_in_order(logits: Array, *, xp: Namespace) -> Array:
     """Return where (n, m) a key comes after its query, the queries being the last of the keys."""
     n, m = logits.shape[-2:]
-    device = array_api_compat.device(logits) if xp is not np else None
+    device = device_beside(logits, xp=xp)
     rows, columns = xp.arange(n, device=device), xp.arange(m, device=device)
     return columns[None, :] > rows[:, None] + (m - n)
 
@@ -92,7 +91,8 @@ def of_own_places(bias: Array, *, xp: Namespace) -> Array:
 def _of_heads(bias: Array, logits: Array) -> Array:
     """Return a bias (..., heads, n, m), or refuse it for logits of another number of heads."""
     heads = bias.shape[-3]
-    if logits.ndim > 2 and 1 not in (heads, logits.shape[-3]) and heads != logits.shape[-3]:
+    own = logits.shape[-3] if logits.ndim > 2 else heads
+    if not serves(heads, own) and not serves(own, heads):
         raise EncodingError(
             f"The logits have shape {tuple(logits.shape)}, but this encoding has biases for "
             f"{heads} heads; pass q and k of shape (..., {heads}, positions, dimension)."

@@ -19,8 +19,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import array_api_compat
 import numpy as np
+
+from gnomon.numeric.devices import device_beside
 
 Array = Any
 Namespace = Any
@@ -74,11 +75,7 @@ def _polynomial(x: Array, *, xp: Namespace) -> Array:
 
 def identity(size: int, like: Array, *, xp: Namespace) -> Array:
     """Return the identity (size, size) in the type and on the device of an array."""
-    return xp.asarray(np.eye(size), dtype=like.dtype, device=_device(like, xp=xp))
-
-
-def _device(like: Array, *, xp: Namespace) -> Any:
-    return None if xp is np else array_api_compat.device(like)
+    return xp.asarray(np.eye(size), dtype=like.dtype, device=device_beside(like, xp=xp))
 
 
 def doubled(generator: Array, steps: Array, x: Array, *, bits: int, xp: Namespace) -> Array:

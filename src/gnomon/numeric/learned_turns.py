@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import array_api_compat
 import numpy as np
 
+from gnomon.numeric.devices import device_beside
 from gnomon.numeric.limbs import DIGIT, DIGITS, TWO_PI, Array, Limbs, Namespace, Turns, limb_phases
 
 _ORDERS = DIGITS + 3
@@ -75,7 +75,7 @@ def value_of(digits: Array, *, xp: Namespace) -> Array:
 
 def _turns(digits: Array, *, xp: Namespace) -> tuple[Array, ...]:
     """Return w / 2 pi as whole turns and digits, most significant first, as float32."""
-    products = xp.asarray(_PRODUCTS, device=array_api_compat.device(digits))
+    products = xp.asarray(_PRODUCTS, device=device_beside(digits, xp=xp))
     orders = xp.sum(products * digits[..., None, :], axis=-1, dtype=xp.int32)
     orders = carried(orders, xp=xp)
     return tuple(xp.astype(orders[..., place], xp.float32) for place in range(DIGITS + 1))

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
@@ -40,16 +42,31 @@ MOST_THREADS = 4096
 
 
 def _check_environment() -> None:
-    """Refuse a number of threads on which numba would fail, or print a traceback, when loaded."""
-    asked = os.environ.get("NUMBA_NUM_THREADS")
-    if asked is None:
-        return
+    """Refuse variables on which numba would fail, or print a traceback, when loaded."""
+    asked = os.environ.get("NUMBA_NUM_THREADS", "1")
     digits = asked.isascii() and asked.isdecimal() and len(asked) < 20
     if not digits or not 1 <= int(asked) <= MOST_THREADS:
         raise InputError(
             f"NUMBA_NUM_THREADS is {asked[:40]!r}; set it to a whole number from 1 to "
             f"{MOST_THREADS}, or unset it."
         )
+    _load_numba()
+
+
+def _load_numba() -> None:
+    """Load numba, which goes on with a warning and a traceback where it can not read a variable."""
+    if "numba" in sys.modules:
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "Environment variable", RuntimeWarning)
+        try:
+            importlib.import_module("numba")
+        except RuntimeWarning as error:
+            found = str(error).split("\n", maxsplit=1)[0].rstrip(".")
+            raise InputError(
+                f"numba can not be configured: {found[0].lower()}{found[1:]}; set it to what numba "
+                "knows, or unset it."
+            ) from error
 
 
 def threads() -> int:

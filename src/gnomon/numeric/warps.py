@@ -24,9 +24,9 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-import array_api_compat
 import numpy as np
 
+from gnomon.numeric.devices import device_beside
 from gnomon.numeric.learned_turns import carried, digits_of, moved_down, value_of
 from gnomon.numeric.limbs import DIGIT, DIGITS, Array, Limbs, Namespace, whole_difference
 
@@ -109,7 +109,7 @@ def _since(coordinates: Limbs, knots: tuple[float, ...], *, xp: Namespace) -> Li
     if any(abs(floor) >= _LARGEST for floor in floors):
         floors = [0 if abs(floor) >= _LARGEST else floor for floor in floors]
         knots = tuple(math.nan if abs(knot) >= _LARGEST else knot for knot in knots)
-    device = array_api_compat.device(coordinates.whole)
+    device = device_beside(coordinates.whole, xp=xp)
     whole = xp.asarray(np.asarray(floors, np.int32), device=device)
     rest = [knot - floor for knot, floor in zip(knots, floors, strict=True)]
     fraction = coordinates.fraction - xp.asarray(np.asarray(rest, np.float32), device=device)
@@ -125,7 +125,7 @@ def _since(coordinates: Limbs, knots: tuple[float, ...], *, xp: Namespace) -> Li
 def _parts(coordinates: Limbs, knots: tuple[float, ...], *, xp: Namespace) -> Limbs:
     """Return the parts (..., m) of x between the knots."""
     past = _since(coordinates, knots, xp=xp)
-    device = array_api_compat.device(past.whole)
+    device = device_beside(past.whole, xp=xp)
     ends = np.arange(len(knots) - 1)
     first, last = (xp.asarray(ends == end, device=device) for end in (0, len(knots) - 2))
     widths = np.diff(np.asarray(knots, np.float64))
@@ -143,7 +143,7 @@ def _parts(coordinates: Limbs, knots: tuple[float, ...], *, xp: Namespace) -> Li
 def _slope_digits(digits: Array, *, xp: Namespace) -> Array:
     """Return the digits (m, 7) of e = (1 - c) (2h + h^2), from the digits (m, 6) of h = p/2."""
     pairs = (digits[..., :, None] * digits[..., None, :]).reshape(-1, 1, DIGITS**2)
-    which = xp.asarray(_SQUARE, device=array_api_compat.device(digits))
+    which = xp.asarray(_SQUARE, device=device_beside(digits, xp=xp))
     squares = xp.sum(which * pairs, axis=-1, dtype=xp.int32)
     summed = squares + xp.concat([2 * digits, xp.zeros_like(digits[..., :1])], axis=-1)
     return carried(summed - moved_down(summed, xp=xp), xp=xp)
@@ -163,7 +163,7 @@ def _places(parts: Limbs, *, xp: Namespace) -> tuple[Array, Array]:
 
 def _product(places: Array, slopes: Array, *, xp: Namespace) -> Limbs:
     """Return the sum over pieces of digits (..., m, 5) times slopes (m, 7), as limbs (..., 1)."""
-    device = array_api_compat.device(places)
+    device = device_beside(places, xp=xp)
     known = (_PRODUCT >= 0) & (_PRODUCT < _ORDERS)
     which = xp.asarray(np.where(known, _PRODUCT, 0).ravel(), device=device)
     factors = xp.take(slopes, which, axis=-1).reshape(-1, *_PRODUCT.shape)

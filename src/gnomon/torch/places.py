@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gnomon.encodings.checks import serves
 from gnomon.encodings.positions import check_numbers, with_axes
 from gnomon.errors import EncodingError
 from gnomon.numeric.limbs import Limbs, limbs_of
@@ -86,6 +87,11 @@ def check_tensor(x: Any, name: str) -> None:
         raise EncodingError(f"{name} comes from {library}; pass a tensor of PyTorch.")
 
 
+def is_real(x: Tensor) -> bool:
+    """Whether a tensor holds floats that can be computed with: those of eight bits are stored."""
+    return bool(x.is_floating_point() and x.dtype.itemsize > 1)
+
+
 def check_count(coordinates: Any, x: Tensor, name: str) -> None:
     """Refuse positions that are not as many as the vectors."""
     if coordinates.ndim < 2 or x.ndim < 2:
@@ -94,7 +100,7 @@ def check_count(coordinates: Any, x: Tensor, name: str) -> None:
             f"{max(coordinates.ndim - 1, 0)} axes; pass vectors (..., n, dimension) and positions "
             "(n,) or (..., n)."
         )
-    if coordinates.shape[-2] not in (1, x.shape[-2]):
+    if not serves(coordinates.shape[-2], x.shape[-2]):
         raise EncodingError(
             f"There are {coordinates.shape[-2]} positions for the {x.shape[-2]} vectors of {name}, "
             f"which has shape {tuple(x.shape)}; pass one position for each."

@@ -31,6 +31,7 @@ from gnomon.torch.places import (
     coordinates_of,
     counted,
     device_of,
+    is_real,
     narrow,
     recording,
     unmixed,
@@ -129,8 +130,10 @@ class Transform(Layer):
         `out` is memory for the result, such as x itself, for use without gradients.
         """
         check_tensor(x, side)
-        if not x.is_floating_point():
-            raise EncodingError(f"{side} holds {x.dtype}; pass real numbers (floats).")
+        if not is_real(x):
+            raise EncodingError(
+                f"{side} holds {x.dtype}; pass real numbers (floats) of 16, 32 or 64 bits."
+            )
         if isinstance(tables, Places):
             numbers = self.numbers_on(x.device)
             turned = self.definition.turned(x, tables.coordinates, numbers, side=side, xp=XP)
@@ -162,6 +165,11 @@ class Transform(Layer):
         kept = kept.detach().to(torch.float32)
         return kept[:, 0] if kept.ndim == 2 and kept.shape[1] == 1 else kept
 
+    def __dir__(self) -> list[str]:
+        """Leave `inv_freq` out where there is none: `torch.jit.trace` reads all that is listed."""
+        there = "frequencies" in self.definition.numbers
+        return [name for name in super().__dir__() if there or name != "inv_freq"]
+
     def _check_float32(self) -> None:
         """Refuse arithmetic of transformers for a transform that it does not have in that form."""
         if not self.shares_tables and self.definition.numbers:
@@ -182,7 +190,7 @@ class Transform(Layer):
             check_count(coordinates, x, name)
         if self.shares_tables:
             coordinates = beside_heads(coordinates, x)
-        return self._tables(coordinates, x.dtype if x.is_floating_point() else torch.float32)
+        return self._tables(coordinates, x.dtype if is_real(x) else torch.float32)
 
     def _tables(self, coordinates: Any, dtype: torch.dtype) -> Tables | Places:
         """Return cosines and sines in the type in which vectors of `dtype` are turned."""

@@ -53,10 +53,10 @@ def row_numbers(
     With `clamp`, positions past the end of an axis have its last row.
     """
     whole, fits = whole_parts(coordinates, xp=xp)
-    rows, there = 0, True
+    rows, there = 0, xp.all(fits, axis=-1)  # no `True & ...`: torch.jit.trace has no such product
     for axis, size in enumerate(shape):
         here = whole[..., axis]
-        there = there & fits[..., axis] & (here >= 0)
+        there = there & (here >= 0)
         there = there if clamp else there & (here < size)
         rows = rows * size + xp.clip(here, 0, size - 1)
     return rows, there

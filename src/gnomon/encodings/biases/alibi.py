@@ -28,6 +28,7 @@ from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.border import lags_between
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.errors import EncodingError
+from gnomon.numeric.reals import refuse_masked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -121,6 +122,7 @@ def best_slope(distances: NDArray[np.float64], positions: Any = None) -> float:
 
 def _numbers(name: str, values: Any) -> tuple[float, ...]:
     """Return slopes as floats, or say which is none."""
+    refuse_masked(values, f"{name} holds", kind=EncodingError)
     slopes = np.ravel(np.asarray(values, dtype=object)).tolist()
     for slope in slopes:
         checks.real(name, slope, least=0.0)

@@ -21,7 +21,7 @@ import numpy as np
 from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.biases.layers import affine, relu, settle
-from gnomon.encodings.border import lags_between
+from gnomon.encodings.border import lags_between, moved_axis
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.numeric.limbs import Limbs
 
@@ -154,4 +154,4 @@ class Fire(Encoding):
         read = quotients(queries, keys, numbers["rate"], threshold, epsilon=self.epsilon, xp=xp)
         layer = affine(read[..., None], numbers["weights_in"], numbers["biases_in"], xp=xp)
         made = affine(relu(layer, xp=xp), numbers["weights_out"], numbers["biases_out"], xp=xp)
-        return xp.moveaxis(made, -1, -3)
+        return moved_axis(made, -1, -3, xp=xp)

@@ -18,7 +18,7 @@ import numpy as np
 from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.biases.layers import affine, settle
-from gnomon.encodings.border import lags_between
+from gnomon.encodings.border import lags_between, moved_axis
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.numeric.activations import silu
 
@@ -133,4 +133,4 @@ class MlpBias(Encoding):
             weights, biases = numbers["weights"][place, ...], numbers["biases"][place, ...]
             layer = affine(silu(layer, xp=xp), weights, biases, xp=xp)
         made = affine(silu(layer, xp=xp), numbers["weights_out"], numbers["biases_out"], xp=xp)
-        return xp.moveaxis(made, -1, -3)
+        return moved_axis(made, -1, -3, xp=xp)

@@ -30,7 +30,7 @@ from gnomon.encodings.additive.learned import given
 from gnomon.encodings.additive.random import normal_rows
 from gnomon.encodings.additive.taking import or_nan, take
 from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.border import lags_between
+from gnomon.encodings.border import lags_between, moved_axis
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.errors import EncodingError
 from gnomon.numeric.visible import hidden
@@ -182,4 +182,4 @@ class T5(Encoding):
         entries = take(numbers["table"], found, xp=xp)
         if not isinstance(lags, np.ndarray) and hidden(lags):  # NaN would have a bucket
             entries = or_nan(entries, lags == lags, xp=xp)  # noqa: PLR0124 - false for NaN alone
-        return xp.moveaxis(entries, -1, -3)
+        return moved_axis(entries, -1, -3, xp=xp)

@@ -88,9 +88,9 @@ def arranged(
     lags = lags_between(at_q, at_k, xp=xp)[..., 0]
     later, asked = xp.all(lags < 0, axis=-2), xp.any(lags == 0, axis=-2)
     hidden = xp.zeros_like(later) if hidden is None else hidden
-    later, hidden = later | (hidden & False), hidden | (later & False)  # with all axes of both
+    later, hidden = later | (hidden & ~hidden), hidden | (later & ~later)  # with all axes of both
     n, m = at_q.shape[-2], at_k.shape[-2]
-    index = xp.arange(m, device=_device(later, xp=xp)) + xp.astype(later & False, xp.int32)
+    index = xp.arange(m, device=_device(later, xp=xp)) + xp.zeros_like(later, dtype=xp.int32)
     of_q, of_k = _parts(at_q), _parts(at_k)
     ordered = _sorted(of_k, index, xp=xp)
     distinct = _all(rising(_coordinates(of_k, ordered, xp=xp), xp=xp)[..., 1:], xp=xp)
@@ -99,12 +99,13 @@ def arranged(
     given = _made(of_q, of_k, index, hidden & (index < m - n), hidden, sort=False, xp=xp)
     moved = _made(of_q, of_k, ordered, later | (hidden & ~asked), hidden, sort=True, xp=xp)
     if not packed:
-        own = (hidden & ~later, asked | (not neighbours))
+        own = (hidden & ~later, asked if neighbours else asked | ~asked)
         given, moved = (
             each._replace(fits=each.fits & ~_unclear(of_k, by, *own, xp=xp))
             for each, by in ((given, index), (moved, ordered))
         )
-    keep = aligned & (rises | ~distinct | (~moved.fits if packed else False))
+    keep = rises | ~distinct
+    keep = aligned & (keep | ~moved.fits if packed else keep)
     rows, order = (xp.where(keep, a, b) for a, b in zip(given[:2], moved[:2], strict=True))
     # ONNX Runtime chooses no booleans by others
     absent, empty, fits = (
@@ -150,9 +151,9 @@ def _unclear(
 
     That is between keys that are seen and, where it is not safe, before them, too.
     """
-    hidden, safe = (along(x, order, axis=-1, xp=xp) for x in (hidden, safe & ~(hidden & False)))
+    hidden, safe = (along(x, order, axis=-1, xp=xp) for x in (hidden, safe & ~(hidden & ~hidden)))
     same = _same(*([_along(part, order, xp=xp)[..., cut] for part in of_k] for cut in _STEPS))
-    none = hidden[..., :1] & False
+    none = xp.zeros_like(hidden[..., :1])
     twice = xp.concat([same, none], axis=-1) | xp.concat([none, same], axis=-1)
     count = xp.cumulative_sum(xp.astype(~hidden, xp.int32), axis=-1)
     tells = (count[..., -1:] > count) & ((count > 0) | ~safe)

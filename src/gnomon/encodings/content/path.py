@@ -22,7 +22,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import array_api_compat
 import numpy as np
 
 from gnomon.encodings import checks
@@ -33,6 +32,7 @@ from gnomon.encodings.content.short import convolved
 from gnomon.encodings.scoring import scaled
 from gnomon.encodings.starting import drawn, spread
 from gnomon.numeric.activations import sigmoid, silu
+from gnomon.numeric.devices import device_beside
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -180,8 +180,7 @@ def _joint(q: Array, k: Array, named: Array, *, xp: Namespace) -> tuple[Array, A
 def solved(k: Array, named: Array, steps: Array, *, xp: Namespace) -> tuple[Array, Array]:
     """Return T tril(diag(b) W K^T, -1) and T diag(b) W of one chunk, T = (I + L)^-1."""
     size, weighed = named.shape[-2], steps * named
-    device = array_api_compat.device(named) if xp is not np else None
-    eye = xp.eye(size, dtype=named.dtype, device=device)
+    eye = xp.eye(size, dtype=named.dtype, device=device_beside(named, xp=xp))
     lower = xp.tril(xp.matmul(weighed, xp.matrix_transpose(named)), k=-1)
     met = xp.tril(xp.matmul(weighed, xp.matrix_transpose(k)), k=-1)
     both = xp.linalg.solve(eye + lower, xp.concat([met, weighed], axis=-1))

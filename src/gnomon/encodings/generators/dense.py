@@ -23,6 +23,7 @@ import numpy as np
 
 from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
+from gnomon.encodings.border import moved_axis
 from gnomon.encodings.frequencies import circular_distances
 from gnomon.encodings.generated import of_head, of_skew
 from gnomon.encodings.positions import beside_heads
@@ -156,10 +157,10 @@ class Dense(Encoding):
         """Return vectors carried by powers of two of one exponential of each block."""
         generator = skew[..., 0, :, :, :] if slopes is None else skew * slopes[0][:, None, None]
         split = xp.reshape(x, (*x.shape[:-1], self.blocks, self.block))
-        rows = xp.astype(xp.moveaxis(split, -2, -3), points.dtype)
+        rows = xp.astype(moved_axis(split, -2, -3, xp=xp), points.dtype)
         steps = xp.expand_dims(points[..., 0], axis=-2)
         made = doubled(generator, steps, rows, bits=bits, xp=xp)
-        flat = xp.moveaxis(xp.astype(made, x.dtype), -3, -2)
+        flat = moved_axis(xp.astype(made, x.dtype), -3, -2, xp=xp)
         return xp.reshape(flat, (*flat.shape[:-2], self.dimension))
 
     def _check_vectors(self, x: Array, name: str) -> None:

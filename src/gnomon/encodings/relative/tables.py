@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gnomon.encodings.checks import serves
 from gnomon.encodings.starting import drawn
 from gnomon.errors import EncodingError
 
@@ -44,7 +45,7 @@ def check_vectors(x: Array, name: str, *, dimension: int, heads: int | None = No
             f"{name} has shape {tuple(x.shape)}, but this encoding has vectors of dimension "
             f"{dimension}; pass an array of shape (..., positions, {dimension})."
         )
-    if heads is not None and (x.ndim < 3 or x.shape[-3] not in (1, heads)):
+    if heads is not None and (x.ndim < 3 or not serves(x.shape[-3], heads)):
         raise EncodingError(
             f"{name} has shape {tuple(x.shape)}, but this encoding has numbers for {heads} heads; "
             f"pass an array of shape (..., {heads}, positions, {dimension})."

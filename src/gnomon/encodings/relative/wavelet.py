@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from array_api_compat import device
 
 from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, Numbers
@@ -26,6 +25,7 @@ from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.relative.lags import clipped, picked, signed_lags, whole_span
 from gnomon.encodings.relative.tables import check_vectors
 from gnomon.encodings.scoring import scaled
+from gnomon.numeric.devices import device_beside
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -109,7 +109,7 @@ class Wavelet(Encoding):
         content, span = xp.matmul(q, xp.matrix_transpose(k)), whole_span(queries, keys)
         if span is None:
             return scaled(_one_by_one(q, lags, content, numbers, xp=xp), scale)
-        known = xp.arange(span[0], span[1] + 1, dtype=lags.dtype, device=device(q))
+        known = xp.arange(span[0], span[1] + 1, dtype=lags.dtype, device=device_beside(q, xp=xp))
         table = ricker((known[:, None] - numbers["shift"]) / numbers["scale"], xp=xp)
         by_lag = xp.matmul(q, xp.matrix_transpose(xp.astype(table, q.dtype)))
         return scaled(content + picked(by_lag, clipped(lags, *span, xp=xp), xp=xp), scale)

@@ -31,6 +31,7 @@ from gnomon.encodings.positions import as_coordinates, namespace_of
 from gnomon.encodings.wrappers.inner import inner_encoding, inner_parameters
 from gnomon.encodings.wrappers.moving import Moving
 from gnomon.errors import EncodingError
+from gnomon.numeric.devices import device_beside
 from gnomon.numeric.limbs import Limbs
 
 if TYPE_CHECKING:
@@ -206,6 +207,6 @@ class Randomised(Moving):
         """Return the places of positions, in the library that the positions are of."""
         xp, coordinates = namespace_of(positions), as_coordinates(positions, 1)
         known = array_api_compat.is_array_api_obj(positions) and xp is not np
-        device = array_api_compat.device(positions) if known else None
+        device = device_beside(positions, xp=xp) if known else None
         at = self.placed(coordinates, constant("places", self.places, device, xp=xp), xp=xp)
         return at if isinstance(at, Limbs) else at[..., 0]

@@ -7,6 +7,7 @@ pytree: arrays are its leaves, the rest is static, so that a route may be compil
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +59,11 @@ class Asked:
         return batch, heads, n, self.k.shape[-2]
 
     @property
+    def empty(self) -> bool:
+        """Whether there is no query, or no key, so that nothing is to be computed."""
+        return 0 in self.sizes
+
+    @property
     def wide(self) -> Any:
         """Return the type of biases and logits: float32 or better."""
         return jnp.promote_types(self.q.dtype, jnp.float32)
@@ -91,7 +97,7 @@ def asked_of(q: Any, k: Any, v: Any, encoding: Any, given: dict[str, Any]) -> As
     held = _layer(encoding)
     q, k, v = _vectors(q, k, v)
     leading = tuple(q.shape[:-3])
-    q, k, v = (x.reshape(-1, *x.shape[-3:]) for x in (q, k, v))
+    q, k, v = (attending.flat(x, 3) for x in (q, k, v))
     definition, numbers = held.definition.encoding, held.all_numbers
     n, m = q.shape[-2], k.shape[-2]
     attending.check_cache(definition, n, m)
@@ -135,7 +141,7 @@ def _vectors(*given: Any) -> list[Array]:
     made = []
     for name, x in zip("qkv", given, strict=True):
         array = as_jax(x, name)
-        real = jnp.issubdtype(array.dtype, jnp.floating)
+        real = jnp.issubdtype(array.dtype, jnp.floating) and array.dtype.itemsize > 1
         attending.check_vectors(name, tuple(array.shape), array.dtype, real=real)
         made.append(array)
     if len({x.dtype for x in made}) > 1:
@@ -183,7 +189,8 @@ def _beside(
     if shape not in ((*leading, count), (*leading, heads, count)):
         raise attending.unfit_positions(name, shape, leading, count)
     own = heads if shape == (*leading, heads, count) else 1
-    return jax.tree.map(lambda x: x.reshape(-1, own, count, x.shape[-1]), at)
+    batch = math.prod(shape[: len(leading)])
+    return jax.tree.map(lambda x: x.reshape(batch, own, count, x.shape[-1]), at)
 
 
 def _segments(
@@ -197,7 +204,7 @@ def _segments(
     for segments, count, name in ((of_q, n, "segments_q"), (of_k, m, "segments_k")):
         values = as_jax(segments, name)
         attending.check_segments(name, tuple(values.shape), leading, count)
-        made.append(values.reshape(-1, count))
+        made.append(attending.flat(values, 1))
     return made[0], made[1]
 
 
@@ -211,7 +218,7 @@ def _mask(mask: Any, size: tuple[int, ...]) -> Array | None:
     mask = mask.reshape(*[1] * (max(len(size), 4) - mask.ndim), *mask.shape)
     if mask.ndim > 4:
         mask = jnp.broadcast_to(mask, (*size[:-3], *mask.shape[-3:]))
-    return mask.reshape(-1, *mask.shape[-3:])
+    return attending.flat(mask, 3)
 
 
 def _tokens(tokens: Any, leading: tuple[int, ...]) -> Array | None:
@@ -220,7 +227,7 @@ def _tokens(tokens: Any, leading: tuple[int, ...]) -> Array | None:
         return None
     values = as_jax(tokens, "tokens")
     kept = 3 if values.ndim == len(leading) + 3 else 2
-    return values.reshape(-1, *values.shape[-kept:]) if values.ndim > 1 else values
+    return attending.flat(values, kept) if values.ndim > 1 else values
 
 
 def positions_of(at: Coordinates) -> Array:

@@ -10,7 +10,7 @@ from gnomon.encodings.scoring import refuse_tokens
 from gnomon.jax.attending.asked import Asked, asked_of
 from gnomon.jax.attending.blocks import blocks
 from gnomon.jax.attending.plan import Plan, plan_of
-from gnomon.jax.attending.whole import dense, plain
+from gnomon.jax.attending.whole import dense, empty, plain
 
 NAMES = (*attending.ARGUMENTS, "route")
 RUN = {"plain": plain, "bias": plain, "blocks": blocks, "dense": dense}
@@ -56,7 +56,7 @@ def attention(
         "tokens": tokens,
     }
     asked, plan = _planned(q, k, v, encoding, given, route)
-    out = RUN[plan.route](asked)
+    out = empty(asked) if asked.empty else RUN[plan.route](asked)
     return out.reshape(*asked.leading, *out.shape[1:])
 
 

@@ -89,7 +89,7 @@ def _chosen(asked: Asked) -> str:
     long = min(n, m) >= BLOCKS_FROM and jax.default_backend() == "cpu"
     if decays(asked.encoding) or long or _bytes(asked, "dense") > LARGEST:
         return "blocks"
-    if asked.q.dtype == jnp.float64 or _untaken(asked):
+    if _untaken(asked) is not None:
         return "dense"
     return "bias" if asked.biased else "plain"
 
@@ -103,14 +103,18 @@ def refusal(asked: Asked, route: str) -> str | None:
     if reason is not None:
         return reason
     unserved = {"plain": biased and "a bias is to be added", "bias": not biased and NO_BIAS}
-    if route in unserved and _untaken(asked):
-        return "jax.nn.dot_product_attention does not take float16 on a processor"
+    if route in unserved and _untaken(asked) is not None:
+        return _untaken(asked)
     return unserved.get(route) or None
 
 
-def _untaken(asked: Asked) -> bool:
-    """Whether JAX's own function fails on this type and device."""
-    return bool(asked.q.dtype == jnp.float16) and jax.default_backend() == "cpu"
+def _untaken(asked: Asked) -> str | None:
+    """Say why JAX's own function does not serve this type on this device, or None."""
+    if asked.q.dtype == jnp.float64:
+        return "jax.nn.dot_product_attention computes the softmax of float64 in float32"
+    if asked.q.dtype == jnp.float16 and jax.default_backend() == "cpu":
+        return "jax.nn.dot_product_attention does not take float16 on a processor"
+    return None
 
 
 def _bytes(asked: Asked, route: str) -> int:

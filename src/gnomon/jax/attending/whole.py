@@ -65,6 +65,12 @@ def dense(asked: Asked) -> Array:
     return without_keys(out, keep).astype(asked.q.dtype)
 
 
+def empty(asked: Asked) -> Array:
+    """Return attention where there is no query, or no key: nothing, or zeros without a slope."""
+    k, v = own_heads(asked.k, asked.groups), own_heads(asked.v, asked.groups)
+    return jnp.matmul(jnp.matmul(asked.q, jnp.swapaxes(k, -1, -2)), v)
+
+
 def _logits(asked: Asked) -> Array:
     q, k = asked.q.astype(asked.wide), own_heads(asked.k, asked.groups).astype(asked.wide)
     return asked.encoding.scores(

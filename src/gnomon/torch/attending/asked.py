@@ -60,6 +60,12 @@ class Asked:
         return batch, heads, n, self.k.shape[-2]
 
     @property
+    def empty(self) -> bool:
+        """Whether there is no query, or no key, so that nothing is to be computed."""
+        _, _, n, m = self.sizes
+        return bool(n == 0 or m == 0)
+
+    @property
     def wide(self) -> torch.dtype:
         """Return the type of biases and logits: float32 or better."""
         return torch.promote_types(self.q.dtype, torch.float32)
@@ -131,7 +137,7 @@ def four_axes(x: Tensor, leading: tuple[int, ...]) -> Tensor:
     """Return vectors (..., heads, n, d) as (batch, heads, n, d)."""
     if len(leading) == 1:
         return x
-    return x.reshape(-1, *x.shape[-3:]) if leading else x[None]
+    return attending.flat(x, 3)
 
 
 def _places(
@@ -193,4 +199,4 @@ def _tokens(tokens: Any, leading: tuple[int, ...]) -> Tensor | None:
     if not leading:
         return tokens[None]
     same = tokens.ndim == len(leading) + 3
-    return tokens.reshape(-1, *tokens.shape[-3 if same else -2 :])
+    return attending.flat(tokens, 3 if same else 2)

@@ -66,6 +66,8 @@ def unfit_places(asked: Asked) -> str | None:
     """
     if asked.counted and seen(asked.at_k) is None:
         return None  # counted in compiled code: as far as the sequence is long
+    if asked.empty:
+        return None
     numbers = (values for values in asked.numbers.values() if isinstance(values, Tensor))
     if any(seen(x.detach()) is None for x in (asked.at_q, asked.at_k, *numbers)):
         return "positions can not be seen"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor
@@ -25,7 +26,7 @@ from gnomon.torch.attending.plan import ROUTES, WORDS, Plan, choose, refusal
 from gnomon.torch.attending.prepared import Prepared
 
 NAMES = (*attending.ARGUMENTS, "dropout", "route")
-RUN = {
+RUN: dict[str, Callable[[Asked, Layout], Tensor]] = {
     "plain": plain.run,
     "bias": plain.run_with_bias,
     "toeplitz": toeplitz.run,
@@ -80,7 +81,7 @@ def attention(
         "dropout": dropout,
     }
     asked, layout, chosen = _ready(q, k, v, encoding, given, route)
-    out = RUN[chosen](asked, layout)
+    out = _run_of(asked, chosen)(asked, layout)
     return out.reshape(*asked.leading, *out.shape[-3:])
 
 
@@ -104,7 +105,12 @@ def prepare_attention(
     q, k and v are kept.
     """
     asked, layout, chosen = _ready(q, k, v, encoding, _named("prepare_attention", given), route)
-    return Prepared(asked, layout, RUN[chosen], _plan(asked, layout, chosen, route))
+    return Prepared(asked, layout, _run_of(asked, chosen), _plan(asked, layout, chosen, route))
+
+
+def _run_of(asked: Asked, route: str) -> Callable[[Asked, Layout], Tensor]:
+    """Return what computes a route; of no query or no key there is nothing to compute."""
+    return plain.run_empty if asked.empty else RUN[route]
 
 
 def _named(call: str, given: dict[str, Any]) -> dict[str, Any]:

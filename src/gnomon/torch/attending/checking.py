@@ -11,16 +11,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gnomon.encodings import attending
+from gnomon.encodings import attending, checks
 from gnomon.errors import EncodingError
-from gnomon.torch.places import check_tensor
+from gnomon.torch.places import check_tensor, is_real
 
 
 def check_vectors(q: Any, k: Any, v: Any) -> None:
     """Refuse queries, keys and values that do not go together."""
     for name, x in (("q", q), ("k", k), ("v", v)):
         check_tensor(x, name)
-        attending.check_vectors(name, tuple(x.shape), x.dtype, real=x.is_floating_point())
+        attending.check_vectors(name, tuple(x.shape), x.dtype, real=is_real(x))
     if len({q.dtype, k.dtype, v.dtype}) > 1:
         raise EncodingError(
             f"q, k and v are of {q.dtype}, {k.dtype} and {v.dtype}; pass one type for all three."
@@ -43,6 +43,8 @@ def mask_of(mask: Any, size: tuple[int, ...], device: Any) -> Tensor | None:
     check_tensor(mask, "mask")
     usable = mask.dtype == torch.bool or mask.is_floating_point()
     attending.check_mask(tuple(mask.shape), size, mask.dtype, usable=usable)
+    if mask.is_floating_point() and not is_real(mask):
+        mask = mask.float()  # floats of eight bits are compared by nothing
     return flattened(
         mask.to(device).reshape(*[1] * (len(size) - mask.ndim), *mask.shape), size[:-3]
     )
@@ -58,12 +60,12 @@ def flattened(x: Tensor, leading: tuple[int, ...]) -> Tensor:
 def broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
     """Whether each axis of a shape is 1 or that of another with as many axes."""
     pairs = zip(shape, to, strict=False)
-    return len(shape) == len(to) and not any(a != 1 and a != b for a, b in pairs)  # noqa: PLR1714
+    return len(shape) == len(to) and all(checks.serves(a, b) for a, b in pairs)
 
 
 def check_heads(heads: int, encoding: Any, wanted: int) -> None:
     """Refuse a bias for another number of heads."""
-    if heads != 1 and heads != wanted:  # noqa: PLR1714 - sizes may be symbols, which `in` refuses
+    if not checks.serves(heads, wanted):
         raise EncodingError(
             f"q has {wanted} heads, but the encoding {encoding.name!r} has biases for {heads}; "
             f"pass q of shape (..., {heads}, n, dimension)."

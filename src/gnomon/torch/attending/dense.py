@@ -18,6 +18,7 @@ from torch.nn import functional
 
 from gnomon.torch.attending.asked import Asked
 from gnomon.torch.attending.buffers import logits_in_order
+from gnomon.torch.attending.kernel import weights_of
 from gnomon.torch.attending.layout import Layout
 from gnomon.torch.attending.masks import whole_mask
 from gnomon.torch.attending.turned import own_heads, places
@@ -53,13 +54,6 @@ def _logits(asked: Asked) -> Tensor:
     at_q, at_k = places(asked.at_q), places(asked.at_k)
     made: Tensor = asked.encoding.scores(q, k, at_q, at_k, **given)
     return made
-
-
-def weights_of(logits: Tensor) -> Tensor:
-    """Return softmax over keys; zeros, with gradients of zero, where every logit is -inf."""
-    none = (logits == -torch.inf).all(dim=-1, keepdim=True)
-    weights = torch.softmax(torch.where(none, 0.0, logits), dim=-1)
-    return torch.where(none, 0.0, weights)
 
 
 def _value_terms(asked: Asked, weights: Tensor) -> Tensor | None:

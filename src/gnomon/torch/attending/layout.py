@@ -32,7 +32,7 @@ class Layout:
     step: float | None = None
     """The step of equally spaced positions; None where they are not."""
     start: float = 0.0
-    """The lag of the first query and the first key."""
+    """The lag of the first query and the first key; a symbol where the length is left open."""
     ahead: int | None = None
     """Key j is no later than query i when j <= ahead + i; None where no such number is."""
 
@@ -43,7 +43,7 @@ def layout_of(asked: Asked) -> Layout:
     if asked.encoding.in_order or asked.encoding.axes > 1:
         return Layout(seen=True, ahead=m - n)  # the order of tokens decides which is later
     if asked.counted:
-        return Layout(seen=True, step=1.0, start=float(m - n), ahead=m - n)
+        return Layout(seen=True, step=1.0, start=m - n, ahead=m - n)
     keys = seen(asked.at_k)
     queries = keys if asked.at_q is asked.at_k else seen(asked.at_q)
     if keys is None or queries is None:

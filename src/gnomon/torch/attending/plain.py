@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from gnomon.torch.attending.asked import Asked
@@ -16,7 +17,7 @@ from gnomon.torch.attending.checking import check_heads
 from gnomon.torch.attending.kernel import attend
 from gnomon.torch.attending.layout import Layout
 from gnomon.torch.attending.masks import Span, whole_mask
-from gnomon.torch.attending.turned import turned_pair
+from gnomon.torch.attending.turned import own_heads, turned_pair
 from gnomon.torch.base import XP
 
 
@@ -28,6 +29,13 @@ def run(asked: Asked, layout: Layout) -> Tensor:
     if is_triangle(asked, layout):
         return attend(q, k, v, causal=True, **given)
     return attend(q, k, v, mask=whole_mask(asked, layout, (0, n), m), **given)
+
+
+def run_empty(asked: Asked, layout: Layout) -> Tensor:
+    """Return attention where there is no query, or no key: nothing, or zeros without a slope."""
+    del layout
+    k, v = own_heads(asked.k, asked.groups), own_heads(asked.v, asked.groups)
+    return torch.matmul(torch.matmul(asked.q, k.mT), v)
 
 
 def run_with_bias(asked: Asked, layout: Layout) -> Tensor:

@@ -15,6 +15,7 @@ import torch
 
 from gnomon.encodings.attending import needs_logits
 from gnomon.encodings.referred import Referred
+from gnomon.numeric.visible import traced
 from gnomon.results import Result
 from gnomon.torch.attending.asked import Asked
 from gnomon.torch.attending.augmented import rank_of, slopes_of, unfit_places
@@ -60,7 +61,7 @@ def choose(asked: Asked, layout: Layout) -> str:
         return "flex" if asked.biased else "plain"
     if not asked.biased:
         return "tiles" if _large(asked) and refusal("tiles", asked, layout) is None else "plain"
-    if torch.compiler.is_exporting() or not has_profile(asked, layout):
+    if _for_other_lengths() or not has_profile(asked, layout):
         return "bias" if not _large(asked) else _large_route(asked, layout)
     skips = asked.causal and layout.ahead is not None and asked.q.shape[-2] >= TILES_FROM
     return "tiles" if skips or (asked.masked and _large(asked)) else "toeplitz"
@@ -71,9 +72,14 @@ def _large_route(asked: Asked, layout: Layout) -> str:
     return "tiles" if refusal("augmented", asked, layout) is not None else "augmented"
 
 
+def _for_other_lengths() -> bool:
+    """Whether a graph is recorded that other lengths will use: then these must decide nothing."""
+    return bool(torch.compiler.is_exporting() or traced())
+
+
 def _large(asked: Asked) -> bool:
     """Whether a mask or bias of all queries and keys is more than is made at once."""
-    if torch.compiler.is_exporting():  # a length that is left open must decide nothing
+    if _for_other_lengths():
         return False
     batch, heads, n, m = asked.sizes
     bias = asked.biased

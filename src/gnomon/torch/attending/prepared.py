@@ -68,7 +68,7 @@ def _form(x: Tensor, leading: tuple[int, ...]) -> tuple[Any, ...]:
 def _made_ready(asked: Asked, layout: Layout, route: str) -> Asked:
     """Return the call with all that no training changes made, and without its vectors."""
     made: dict[str, Any] = {}
-    if asked.biased and not asked.encoding.learnable:
+    if asked.biased and not asked.encoding.learnable and not asked.empty:
         if has_profile(asked, layout):
             made["profile"] = profile_of(asked, layout)
         if _writes(asked, route):
