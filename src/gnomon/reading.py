@@ -28,10 +28,14 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.errors import GnomonError, InputError
+
 DEEPEST = 100
 """Levels of nesting in JSON or TOML; ours have less than ten."""
 MOST_DIGITS = 100
 """Digits of an integer in JSON; TOML has integers of 64 bits."""
+LARGEST = 1e100
+"""Largest number in a file that Gnomon wrote: its square is a float, too."""
 MOST_TOML = 2**20
 MOST_JSON = 256 * 2**20
 MOST_MEMBERS = 10_000
@@ -115,6 +119,46 @@ def parse_json(text: str | bytes, **hooks: Any) -> Any:
         raise UnreadableError(f"it is nested deeper than {DEEPEST} levels") from error
     _check_depth(value)
     return value
+
+
+def read_written(path: str | os.PathLike[str], *, most: int = MOST_JSON) -> Any:
+    """Return the JSON in a file that Gnomon wrote, which somebody may have changed since.
+
+    It never wrote NaN or Infinity, nor a number whose square is none: those are refused here, so
+    that whoever computes or draws with the rest need not look again.
+    """
+    return read_json(path, most=most, parse_constant=_no_number, parse_float=_float, parse_int=_int)
+
+
+def _no_number(name: str) -> float:
+    raise UnreadableError(f"it holds {name}")
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    return value if abs(value) <= LARGEST else _no_number(digits[:20])
+
+
+def _int(digits: str) -> int:
+    value = _integer(digits)
+    return value if abs(value) <= LARGEST else int(_no_number(f"{digits[:20]}..."))
+
+
+@contextmanager
+def believing(what: str, advice: str) -> Iterator[None]:
+    """Refuse a file whose values are of the right types, but do not go together.
+
+    A check of types can not see that a list is shorter than another one says it is. Whatever such
+    a file makes its reader raise is said of the file, and what to do: `advice`.
+    """
+    try:
+        yield
+    except (GnomonError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        raise InputError(
+            f"{what} is not as Gnomon wrote it ({_clause(error)}); {advice}."
+        ) from error
 
 
 def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:

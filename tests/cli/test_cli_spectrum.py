@@ -109,7 +109,7 @@ def test_a_table_in_a_file_has_a_spectrum(call, tmp_path: Path) -> None:
         (("rope", "--figure", "x.png"), "--figure x.png is no HTML file"),
         (("rope", "--mean", -1), "mean is -1.0; pass 0 or more"),
         (("rope", "--mean", 1e200), "mean is 1e+200; pass 1e+06 at most"),
-        (("rope", "--length", 8, "--seed", -1), "seed is -1; pass a whole number from 0 on"),
+        (("rope", "--length", 8, "--seed", -1), "--seed is -1; it must be 0 or more"),
         (("rope", "--dimension", 8), "dimension is 8, and the encoding 'rope' is made for 64"),
         (("rope", "--tolerance", 3), "tolerance is 3.0; pass a number from 0 to below 1"),
         (("learned", "--length", 100000), "has no vectors at positions 0 to 99999"),

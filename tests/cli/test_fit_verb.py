@@ -143,7 +143,7 @@ def test_a_folder_whose_survey_can_not_be_read_is_refused(call, tmp_path: Path) 
     folder.mkdir()
     (folder / "survey.json").write_text("{}")
     sentence = refusal(call, folder, "--out", tmp_path / "e.safetensors")
-    assert "survey.json can not be read as the result of a survey (KeyError)" in sentence
+    assert "survey.json can not be read as the result of a survey (the file itself: " in sentence
 
 
 def test_counts_of_another_corpus_in_the_folder_are_refused(

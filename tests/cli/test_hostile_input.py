@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 
 import gnomon
+from gnomon.cli.app import run
 from gnomon.errors import EncodingError, InputError
+from gnomon.lab.locking import alone_in
 from gnomon.reading import UnreadableError, load_array, open_archive, parse_json, parse_toml
 
 ENDS = """
@@ -20,6 +23,20 @@ class Own(BaseException): pass
 def leave(x, p): sys.exit(0)
 def close(x, p): raise GeneratorExit
 def own(x, p): raise Own
+def ours(x, p):
+    import gnomon
+    raise gnomon.GnomonError("x")
+def stream(x, p):
+    sys.stdout.close()
+    return x
+async def later(x, p): return x
+def gives(x, p): return later(x, p)
+def forks(x, p):
+    import os
+    forked = os.fork()
+    if not forked: return x
+    os.waitpid(forked, 0)
+    return x
 """
 
 
@@ -30,6 +47,40 @@ def test_a_device_is_refused_by_every_reader(call, tmp_path: Path, name: str) ->
     ended = call(*first.get(Path(name).suffix, ("survey",)), tmp_path / name)
     assert ended.code == 2
     assert "device" in ended.err
+
+
+@pytest.fixture
+def ending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with a module of functions that do what no function should."""
+    (tmp_path / "odd_functions.py").write_text(ENDS, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("ours", "odd_functions:ours ended with GnomonError: x instead of returning numbers"),
+        ("stream", "odd_functions:stream closed standard output, which the result is printed to"),
+        ("later", "odd_functions:later is a coroutine function"),
+        ("gives", "gives gives no real numbers for arrays of shapes (4, 4), (4,) (TypeError: it"),
+    ],
+)
+def test_a_function_with_an_odd_end_is_named(
+    ending: Path, monkeypatch: pytest.MonkeyPatch, capfd, name: str, told: str
+) -> None:
+    monkeypatch.setattr(sys, "stdout", io.StringIO())  # one that may be closed
+    assert run(["verify", f"odd_functions:{name}", "--dimension", "4"]) == 2
+    assert told in capfd.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_that_a_function_makes_does_not_go_on_as_gnomon(call, ending: Path) -> None:
+    ended = call("verify", "odd_functions:forks", "--dimension", "4")
+    assert ended.code == 0
+    assert ended.out.count("promised laws hold") == 1
 
 
 @pytest.mark.parametrize("name", ["leave", "close", "own"])
@@ -118,8 +169,18 @@ def test_streams_that_are_closed_or_full_leave_the_exit_code(
     assert subprocess.run(line, shell=True, cwd=tmp_path, check=False).returncode == code
 
 
-@pytest.mark.parametrize("value", ["x", "0", "-1"])
-def test_an_environment_that_numba_can_not_read_is_refused(tmp_path: Path, value: str) -> None:
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("NUMBA_NUM_THREADS", "x"),
+        ("NUMBA_NUM_THREADS", "0"),
+        ("NUMBA_NUM_THREADS", "-1"),
+        ("NUMBA_OPT", "x"),
+    ],
+)
+def test_an_environment_that_numba_can_not_read_is_refused(
+    tmp_path: Path, variable: str, value: str
+) -> None:
     (tmp_path / "t.txt").write_text("a b c d\n" * 40, encoding="utf-8")
     command = [sys.executable, "-m", "gnomon", "survey", "t.txt", "--shuffles", "0", "--no-cache"]
     ended = subprocess.run(
@@ -128,8 +189,24 @@ def test_an_environment_that_numba_can_not_read_is_refused(tmp_path: Path, value
         check=False,
         capture_output=True,
         text=True,
-        env={**os.environ, "NUMBA_NUM_THREADS": value},
+        env={**os.environ, variable: value},
     )
     assert ended.returncode == 2
-    assert "NUMBA_NUM_THREADS" in ended.stderr
+    assert variable in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_numpy_warns_of_nothing_beside_the_sentence(tmp_path: Path) -> None:
+    np.save(tmp_path / "d.npy", 1e308 * (1.0 - np.eye(8)))
+    command = [sys.executable, "-m", "gnomon", "verify", "d.npy"]
+    ended = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert ended.returncode in (0, 1, 2)
+    assert "Warning" not in ended.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+def test_a_full_disk_under_records_does_not_fail_at_the_lock(tmp_path: Path) -> None:
+    """The lock is one thing; what can not be written is said with its path where records are."""
+    (tmp_path / ".running").symlink_to("/dev/full")
+    with alone_in(tmp_path):
+        pass

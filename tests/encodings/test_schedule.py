@@ -76,7 +76,7 @@ def test_a_flat_scaling_of_olmo_3_belongs_to_layers_with_full_attention():
         "rope_scaling": scaling,
         "rope_theta": 500000,
     }
-    with pytest.raises(EncodingError, match=r"rope_theta is 10000.0, which the code .* some layers"):
+    with pytest.raises(EncodingError, match=r"rope_theta is 10000.0, which .* some layers"):
         gnomon.schedule({**said, "rope_theta": 1e4})
     found = [layer.encoding.scaling.name for layer in gnomon.schedule(said)]
     assert found == ["unscaled"] * 3 + ["yarn"]

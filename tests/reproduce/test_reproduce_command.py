@@ -75,7 +75,7 @@ def test_the_same_seed_gives_the_same_numbers_and_another_seed_others() -> None:
             "--length changes nothing in table3, which draws its own corpus",
         ),
         (["table2", "--minimum-count", "1"], "--minimum-count changes nothing in table2"),
-        (["table2", "--seeds", "0"], "--seeds is 0; repeat 1 time or more."),
+        (["table2", "--seeds", "0"], "--seeds is 0; it must be 1 or more."),
         (["table2", "--seed", "-1"], "--seed is -1; it must be 0 or more."),
         (["table4", "missing.txt"], "missing.txt does not exist"),
         (["table4", "three-regimes", "--dimension", "7"], "dimension is 7; pass a multiple of 2"),

@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Iterator
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from typer.core import TyperGroup
 
@@ -129,43 +130,55 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # what a terminal can not show is escaped
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(run())
+    with np.errstate(all="ignore"):  # what it would warn of ends in a sentence, or is no harm
+        code = run()
+    sys.exit(code)
 
 
-def run(arguments: list[str] | None = None) -> int:  # noqa: PLR0911 - a return for each exit code
+def run(arguments: list[str] | None = None) -> int:
     """Run with these arguments; return the exit code and print at most one sentence of error."""
     try:
         outcome = app(arguments, prog_name="gnomon", standalone_mode=False)
-    except GnomonError as error:
-        return _say(str(error), error.exit_code)
     except _MISUSED as error:
         return _misused(error)
-    except (KeyboardInterrupt, _InterruptedError, typer.Abort):
-        return _say("interrupted; nothing was left half-written.", INTERRUPTED)
     except _ClosedPipeError:
         _abandon_output()
         return 0
-    except MemoryError:
-        return _say(
-            "this machine has not enough memory for that; choose a smaller --length, --dimension "
-            "or --top-k.",
-            2,
-        )
-    except OSError as error:
-        _abandon_output()
-        return _say(_refused(error), 2)
     except BaseException as error:  # noqa: BLE001 - the border: a fault of ours is one sentence, too
-        if os.environ.get("GNOMON_TRACEBACK"):
-            with contextlib.suppress(OSError, ValueError):
-                traceback.print_exc()
-        return _say(
-            f"a fault of Gnomon itself ({type(error).__name__}: {error}); please report it, with "
-            "what GNOMON_TRACEBACK=1 prints.",
-            FAULT,
-        )
+        return _ended(error)
     if outcome == INTERRUPTED:  # before a verb began, where typer answers for itself
         return _say("interrupted; nothing was left half-written.", INTERRUPTED)
     return outcome if isinstance(outcome, int) else 0
+
+
+def _ended(error: BaseException) -> int:
+    """Say in one sentence what ended a verb; return the exit code of its kind."""
+    if isinstance(error, GnomonError):
+        return _say(str(error), error.exit_code)
+    if isinstance(error, (KeyboardInterrupt, _InterruptedError, typer.Abort)):
+        return _say("interrupted; nothing was left half-written.", INTERRUPTED)
+    if isinstance(error, OSError):
+        _abandon_output()
+        return _say(_refused(error), 2)
+    kind = next((one for one in _TOO_LARGE if isinstance(error, one)), None)
+    if kind is not None:
+        return _say(_TOO_LARGE[kind].format(error), 2)
+    if os.environ.get("GNOMON_TRACEBACK"):
+        with contextlib.suppress(OSError, ValueError):
+            traceback.print_exception(error)
+    return _say(
+        f"a fault of Gnomon itself ({type(error).__name__}: {error}); please report it, with "
+        "what GNOMON_TRACEBACK=1 prints.",
+        FAULT,
+    )
+
+
+_TOO_LARGE: dict[type[BaseException], str] = {
+    MemoryError: "this machine has not enough memory for that; choose a smaller --length, "
+    "--dimension or --top-k.",
+    OverflowError: "a number that was given is so large that what is made of it is none ({}); pass "
+    "smaller ones.",
+}
 
 
 def _fill_descriptors() -> None:

@@ -200,7 +200,6 @@ def _checked_place(out: Path | None, json_file: str | None) -> Path:
 def _fit_options(given: dict[str, Any], *, no_rotation: bool) -> Any:
     from gnomon.survey.fitting import FitOptions
 
-    o.check_seed(given["seed"])
     given["dimension"] = VECTORS if given["dimension"] is None else given["dimension"]
     given["rank"] = o.number_or_word(given["rank"])
     given["match"] = _matched(given["match"])

@@ -15,7 +15,6 @@ from typing import Annotated, Any
 import typer
 
 import gnomon
-from gnomon.cli import options as o
 from gnomon.cli.output import emit
 from gnomon.cli.progress import TerminalProgress
 from gnomon.errors import InputError, nearest
@@ -72,7 +71,6 @@ def fit_lags(
     """Measure the lags of a corpus; write the encoding, and the page where one is asked for."""
     from gnomon.survey.lag_structure import dependence
 
-    o.check_seed(counting.seed)
     _check_source(source)
     _check_sizes(given)
     _check_page(given["page"])

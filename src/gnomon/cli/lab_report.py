@@ -12,7 +12,7 @@ from gnomon.cli import options as o
 from gnomon.cli.output import check_json, emit
 from gnomon.errors import InputError
 from gnomon.files import check_place, write_with
-from gnomon.reading import read_json
+from gnomon.reading import believing, read_written
 
 Place = Annotated[
     Path,
@@ -43,9 +43,11 @@ def report(
     from gnomon.report.page.lab import lab_page
 
     check_json(json_file)
-    contents, default = _contents(place, records)
-    page = _checked(out or default)
-    made = lab_page(contents, version=gnomon.__version__)
+    told = records or place
+    with believing(str(told), "make it again, and report it if a fresh one is refused, too"):
+        contents, default = _contents(place, records)
+        page = _checked(out or default)
+        made = lab_page(contents, version=gnomon.__version__)
     write_with(page, lambda handle: handle.write(made))
     rows = sum(len(grid["rows"]) for grid in contents["grids"])
     value = {"page": str(page), "bytes": len(made), "name": contents["name"], "rows": rows}
@@ -84,7 +86,7 @@ def _contents(place: Path, records: Path | None) -> tuple[dict[str, Any], Path]:
 def _of_record(place: Path) -> dict[str, Any]:
     """Return the contents of a record that `gnomon reproduce` wrote of grids."""
     try:
-        record = read_json(place)
+        record = read_written(place)
         laboratory = record["corpora"]["laboratory"]
         grids = list(laboratory["grids"].values())
         title, verdicts, notes = record["title"], record["verdicts"], record["notes"]

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from gnomon.errors import InputError
+from gnomon.numeric.ranges import check_range
+
+
+def in_range(parameter: typer.CallbackParam, value: Any) -> Any:
+    """Return the value of an option if it is in its range, on every verb alike."""
+    check_range(str(parameter.name), value)
+    return value
+
 
 Column = Annotated[
     str | None,
@@ -117,8 +124,13 @@ LimitExpansion = Annotated[
 LimitTokenizer = Annotated[
     int, typer.Option("--limit-tokenizer", help="Largest tokenizer file in bytes.")
 ]
-Dimension = Annotated[int, typer.Option("--dimension", help="Dimension d of the encodings.")]
-Rank = Annotated[int, typer.Option("--rank", help="Rank of the low-rank and SMACOF encodings.")]
+Dimension = Annotated[
+    int, typer.Option("--dimension", help="Dimension d of the encodings.", callback=in_range)
+]
+Rank = Annotated[
+    int,
+    typer.Option("--rank", help="Rank of the low-rank and SMACOF encodings.", callback=in_range),
+]
 Metric = Annotated[
     str,
     typer.Option(
@@ -131,9 +143,10 @@ Shuffles = Annotated[
         "--shuffles",
         help="Passes over the corpus with every window shuffled, to tell the order of tokens from "
         "which documents reach a position; 0 for none.",
+        callback=in_range,
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.", callback=in_range)]
 Out = Annotated[Path | None, typer.Option("--out", help="Folder that receives the files.")]
 Json = Annotated[
     str | None,
@@ -151,11 +164,3 @@ def number_or_word(text: str | None) -> int | str | None:
         return None if text is None else int(text)
     except ValueError:
         return text
-
-
-def check_seed(seed: int) -> None:
-    """Refuse a seed that no generator takes."""
-    if seed < 0:
-        raise InputError(f"--seed is {seed}; it must be 0 or more.")
-    if seed >= 2**128:
-        raise InputError(f"--seed is {seed}; it must be below 2^128.")

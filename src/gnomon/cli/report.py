@@ -30,13 +30,14 @@ def report(
 ) -> None:
     """Make one self-contained page of a survey, or of several side by side."""
     from gnomon.report.page.build import page_bytes
-    from gnomon.report.page.reading import folders_from, read_surveys
+    from gnomon.report.page.reading import drawing, folders_from, read_surveys
 
     place = _place(surveys, out)
     check_place(place)
     check_json(json_file)
     found = read_surveys(surveys)
-    page = page_bytes(found, folders=folders_from(place.parent, surveys))
+    with drawing(surveys):
+        page = page_bytes(found, folders=folders_from(place.parent, surveys))
     write_with(place, lambda handle: handle.write(page))
     value = {
         "page": str(place),

@@ -22,11 +22,13 @@ Corpora = Annotated[
         "scaling: a model (GGUF file or folder of transformers), then text files."
     ),
 ]
-Seeds = Annotated[int, typer.Option("--seeds", help="Number of repetitions.")]
+Seeds = Annotated[int, typer.Option("--seeds", help="Number of repetitions.", callback=o.in_range)]
 Dimension = Annotated[
     int | None,
     typer.Option(
-        "--dimension", help="Dimension d. Default: 768 on corpora, 128 on the synthetic one."
+        "--dimension",
+        help="Dimension d. Default: 768 on corpora, 128 on the synthetic one.",
+        callback=o.in_range,
     ),
 ]
 Length = Annotated[

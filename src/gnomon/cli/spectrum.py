@@ -63,6 +63,7 @@ Dimension = Annotated[
         "--dimension",
         help="Dimension of drawn queries and keys where an encoding takes any, as a bias does. "
         "Default: 64.",
+        callback=o.in_range,
     ),
 ]
 Apart = Annotated[

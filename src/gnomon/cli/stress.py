@@ -56,7 +56,6 @@ def stress(
     """Measure how far an encoding's distances are from those of a corpus, and from noise."""
     from gnomon.cli.stress_values import Asked, against_counts, against_distances
 
-    o.check_seed(seed)
     check_json(json_file)
     given = given_parameters(parameter)
     asked = Asked(name=encoding, lift=lift, dimension=dimension, given=given, seed=seed)

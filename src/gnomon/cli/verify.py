@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +15,7 @@ import typer
 from gnomon.cli import options as o
 from gnomon.cli.output import check_json, emit
 from gnomon.cli.parameters import Parameter, given_parameters
-from gnomon.errors import InputError
+from gnomon.errors import GnomonError, InputError
 
 BROKEN = 1
 Subject = Annotated[
@@ -30,7 +32,10 @@ Keys = Annotated[
     typer.Option("--keys", help="module:function for keys, where queries have another map."),
 ]
 Dimension = Annotated[
-    int | None, typer.Option("--dimension", help="Dimension of the vectors of a function.", min=1)
+    int | None,
+    typer.Option(
+        "--dimension", help="Dimension of the vectors of a function.", callback=o.in_range
+    ),
 ]
 Logits = Annotated[
     bool,
@@ -145,14 +150,16 @@ def loaded(name: str) -> Any:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
+    before = os.getpid()
     try:
         found = importlib.import_module(module)
+        _check_process(module, before)
     except ImportError as error:
         raise InputError(
             f"The module {module!r} can not be imported ({error}); name one that stands here or is "
             "installed, as in encodings:rotate."
         ) from error
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, _StreamError):
         raise
     except BaseException as error:  # a module may raise anything, SystemExit too
         raise InputError(
@@ -161,6 +168,11 @@ def loaded(name: str) -> Any:
     value = getattr(found, function, None)
     if not callable(value):
         raise InputError(f"{module!r} has no function {function!r}; name one that it has.")
+    if inspect.iscoroutinefunction(value):
+        raise InputError(
+            f"{name} is a coroutine function, which gives nothing when it is called; write it with "
+            "def instead of async def."
+        )
     return _guarded(value, name)
 
 
@@ -168,22 +180,55 @@ def _guarded(function: Any, name: str) -> Any:
     """Return a function that can not end the process without a word.
 
     What a function raises as an `Exception` is answered where laws are tried. SystemExit and its
-    kind pass through there, and would be taken for the end of the command, with its exit code.
+    kind pass through there, and would be taken for the end of the command, with its exit code; and
+    so do our own exceptions, whose words would be taken for ours.
     """
 
     @functools.wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
+        before = os.getpid()
         try:
-            return function(*arguments, **options)
-        except (Exception, KeyboardInterrupt):
+            made = function(*arguments, **options)
+            _check_process(name, before)
+        except (KeyboardInterrupt, _StreamError):
             raise
+        except Exception as error:
+            _leave_if_forked(before)
+            if not isinstance(error, GnomonError):
+                raise
+            raise _ended(name, error) from error
         except BaseException as error:  # SystemExit, GeneratorExit and their like
-            raise InputError(
-                f"{name} ended with {_short(error)} instead of returning numbers; let it return "
-                "them, or raise an Exception."
-            ) from error
+            _leave_if_forked(before)
+            raise _ended(name, error) from error
+        return made
 
     return call
+
+
+class _StreamError(InputError):
+    """A function closed a stream that is needed after it."""
+
+
+def _check_process(name: str, before: int) -> None:
+    """Leave in a child that the code of a user made, and refuse a stream that it closed."""
+    _leave_if_forked(before)
+    if sys.stdout is not None and sys.stdout.closed:
+        raise _StreamError(
+            f"{name} closed standard output, which the result is printed to; leave it open."
+        )
+
+
+def _leave_if_forked(before: int) -> None:
+    """Leave where this process is a copy of the one that called: it would go on as Gnomon, too."""
+    if os.getpid() != before:
+        os._exit(0)
+
+
+def _ended(name: str, error: BaseException) -> InputError:
+    return InputError(
+        f"{name} ended with {_short(error)} instead of returning numbers; let it return them, or "
+        "raise an Exception of its own."
+    )
 
 
 def _short(error: BaseException) -> str:

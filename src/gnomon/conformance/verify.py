@@ -15,6 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from gnomon.encodings import checks
 from gnomon.encodings.additive.table_files import names_table
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.card import in_words
@@ -67,8 +68,9 @@ def verify(
     'L1 augmented group'
     """
     _refuse_unknown(unknown)
+    checks.whole("seed", seed, least=0)
     known = _known(subject, dimension)
-    if isinstance(known, list):
+    if isinstance(known, list) and known is not subject:
         how = {"promised": promised, "seed": seed, "tolerance": tolerance}
         _refuse(keys=keys, dimension=dimension, logits=logits or None, clock=clock)
         return _of_layers(known, how)
@@ -109,8 +111,7 @@ def _checked(about: dict[str, Any]) -> dict[str, Any]:
     reach, axes = about.get("reach", LEAST), about.get("axes", 1)
     if isinstance(reach, bool) or not isinstance(reach, int | float) or not LEAST <= reach < 1e15:
         raise EncodingError(f"reach is {reach!r}; pass the largest position, {LEAST:g} or more.")
-    if isinstance(axes, bool) or not isinstance(axes, int) or axes < 1:
-        raise EncodingError(f"axes is {axes!r}; pass how many numbers a position has, 1 or more.")
+    checks.whole("axes", axes, least=1)
     return about
 
 
@@ -168,10 +169,15 @@ def _asked(
             f"A {type(subject).__name__} can not be verified; pass an encoding, its name, a model, "
             "or a function of vectors and positions."
         )
+    for one in (subject, keys):
+        if inspect.iscoroutinefunction(one):
+            raise EncodingError(
+                f"{one.__name__} is a coroutine function, which gives nothing when it is called; "
+                "write it with def instead of async def."
+            )
     if dimension is None:
         raise EncodingError("A function is verified on vectors; pass their dimension=... too.")
-    if isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1:
-        raise EncodingError(f"dimension is {dimension!r}; pass how many coordinates vectors have.")
+    checks.whole("dimension", dimension, least=1)
     if logits and keys is not None:
         raise EncodingError(
             "A function of logits takes queries and keys; leave the second one out."

@@ -27,14 +27,19 @@ from gnomon.corpus.tokens import CONTAINED, FromText, TokenStream, open_tokens
 from gnomon.corpus.vocabulary import Vocabulary
 from gnomon.corpus.windows import Kind, Window, Windows, cutter
 from gnomon.errors import CorpusError, InputError
+from gnomon.numeric.ranges import MOST_SEED
 from gnomon.numeric.routes import MOST_THREADS
 
 Rearrange = Callable[[IdBatch, Windows], Windows]
 """What may be done to the windows of a batch before they are counted."""
 DEFAULT_LENGTH = 512
 SMALL_CHUNK = 2**20
+_USUAL_TYPES = 2**22
+"""Types that are counted whatever the memory: the largest tokenizers have a quarter of it."""
+_BYTES_PER_TYPE = 96
+"""Memory that a survey takes for each type of a vocabulary, whether it occurs or not (measured)."""
 _LEAST = {"minimum_count": 0, "memory": 1, "threads": 1, "seed": 0, "vocabulary": 1}
-_MOST = {"threads": MOST_THREADS, "vocabulary": 2**31 - 1, "seed": 2**128 - 1, "top_k": 2**31 - 1}
+_MOST = {"threads": MOST_THREADS, "vocabulary": 2**31 - 1, "seed": MOST_SEED, "top_k": 2**31 - 1}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,13 +238,29 @@ class _Run:
             windows = cut(batch)
             if self.rearrange is not None:
                 windows = self.rearrange(batch, windows)
-            accumulator.add(windows, self.stream.size or int(batch.values.max(initial=0)) + 1)
+            size = self.stream.size or int(batch.values.max(initial=0)) + 1
+            self._check_types(size)
+            accumulator.add(windows, size)
             self.groups.add(windows.keys if packed else batch.groups)
             self.rows += batch.rows
             self.tokens_read += len(batch.values)
             total = np.add.reduce(batch.documents, dtype=np.uint64)
             self.document_sum = (self.document_sum + int(total)) % 2**64
             self._report(batch.bytes_read)
+
+    def _check_types(self, size: int) -> None:
+        """Refuse ids whose vectors would not fit in the memory allowed, before they are made.
+
+        One id that is far too large is enough: whatever counts types counts those below it.
+        """
+        need = size * _BYTES_PER_TYPE
+        if size > _USUAL_TYPES and need > self.options.memory:
+            raise InputError(
+                f"{self.source.name} has ids up to {size - 1:,}, and measuring as many types takes "
+                f"about {need / 2**30:.1f} GB, more than --memory allows "
+                f"({self.options.memory / 2**30:.3g} GB); number the ids that occur from 0 on, or "
+                "raise --memory."
+            )
 
     def _report(self, bytes_read: int) -> None:
         fraction = min(bytes_read / self.size, 1.0) if self.size and bytes_read else None

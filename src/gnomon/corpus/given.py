@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from gnomon.errors import CountsError
+from gnomon.numeric.reals import in_usual_type, refuse_masked
 
 _LARGEST = 2.0**63
 
@@ -35,6 +36,7 @@ def _dense(array: Any) -> list[csr_array]:
         given = np.asarray(array)
     except ValueError as error:  # NumPy has no shape for it
         raise CountsError(_ragged(array)) from error
+    refuse_masked(array, "counts hold", kind=CountsError)
     if given.ndim not in (2, 3):
         raise CountsError(
             f"counts have {given.ndim} axes; give position x token, or fold x position x token."
@@ -104,6 +106,7 @@ def _canonical(part: Any, fold: int | None) -> csr_array:
     given: Any = part.tocoo() if issparse(part) else np.asarray(part)
     if given.dtype.kind not in "iuf":
         raise CountsError(f"counts are {given.dtype}, not numbers; give integers.")
+    given = in_usual_type(given)
     if given.ndim != 2:
         raise CountsError(f"fold {fold or 0} has {given.ndim} axes; give position x token.")
     values = given.data if issparse(given) else given

@@ -93,8 +93,8 @@ def _lag_rows(values: Floats, lags: Any, positions: Any) -> Any:
         _check_length(len(given), size)
         return lambda start, stop: np.array(given[start:stop])
     places: Any = np.arange(size)[:, None] if positions is None else positions
-    points = reals(places, "positions")
-    points = points.reshape(len(points), -1)
+    points = np.atleast_1d(reals(places, "positions"))
+    points = points.reshape(len(points), -1 if points.size else 1)
     _check_length(len(points), size)
 
     def rows(start: int, stop: int) -> Floats:

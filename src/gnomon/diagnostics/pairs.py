@@ -18,7 +18,7 @@ from gnomon.encodings.base import Encoding
 from gnomon.encodings.euclidean import distances_between
 from gnomon.encodings.lifts import Lifted, lift
 from gnomon.errors import InputError
-from gnomon.numeric.reals import real_array
+from gnomon.numeric.reals import plain_array, real_array
 
 Floats = NDArray[np.float64]
 _TILE = 256
@@ -44,7 +44,8 @@ def target_of(value: Any, positions: Any = None) -> Target:
             "greater length or a smaller minimum count."
         )
     if positions is not None:
-        coordinates = np.asarray(positions).reshape(len(np.asarray(positions)), -1)
+        given = np.atleast_1d(plain_array(positions, "The positions hold"))
+        coordinates = given.reshape(len(given), -1 if given.size else 1)
     else:
         coordinates = value.coordinates if trusted else np.arange(len(distances))[:, None]
     if len(coordinates) != len(distances):

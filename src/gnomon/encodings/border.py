@@ -12,7 +12,7 @@ from gnomon.errors import EncodingError
 from gnomon.numeric.devices import device_beside
 from gnomon.numeric.differences import between
 from gnomon.numeric.limbs import Limbs, Turns, turns_of
-from gnomon.numeric.reals import refuse_complex
+from gnomon.numeric.reals import refuse_complex, refuse_masked
 from gnomon.numeric.visible import traced
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def partner_of(first: Array, second: Array) -> Array:
 
 def float_array(x: Array, name: str, *, xp: Namespace) -> Array:
     """Return x as an array of real numbers; a list becomes float64 where there is."""
+    refuse_masked(x, f"{name} holds", kind=EncodingError)
     if not array_api_compat.is_array_api_obj(x):
         x = xp.asarray(
             refuse_complex(x, f"{name} holds", kind=EncodingError),

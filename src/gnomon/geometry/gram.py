@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.errors import CountsError
+from gnomon.errors import CountsError, InputError
 from gnomon.geometry.laws import Laws, counts_matrix, laws, totals
 from gnomon.geometry.tail import TAIL_SHARE, add_tail, tail_of
 from gnomon.numeric.reals import reals
@@ -133,6 +133,10 @@ def double_centred(squared: NDArray[np.float64]) -> NDArray[np.float64]:
            [-1.,  1.]])
     """
     squared = reals(squared, "the matrix of squared distances")
+    if squared.ndim != 2 or squared.shape[0] != squared.shape[1] or not squared.size:
+        raise InputError(
+            f"the matrix of squared distances has shape {squared.shape}; pass m x m numbers."
+        )
     row = squared.mean(axis=1)
     gram: NDArray[np.float64] = squared - row[:, None]
     gram -= (row - row.mean())[None, :]

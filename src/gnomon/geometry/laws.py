@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from gnomon.errors import CountsError
+from gnomon.numeric.reals import in_usual_type, plain_array
 from gnomon.numeric.routes import compiled, each, stripes
 
 if TYPE_CHECKING:
@@ -78,8 +79,9 @@ def counts_matrix(counts: Any) -> csr_array:
     >>> counts_matrix([[2, 0], [1, 3]]).toarray().tolist()
     [[2, 0], [1, 3]]
     """
-    matrix = counts if issparse(counts) else np.asarray(counts)
+    matrix = counts if issparse(counts) else plain_array(counts, "counts hold", kind=CountsError)
     _check_type(matrix)
+    matrix = in_usual_type(matrix)
     if matrix.dtype.kind == "b":
         matrix = matrix.astype(np.int64)
     if matrix.ndim != 2:
@@ -140,6 +142,10 @@ def totals(matrix: csr_array) -> NDArray[np.int64]:
 
 def laws(matrix: csr_array, sums: NDArray[np.int64], kept: NDArray[np.bool_]) -> Laws:
     """Return the laws of the kept rows of checked counts with row sums `sums`, none of them 0."""
+    if 0 in matrix.shape:
+        raise CountsError(
+            f"counts are empty, of shape {matrix.shape}; pass at least one position and one token."
+        )
     if not kept.all():
         matrix = matrix[np.flatnonzero(kept)]
     if matrix.shape[1] > LARGEST_TOKEN:

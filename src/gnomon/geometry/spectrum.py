@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.errors import InputError
-from gnomon.numeric.reals import real_array
+from gnomon.numeric.reals import reals
 from gnomon.results import Result, to_dataframe
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def certified(eigenvalues: NDArray[np.float64], *, floor: float = 0.0) -> Spectr
 
 def square(matrix: NDArray[np.float64], what: str) -> NDArray[np.float64]:
     """Return a finite, square, symmetric float64 matrix, or say in one sentence what is wrong."""
-    array = real_array(matrix, f"{what} holds")
+    array = reals(matrix, what)
     if array.ndim != 2 or array.shape[0] != array.shape[1] or array.shape[0] == 0:
         raise InputError(f"{what} of shape {array.shape} is not square; pass m x m numbers.")
     gap, row, column = _asymmetry(array)

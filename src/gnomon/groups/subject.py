@@ -9,6 +9,7 @@ twice with the same arguments first: one that does not answer alike can not be c
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -138,6 +139,8 @@ def _array(found: Any) -> NDArray[Any]:
     if hasattr(found, "detach"):
         found = found.detach().cpu()
         found = found.float() if rounding_of(found) == 2.0**-7 else found
+    if np.ma.is_masked(found):
+        raise TypeError("it gave masked entries")
     made = np.asarray(found)
     return made.astype(np.float32) if str(made.dtype) == "bfloat16" else made
 
@@ -152,7 +155,11 @@ def _asked(name: str, function: Callable[..., Any], *given: Any) -> Floats:
     """Return what a user's function gives as float64, or say in a sentence why there is nothing."""
     try:
         with np.errstate(all="ignore"):  # what overflows is seen in the result
-            return _real(_array(function(*given)))
+            found = function(*given)
+            if inspect.iscoroutine(found):
+                found.close()  # or Python complains that nobody awaited it
+                raise TypeError("it gave a coroutine")  # noqa: TRY301 - said below, as all else
+            return _real(_array(found))
     except GnomonError:
         raise
     except Exception as error:  # whatever a user's function raises becomes one sentence

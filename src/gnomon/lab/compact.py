@@ -20,17 +20,22 @@ import numpy as np
 from gnomon.lab.grid import Grid
 from gnomon.lab.measures.concentration import noise_band
 from gnomon.lab.planning import Progress
+from gnomon.lab.record_shape import NUMBER, TEXT, holding, maybe, several
 from gnomon.lab.records import Record, read_records
 from gnomon.lab.summaries import Row, summarise
 from gnomon.lab.summary_tables import compared, data_of
-from gnomon.reading import read_json
+from gnomon.reading import read_written
 from gnomon.results import plain
+from gnomon.survey.validation import fault
 
 POINTS = 12
 """Points of a curve that are kept."""
 DIGITS = 5
 ABLATIONS = ("zero", "mean")
 _OF_LAYER = ("index", "effective_heads", "gini", "largest", "noise_band", "null", "deposit")
+
+_CHOSEN = holding({"task": TEXT, "encoding": TEXT}, tried=several(holding({}, mean=maybe(NUMBER))))
+_STATUS = holding({"selected": several(_CHOSEN)})
 
 
 def compact(records: Iterable[Record], *, name: str = "grid", question: str = "") -> dict[str, Any]:
@@ -78,10 +83,10 @@ def compact_folder(folder: Path, *, grid: Grid | None = None) -> dict[str, Any]:
 def _chosen(status: Path) -> list[Mapping[str, Any]]:
     """Return what the status of a grid says was chosen; nothing where it has not ended yet."""
     try:
-        chosen = read_json(status)["selected"]
-        return [dict(one) for one in chosen if {"task", "encoding"} <= set(one)]
-    except (OSError, ValueError, KeyError, TypeError):
+        told = read_written(status)
+    except (OSError, ValueError):
         return []
+    return [] if fault(told, _STATUS) is not None else list(told["selected"])
 
 
 def _with_choices(made: dict[str, Any], chosen: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -11,9 +11,9 @@ import errno
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
 from gnomon.errors import LabError
 
@@ -28,19 +28,19 @@ def alone_in(folder: Path) -> Iterator[None]:
     """Refuse a folder in which another run is under way, and keep others out for so long."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle = (folder / FILE).open("a+b")
+        handle = (folder / FILE).open("a+b", buffering=0)
     except OSError:
         yield  # what can not be written is said where records are
         return
     with handle:
         _take(handle, folder)
-        handle.truncate(0)
-        handle.write(str(os.getpid()).encode())
-        handle.flush()
+        with suppress(OSError):  # a full disk: the same
+            handle.truncate(0)
+            handle.write(str(os.getpid()).encode())
         yield
 
 
-def _take(handle: BinaryIO, folder: Path) -> None:
+def _take(handle: Any, folder: Path) -> None:
     try:
         _lock(handle)
     except OSError as error:
@@ -54,7 +54,7 @@ def _take(handle: BinaryIO, folder: Path) -> None:
         ) from error
 
 
-def _lock(handle: BinaryIO) -> None:
+def _lock(handle: Any) -> None:
     """Take the lock of an open file, or raise OSError; it is given back when the file is closed."""
     if sys.platform == "win32":
         import msvcrt

@@ -19,8 +19,10 @@ from typing import Any
 from gnomon.errors import LabError
 from gnomon.files import dump_json, write_text
 from gnomon.lab.cells import Cell
-from gnomon.reading import read_json
+from gnomon.lab.record_shape import RECORD
+from gnomon.reading import read_written
 from gnomon.results import Result
+from gnomon.survey.validation import fault
 
 SCHEMA = 1
 STATES = ("done", "diverged", "failed")
@@ -71,18 +73,23 @@ def write_failure(cell: Cell, folder: Path, reason: str, *, attempts: int = 1) -
 
 
 def read_record(path: Path) -> Record:
-    """Return the record in a file."""
+    """Return the record in a file, held against what a record must look like.
+
+    Whoever changed it since, every value that is read further on has its type, and is a number
+    that can be computed with.
+    """
     try:
-        table = read_json(path)
-        known = {name: table[name] for name in Record.__dataclass_fields__ if name in table}
-        return Record(
-            **{**known, "curve": tuple(known["curve"]), "lengths": tuple(known["lengths"])}
-        )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        table = read_written(path)
+        wrong = fault(table, RECORD)
+    except (OSError, ValueError) as error:
+        wrong = f"{type(error).__name__}: {error}"
+    if wrong is not None:
         raise LabError(
-            f"{path} is no record of the laboratory ({type(error).__name__}: {error}); remove it, "
-            "and its cell is run again."
-        ) from error
+            f"{path} is no record of the laboratory ({wrong}); remove it, and its cell is run "
+            "again."
+        )
+    known = {name: table[name] for name in Record.__dataclass_fields__ if name in table}
+    return Record(**{**known, "curve": tuple(known["curve"]), "lengths": tuple(known["lengths"])})
 
 
 def read_records(folder: Path) -> list[Record]:

@@ -22,6 +22,7 @@ are left out. Measurements are kept by encoding and seed, and are not made twice
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import atanh, isfinite, sqrt, tanh
 from pathlib import Path
@@ -36,9 +37,11 @@ from gnomon.lab.cells import Cell
 from gnomon.lab.config import ModelConfig
 from gnomon.lab.grid import Grid
 from gnomon.lab.parts import Part
-from gnomon.reading import read_json
+from gnomon.lab.record_shape import NUMBER, holding, maybe
+from gnomon.reading import read_written
 from gnomon.reproduce.contrasts import LEVEL, Claim, Contrast
 from gnomon.reproduce.lab_tables import Table
+from gnomon.survey.validation import fault
 
 SEEDS = 3
 DIGITS = 2
@@ -57,6 +60,8 @@ CLAIMED = {"stable_rate": "<", "hessian": ">", "area": "<"}
 """Side of 0 on which a rank correlation with contraction is claimed to be."""
 RATIOS = {"contraction": "drawn content", "in_model": "the untrained model"}
 Line = dict[str, Any]
+_KEPT = holding(dict.fromkeys(("contraction", "in_model", "stable_rate", "hessian"), maybe(NUMBER)))
+"""What is read again of a file of one seed; one that lacks it is measured anew."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -188,12 +193,13 @@ def _joined(found: Sequence[Line]) -> Line:
 
 def _kept(cell: Cell, folder: Path) -> Line:
     path = folder / f"{cell.encoding}-{cell.seed}-{cell.digest}.json"
-    try:
-        found: Line = read_json(path)
-    except (OSError, ValueError):
-        found = _measure(cell)
-        folder.mkdir(parents=True, exist_ok=True)
-        write_text(path, dump_json(found))
+    with suppress(OSError, ValueError):
+        found: Line = read_written(path)
+        if fault(found, _KEPT) is None:
+            return found
+    found = _measure(cell)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(path, dump_json(found))
     return found
 
 

@@ -22,6 +22,7 @@ from gnomon.corpus.reading.builtin import three_regimes
 from gnomon.errors import InputError
 from gnomon.geometry.dealing import deal
 from gnomon.geometry.measure import Geometry, measure
+from gnomon.numeric.ranges import check_range
 
 LENGTH, ROWS, VOCABULARY, CONCENTRATION = 32, 2000, 200, 0.2
 
@@ -49,10 +50,8 @@ class Options:
 
     def __post_init__(self) -> None:
         """Refuse what can not be repeated or drawn."""
-        if self.seeds < 1:
-            raise InputError(f"--seeds is {self.seeds}; repeat 1 time or more.")
-        if self.seed < 0:
-            raise InputError(f"--seed is {self.seed}; it must be 0 or more.")
+        for name in ("seeds", "seed", "dimension"):
+            check_range(name, getattr(self, name))
         if not self.factor > 1:  # also NaN
             raise InputError(f"--factor is {self.factor:g}; scale by more than 1.")
 

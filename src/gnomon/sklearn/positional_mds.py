@@ -33,6 +33,7 @@ from gnomon.geometry.smacof import checked_distances
 from gnomon.geometry.spectrum import spectrum
 from gnomon.sklearn.targets import (
     are_counts,
+    refuse_unusual,
     target_of_counts,
     target_of_distances,
     target_of_shares,
@@ -115,6 +116,7 @@ class PositionalMDS(BaseEstimator):  # type: ignore[misc]  # sklearn is not foll
         del y
         self._check_parameters()
         given = self.metric == "precomputed"
+        refuse_unusual(X)
         X = validate_data(
             self,
             X,

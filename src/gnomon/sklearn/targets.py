@@ -20,6 +20,7 @@ from gnomon.encodings.fitted.filling import FILLED, MEASURED
 from gnomon.encodings.fitted.fitted import Fitted
 from gnomon.errors import CountsError
 from gnomon.geometry.distances import angle
+from gnomon.numeric.reals import refuse_masked
 from gnomon.survey.fitting import fit
 
 SHARES = (
@@ -53,6 +54,13 @@ def target_of_counts(
         seed=seed,
     )
     return replace(made, warnings=(*made.warnings, DEALT)) if estimator == "debiased" else made
+
+
+def refuse_unusual(X: Any) -> None:
+    """Refuse what scikit-learn reads as numbers and is none: masked entries, and dates."""
+    refuse_masked(X, "X holds", kind=CountsError)
+    if isinstance(X, np.ndarray) and X.dtype.kind in "Mm":
+        raise CountsError(f"X holds {X.dtype}, and no numbers; pass counts or distances.")
 
 
 def target_of_shares(X: Any, *, metric: str) -> Fitted:

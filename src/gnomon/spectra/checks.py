@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.errors import SpectrumError
+from gnomon.numeric.reals import refuse_masked
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +50,7 @@ def real(name: str, value: Any, what: str, *, least: float = -math.inf) -> float
 
 def real_array(name: str, values: Any, what: str) -> Floats:
     """Return finite real numbers as float64; an imaginary part is refused, never dropped."""
+    refuse_masked(values, f"{name} holds", kind=SpectrumError)
     try:
         array = np.asarray(values)
     except ValueError:

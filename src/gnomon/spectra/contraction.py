@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.certified import heads_of
 from gnomon.errors import SpectrumError
+from gnomon.numeric.ranges import MOST_DIMENSION, MOST_SEED
 from gnomon.results import Result
 from gnomon.spectra.checks import whole
 from gnomon.spectra.content import checked_mean, drawn_content
@@ -144,7 +145,7 @@ def checked_drawing(
     return {
         "means": tuple(checked_mean(mean) for mean in sizes),
         "dimension": _content_dimension(encoding, dimension),
-        "seed": whole("seed", seed, least=0),
+        "seed": whole("seed", seed, least=0, most=MOST_SEED),
     }
 
 
@@ -154,7 +155,7 @@ def _content_dimension(encoding: Encoding, dimension: int | None) -> int:
     own = getattr(encoding, "dimension", None) if width is None else width
     if dimension is None:
         return int(own or DIMENSION)
-    asked = whole("dimension", dimension, least=1)
+    asked = whole("dimension", dimension, least=1, most=MOST_DIMENSION)
     if own and asked != own:
         raise SpectrumError(
             f"dimension is {asked}, and the encoding {encoding.name!r} is made for {own}; pass "

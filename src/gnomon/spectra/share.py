@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.errors import SpectrumError
-from gnomon.numeric.reals import reals
+from gnomon.numeric.reals import plain_array, reals
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]
@@ -149,7 +149,7 @@ def _rows_given_lags(seen: _Seen) -> Floats:
 
 
 def _checked(logits: Any, *, causal: bool, mask: Any = None) -> tuple[Floats, _Seen]:
-    if np.iscomplexobj(logits):
+    if isinstance(logits, np.ndarray) and np.iscomplexobj(logits):
         raise SpectrumError("The logits are complex; pass real ones.")
     values = reals(logits, "logits")
     if values.ndim < 2 or values.shape[-1] != values.shape[-2] or values.shape[-1] < 2:
@@ -170,7 +170,7 @@ def _checked(logits: Any, *, causal: bool, mask: Any = None) -> tuple[Floats, _S
 
 
 def _entries(n: int, *, causal: bool, mask: Any) -> NDArray[np.bool_]:
-    entries = np.ones((n, n), dtype=bool) if mask is None else np.asarray(mask)
+    entries = np.ones((n, n), dtype=bool) if mask is None else plain_array(mask, "The mask holds")
     if entries.shape != (n, n) or entries.dtype != np.bool_:
         raise SpectrumError(
             f"The mask has shape {entries.shape} and type {entries.dtype}; pass booleans "

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import fft
 
 from gnomon.errors import SpectrumError
+from gnomon.numeric.reals import plain_array
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +38,7 @@ class Toeplitz:
 
     def __matmul__(self, vectors: Any) -> Floats:
         """Return T x for x (n,) or (n, m)."""
-        given = np.asarray(vectors)
+        given = plain_array(vectors, "The vectors hold", kind=SpectrumError)
         if given.ndim not in (1, 2) or len(given) != self.size or given.dtype.kind not in "fiu":
             raise SpectrumError(
                 f"The vectors have shape {given.shape} and hold {given.dtype}; pass real numbers "
@@ -57,7 +58,7 @@ class Toeplitz:
 
 def checked_column(column: Any) -> Floats:
     """Return the first column of a matrix as float64, or say what it is."""
-    values = np.asarray(column)
+    values = plain_array(column, "The column holds", kind=SpectrumError)
     if values.ndim != 1 or len(values) == 0 or values.dtype.kind not in "fiu":
         raise SpectrumError(
             f"The kernel has shape {values.shape} and holds {values.dtype}; pass real numbers for "

@@ -20,11 +20,13 @@ from gnomon.corpus.single_words import check_words
 from gnomon.encodings.fitted.points import Places
 from gnomon.errors import InputError
 from gnomon.geometry.measure import Geometry, check_metric, measure
-from gnomon.reading import read_json
+from gnomon.numeric.ranges import check_range
+from gnomon.reading import read_written
 from gnomon.results import Result
 from gnomon.survey.run import Again, Survey
 from gnomon.survey.shuffles import shuffles_of, ungrouped_of
 from gnomon.survey.trust import Tests, Trust, in_folds, trusted
+from gnomon.survey.validation import fault
 
 FLAT = "all positions have the same law"
 
@@ -134,8 +136,7 @@ def ground_of_corpus(
 ) -> Ground:
     """Count a corpus, once more with its windows shuffled, and measure and test the counts."""
     check_metric(metric)
-    if shuffles < 0:
-        raise InputError(f"--shuffles is {shuffles}; it must be 0 or more.")
+    check_range("shuffles", shuffles)
     progress.stage("counting")
     counts = count_with(corpus, counting, progress=progress)
     check_words(counts)
@@ -155,15 +156,18 @@ def ground_of_folder(
 
     file = folder / "survey.json"
     try:
-        said = read_json(file)
-        concluded, digest = said["verdict"], said["corpus"]["digest"]
-        informative, summary = concluded["informative"], concluded["summary"]
-        own = str(said["geometry"]["metric"]), int(said["provenance"]["seed"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        said = read_written(file)
+        wrong = fault(said)
+    except (OSError, ValueError) as error:
+        wrong = type(error).__name__
+    if wrong is not None:
         raise InputError(
-            f"{file} can not be read as the result of a survey ({type(error).__name__}); pass the "
-            "folder that gnomon survey --out wrote, or its counts.npz."
-        ) from error
+            f"{file} can not be read as the result of a survey ({wrong}); pass the folder that "
+            "gnomon survey --out wrote, or its counts.npz."
+        )
+    concluded, digest = said["verdict"], said["corpus"]["digest"]
+    informative, summary = concluded["informative"], concluded["summary"]
+    own = str(said["geometry"]["metric"]), int(said["provenance"]["seed"])
     counts = load_counts(folder / "counts.npz")
     if counts.digest != digest:
         raise InputError(

@@ -22,9 +22,9 @@ from gnomon.diagnostics.monotonicity import GRAIN, Monotonicity, violations
 from gnomon.diagnostics.shift import ShiftEquivariance, shift_equivariance
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.registry import encoding
-from gnomon.errors import InputError
 from gnomon.geometry.measure import Geometry, check_metric, measure
 from gnomon.geometry.nulls import NullGeometry, dealt_null, null_geometry
+from gnomon.numeric.ranges import check_range
 from gnomon.results import Result, to_dataframe
 from gnomon.survey.asked import encoding_for
 from gnomon.survey.contents import contents
@@ -40,10 +40,6 @@ _RANK = "--rank"
 _FLAT = "all distances are zero"
 _SHOWN = ("scale_free", "interval", "skill", "squared")
 RANKS = (1, 2, 3, 5, 7, 10, 16, 31, 63, 127, 255, 511)
-
-
-_MOST = 2**20
-"""Largest dimension or rank."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,16 +59,8 @@ class SurveyOptions:
 
     def __post_init__(self) -> None:
         """Refuse what no survey could use."""
-        for name in ("dimension", "rank"):
-            if getattr(self, name) < 1:
-                raise InputError(f"--{name} is {getattr(self, name)}; it must be 1 or more.")
-            if getattr(self, name) > _MOST:
-                raise InputError(f"--{name} is {getattr(self, name)}; it must be {_MOST} or less.")
-        for name in ("seed", "shuffles"):
-            if getattr(self, name) < 0:
-                raise InputError(f"--{name} is {getattr(self, name)}; it must be 0 or more.")
-            if getattr(self, name) >= 2**128:
-                raise InputError(f"--{name} is {getattr(self, name)}; it must be below 2^128.")
+        for name in ("dimension", "rank", "seed", "shuffles"):
+            check_range(name, getattr(self, name))
         check_metric(self.metric)
 
 

@@ -26,6 +26,7 @@ from gnomon.corpus.cache.owner import made_secret, make_private, own_secret
 from gnomon.corpus.vocabulary import Vocabulary
 from gnomon.errors import StorageError
 from gnomon.files import writing
+from gnomon.reading import UnreadableError, check_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,8 +61,11 @@ class CacheEntry:
         """Read the footer; None where there is no file, an error where it is not this entry."""
         try:
             found = path.stat()
+            check_regular(path)
         except OSError:
             return None
+        except UnreadableError as error:  # a pipe would be waited for without end
+            raise DamagedCacheError(path, f"is none: {error}") from error
         about = read_about(path, own_secret(path.parent))
         if about.get("format") != FORMAT or about.get("key") != key:
             raise DamagedCacheError(path, "is the entry of something else")

@@ -52,18 +52,24 @@ def _only_ours(folder: Path) -> bool:
 
 def own_secret(folder: Path) -> bytes | None:
     """Return the secret of a cache; None where there is none that only this user knows."""
+    # A pipe is opened without waiting for who writes to it, and then refused with all that is none.
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        handle = os.open(folder / _FILE, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        handle = os.open(folder / _FILE, flags | getattr(os, "O_BINARY", 0))
     except OSError:
         return None
-    with os.fdopen(handle, "rb") as file:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
-            return None
-        if os.name == "posix" and (found.st_uid != os.geteuid() or found.st_mode & 0o077):
-            return None
-        text = file.read(_BYTES + 1)
+    try:
+        text = os.read(handle, _BYTES + 1) if _is_ours(os.fstat(handle)) else b""
+    finally:
+        os.close(handle)
     return text if len(text) == _BYTES else None
+
+
+def _is_ours(found: os.stat_result) -> bool:
+    """Whether something is a regular file that nobody but this user can read or write."""
+    if not stat.S_ISREG(found.st_mode):
+        return False
+    return os.name != "posix" or (found.st_uid == os.geteuid() and not found.st_mode & 0o077)
 
 
 def made_secret(folder: Path) -> bytes:
@@ -72,7 +78,10 @@ def made_secret(folder: Path) -> bytes:
     if known is not None:
         return known
     path, mine = folder / _FILE, folder / f"{_FILE}-{secrets.token_hex(8)}"
-    path.unlink(missing_ok=True)  # a link, or one that others know
+    try:
+        path.unlink(missing_ok=True)  # a link, a pipe, or one that others know
+    except OSError as error:
+        raise StorageError(f"{path} can not be replaced ({error.strerror}); remove it.") from error
     made = secrets.token_bytes(_BYTES)
     write_with(mine, lambda handle: handle.write(made), private=True)
     try:

@@ -15,6 +15,7 @@ from gnomon.corpus.reading.batching import ID_TOKENS, id_batch, rebatch_ids, reb
 from gnomon.corpus.reading.decoding import encodable, numbered
 from gnomon.corpus.reading.filesource import nonempty
 from gnomon.errors import CorpusError
+from gnomon.numeric.reals import refuse_masked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -99,6 +100,7 @@ class MemoryIds:
 def memory_source(corpus: Any, errors: OnError) -> MemoryTexts | MemoryIds:
     """Wrap a list of strings, a list of id lists, or an array of ids."""
     if not isinstance(corpus, (list, tuple)) and hasattr(corpus, "tolist"):
+        refuse_masked(corpus, "the corpus holds", kind=CorpusError)
         values = np.asarray(corpus)  # a column of a data frame, or an array
         corpus = values.tolist() if values.dtype.kind in "OUT" and values.ndim == 1 else values
     if isinstance(corpus, np.ndarray):

@@ -34,7 +34,8 @@ def eigenvalues_figure(contents: dict[str, Any], pictures: Pictures | None) -> F
         return missing(KEY, TITLE, FLAT)
     values = geometry["eigenvalues"][: min(FIRST, geometry["rank"]["numerical"])]
     kind = geometry["null"]["used"]
-    bands = {} if kind is None else geometry["null"][kind]["eigenvalues"]
+    bands = {} if kind is None else geometry["null"][kind].get("eigenvalues", {})
+    kind = kind if bands else None
     debiased = _debiased(geometry, pictures)
     data = [*_band(bands, len(values)), _published(values)]
     titles = ["as published (plug-in)"]

@@ -133,8 +133,13 @@ def _top(lines: list[dict[str, Any]], measure: str) -> float:
 
 
 def _ticks(top: float) -> list[float]:
-    """Return a few round numbers of the part that has bars."""
+    """Return a few round numbers of the part that has bars.
+
+    An interval may end past 1, and far past it where errors are large: steps grow with it.
+    """
     step = next(s for s in (0.5, 0.2, 0.1, 0.05, 0.02, 0.01) if 2.0 * s <= top / ROOM)
+    while top / ROOM > 10.0 * step:
+        step *= 10.0
     return [round(k * step, 2) for k in range(int(top / ROOM / step + 1e-9) + 1)]
 
 

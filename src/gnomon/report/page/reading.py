@@ -1,19 +1,20 @@
 """Surveys on disk, as a page needs them: survey.json held against its schema, geometry.npz beside.
 
 Both may come from a stranger. What does not keep to the schema is refused in one sentence; numbers
-that JSON does not have (NaN, Infinity, 1e999) are refused as well.
+that JSON does not have (NaN, Infinity, 1e999) are refused as well. What keeps to the schema may
+still not go together, and is refused while it is drawn (`drawing`).
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gnomon.errors import InputError
-from gnomon.reading import read_json
+from gnomon.reading import believing, read_written
 
 if TYPE_CHECKING:
     from gnomon.survey.pictures import Pictures
@@ -29,6 +30,12 @@ def read_surveys(paths: Sequence[Path]) -> list[Read]:
     return [
         (label, contents, drawn) for label, (_, contents, drawn) in zip(labels, found, strict=True)
     ]
+
+
+def drawing(paths: Sequence[Path]) -> AbstractContextManager[None]:
+    """Refuse surveys whose values do not go together, where they are drawn."""
+    names = ", ".join(str(survey_file(path)) for path in paths)
+    return believing(names, "run the survey again, and report it if a fresh one is refused, too")
 
 
 def survey_file(path: Path) -> Path:
@@ -92,7 +99,7 @@ def read_contents(path: Path) -> dict[str, Any]:
 
 def _parsed(path: Path) -> Any:
     try:
-        return read_json(path, most=MOST_BYTES, parse_constant=_refuse, parse_float=_finite)
+        return read_written(path, most=MOST_BYTES)
     except FileNotFoundError as error:
         raise InputError(
             f"there is no {path}; name a folder that `gnomon survey --out` wrote, or its "
@@ -105,15 +112,6 @@ def _parsed(path: Path) -> Any:
         raise InputError(
             f"{path} is damaged or no JSON ({where[:80]}); run the survey again."
         ) from error
-
-
-def _refuse(name: str) -> float:
-    raise ValueError(f"it holds {name}")
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    return value if math.isfinite(value) else _refuse(text[:20])
 
 
 def _check_match(contents: dict[str, Any], drawn: Pictures, path: Path) -> None:
