@@ -110,20 +110,21 @@ def scratch(name: str) -> Iterator[Path]:
 def _held(folder: Path, name: str, mode: int) -> Iterator[Path]:
     """Make a file under a temporary name, hold its lock for the block, and leave nothing of it."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
-    while True:
-        temporary = folder / f".{name}.{os.getpid()}.{secrets.token_hex(4)}.tmp"
-        handle = os.open(temporary, flags, mode)
-        if _lock(handle) and (sys.platform == "win32" or os.fstat(handle).st_nlink):
-            break
-        os.close(handle)  # another run looks at it, or took it for a leftover, before it was locked
-        with suppress(OSError):
-            temporary.unlink()
-    try:
+    temporary, handle = folder, -1
+    try:  # an interrupt may come as soon as there is a file
+        while handle < 0:
+            temporary = folder / f".{name}.{os.getpid()}.{secrets.token_hex(4)}.tmp"
+            handle = os.open(temporary, flags, mode)
+            if not _lock(handle) or (sys.platform != "win32" and not os.fstat(handle).st_nlink):
+                os.close(handle)  # another run took it for a leftover before it was locked
+                handle = -1
+                with suppress(OSError):
+                    temporary.unlink()
         if sys.platform == "win32":
             os.close(handle)  # an open file can not be renamed there
         yield temporary
     finally:
-        if sys.platform != "win32":
+        if sys.platform != "win32" and handle >= 0:
             os.close(handle)
         with suppress(OSError):  # it is renamed; neither hides what went wrong
             temporary.unlink()

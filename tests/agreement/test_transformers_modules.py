@@ -1,7 +1,7 @@
 """Rotary modules of transformers while they run: lengths that grow, lists that switch, layer types.
 
-Known disagreements, on the installed release: a `truncate` that is nested by layer type is not read
-by transformers, and its Llama does not read `partial_rotary_factor` under rope type default.
+A known disagreement, on the installed release: a `truncate` that is nested by layer type is not
+read by transformers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import itertools
 import numpy as np
 import pytest
 
-from gnomon.encodings.rotary.config.build import from_config
+from gnomon.encodings.rotary.config.build import from_config, schedule
+from gnomon.errors import EncodingError
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -81,10 +82,11 @@ def test_full_attention_of_gemma_4_is_proportional_with_its_own_head():
     said = config.to_dict()
     older = {**said, "global_head_dim": 512, "per_layer_config": None}
     for spelled, layer_type in itertools.product((said, older), module.layer_types):
-        ours = from_config(spelled, layer_type=layer_type)
+        with pytest.warns(UserWarning, match="multiplies logits by 1, "):
+            ours = from_config(spelled, layer_type=layer_type)
         assert torch.equal(bits(ours), getattr(module, f"{layer_type}_inv_freq"))
-    assert from_config(said, layer=5).name == "rope-proportional"
-    assert from_config(said, layer=4).name == "rope"
+    layers = schedule(said).layers
+    assert [layers[5].encoding.name, layers[4].encoding.name] == ["rope-proportional", "rope"]
 
 
 @pytest.mark.parametrize(
@@ -141,10 +143,11 @@ def test_a_nested_truncate_is_read_here_and_not_by_transformers():
     assert torch.equal(bits(from_config(said, layer_type="full_attention")), theirs)
 
 
-def test_a_share_under_rope_type_default_is_read_here_and_not_by_the_llama_of_transformers():
+def test_a_share_that_the_llama_of_transformers_does_not_read_is_refused():
     parameters = {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5}
     config = config_of(parameters)
-    assert from_config(config.to_dict()).rotated == 32
+    with pytest.raises(EncodingError, match="does not read it and rotates all"):
+        from_config(config.to_dict())
     assert len(their_module(config).inv_freq) == 32  # pairs, so all 64 coordinates
     parameters = {**parameters, "rope_type": "linear", "factor": 1.0}
     assert len(their_module(config_of(parameters)).inv_freq) == 16

@@ -185,7 +185,7 @@ def test_the_result_is_plain_json():
     [
         ([], {}, r"shape \(0,\); pass one number per lag"),
         (np.ones((3, 2)), {}, r"shape \(3, 2\); pass one number per lag"),
-        (["a", "b"], {}, "not an array of real numbers"),
+        (["a", "b"], {}, "The kernel holds no real numbers .*; pass its values"),
         ([1.0, np.nan, 2.0], {}, r"not finite at lag 1 \(1 values in all\)"),
         (np.zeros(9), {}, "0 at every lag, so there is nothing"),
         ([1.0], {}, "kernel of 1 value shows no rank"),

@@ -117,8 +117,8 @@ REFUSED = [
     ({"tolerance": 0.5}, r"tolerance is 0\.5; pass a share of the largest logit"),
     ({"reech": 3}, r"verify has no argument 'reech': did you mean 'reach'\? Known: axes, causal"),
     ({"reach": 2.0}, r"reach is 2\.0; pass the largest position, 8 or more"),
-    ({"axes": 0}, r"axes is 0; pass how many numbers a position has, 1 or more"),
-    ({"dimension": 0}, r"dimension is 0; pass how many coordinates vectors have"),
+    ({"axes": 0}, r"axes is 0; pass a whole number from 1 on"),
+    ({"dimension": 0}, r"dimension is 0; pass a whole number from 1 on"),
     ({"logits": True, "keys": rotary}, r"A function of logits takes queries and keys; leave the"),
 ]
 

@@ -226,7 +226,10 @@ def test_rank_and_condition_are_those_of_numpy_on_the_range() -> None:
         (lambda: Toeplitz([2.0, 1.0, 0.0]) @ np.arange(9.0), "have shape (9,) and hold float64"),
         (lambda: Toeplitz([2.0, 1.0, 0.0]) @ np.ones(2), "pass real numbers (3,) or (3, m)"),
         (lambda: Toeplitz([2.0, 1.0, 0.0]) @ np.ones((1, 3)), "have shape (1, 3)"),
-        (lambda: Toeplitz([2.0, 1.0, 0.0]) @ (1j * np.ones(3)), "and hold complex128"),
+        (
+            lambda: Toeplitz([2.0, 1.0, 0.0]) @ (1j * np.ones(3)),
+            "hold complex numbers (complex128)",
+        ),
         (lambda: Toeplitz([2.0, 1.0, 0.0]) @ np.ones((3, 1, 1)), "have shape (3, 1, 1)"),
     ],
 )

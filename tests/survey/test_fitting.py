@@ -288,7 +288,7 @@ def test_what_can_not_be_fitted_is_refused(counts, options, sentence) -> None:
     ("source", "options", "sentence"),
     [
         ("corpus.txt", {}, r"of the name 'corpus\.txt'; pass gnomon\.count\(\.\.\.\)"),
-        (object(), {}, r"A fit can not be made of object; pass a survey, counts"),
+        (object(), {}, r"made of \(object\) holds no real numbers .*; pass a survey, counts"),
         (np.zeros((2, 3)), {}, r"The distances have shape \(2, 3\); pass a square array"),
         (np.zeros((1, 1)), {}, r"shape \(1, 1\); pass those of two positions or more\."),
         (1e200 * (1 - np.eye(3)), {}, r"The largest distance is 1e\+200, which float32 can not"),

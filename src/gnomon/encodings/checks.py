@@ -71,7 +71,7 @@ def real(name: str, value: Any, *, above: float | None = None, least: float | No
     if usable and math.isfinite(value):
         low = above is not None and value <= above
         if not low and (least is None or value >= least):
-            if value == 0 or SMALLEST <= abs(value) <= LARGEST:
+            if value == 0 or SMALLEST <= abs(float(value)) <= LARGEST:
                 return
             bound += f", in size from {SMALLEST:g} to {LARGEST:g}"
     raise EncodingError(f"{name} is {_shown(value)}; pass a finite number{bound}.")

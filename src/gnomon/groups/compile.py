@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gnomon.errors import GroupError, InputError
+from gnomon.errors import GroupError
 from gnomon.groups.compiled import CompiledBias, float32_error
 from gnomon.groups.exponentials import Sum, weighted
 from gnomon.groups.ways import Found, Task, modes_shown, turned, ways
@@ -135,15 +135,12 @@ def _values(bias: Bias, length: int) -> Floats:
             f"length is {length!r}; pass the number of lags, a whole number from 2 on."
         )
     lags = np.arange(length, dtype=np.float64)
-    try:
-        values = reals(bias(lags) if callable(bias) else bias, "The bias")
-    except InputError:
-        raise
-    except (TypeError, ValueError) as error:
-        raise GroupError(
-            "The bias is not an array of real numbers; pass its values at lags 0, 1, 2, ..., or a "
-            "function of an array of lags."
-        ) from error
+    values = reals(
+        bias(lags) if callable(bias) else bias,
+        "The bias",
+        kind=GroupError,
+        advice="pass its values at lags 0, 1, 2, ..., or a function of an array of lags",
+    )
     if values.ndim != 1 or values.size < length:
         raise GroupError(
             f"The bias has the shape {values.shape}, and {length} lags are to be compiled; pass "

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gnomon.errors import GroupError, InputError
+from gnomon.errors import GroupError
 from gnomon.groups.hankel import COLUMNS, RankChoice, choose_rank, hankel, step_of
 from gnomon.groups.orbits import STEADY, growth_of, logarithm, onto_circle, orbit, powers
 from gnomon.numeric.reals import reals
@@ -180,14 +180,9 @@ def realise(
 
 def _checked(kernel: ArrayLike) -> tuple[Floats, bool]:
     """Return the kernel as (lags, p, q), and whether it was one number per lag."""
-    try:
-        values = reals(kernel, "kernel")
-    except InputError:
-        raise
-    except (TypeError, ValueError) as error:
-        raise GroupError(
-            "The kernel is not an array of real numbers; pass its values at lags 0, 1, 2, ..."
-        ) from error
+    values = reals(
+        kernel, "The kernel", kind=GroupError, advice="pass its values at lags 0, 1, 2, ..."
+    )
     if values.ndim not in (1, 3) or values.size == 0:
         raise GroupError(
             f"The kernel has the shape {values.shape}; pass one number per lag, (lags,), or one "

@@ -32,19 +32,23 @@ def real_array(
     return np.asarray(array, dtype=np.float64)
 
 
-def reals(values: Any, name: str) -> NDArray[np.float64]:
+def reals(
+    values: Any, name: str, *, kind: type[InputError] = InputError, advice: str = "pass some"
+) -> NDArray[np.float64]:
     """Return values as float64, but never without an imaginary part or a mask.
+
+    What is no array of numbers is refused as an error of a `kind` that ends in an `advice`.
 
     >>> reals([1, 2], "lags")
     array([1., 2.])
     """
-    array = plain_array(values, f"{name} holds")
+    array = plain_array(values, f"{name} holds", kind=kind)
     try:
         if array.dtype.kind not in "biufO":
             raise TypeError(f"{array.dtype} is no type of numbers")  # noqa: TRY301 - said below
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name} holds no real numbers ({_first(error)}); pass some.") from error
+        raise kind(f"{name} holds no real numbers ({_first(error)}); {advice}.") from error
 
 
 def plain_array(values: Any, what: str, *, kind: type[InputError] = InputError) -> NDArray[Any]:

@@ -50,7 +50,8 @@ def _check_environment() -> None:
             f"NUMBA_NUM_THREADS is {asked[:40]!r}; set it to a whole number from 1 to "
             f"{MOST_THREADS}, or unset it."
         )
-    _load_numba()
+    if any(name.startswith("NUMBA_") for name in os.environ):
+        _load_numba()  # it alone knows what it can read; without any it is loaded when it is used
 
 
 def _load_numba() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.errors import SpectrumError
+from gnomon.numeric.ranges import MOST_SEED
 from gnomon.numeric.reals import refuse_masked
 
 Floats = NDArray[np.float64]
@@ -30,6 +31,7 @@ def whole(
         number = None
     if number is None or number < least or (most is not None and number > most):
         until = "on" if most is None else f"to {most}"
+        until = "on, below 2^128" if most == MOST_SEED else until
         asked = f"the whole number {least}" if most == least else f"a whole number{of} from {least}"
         asked += "" if most == least else f" {until}"
         raise SpectrumError(f"{name} is {value!r}; pass {asked}{rest}.")

@@ -32,7 +32,7 @@ from gnomon.encodings.fitted.points import (
     places_of,
     points_of_distances,
 )
-from gnomon.errors import EncodingError, InputError
+from gnomon.errors import EncodingError
 from gnomon.geometry.debiased.estimate import Debiased
 from gnomon.geometry.estimators import ESTIMATORS
 from gnomon.geometry.mds import METHODS
@@ -261,15 +261,12 @@ def _spanned(
 
 def _square(source: Any) -> Any:
     """Return an array of distances, or say why it is none."""
-    try:
-        given = reals(source, "source")
-    except InputError:
-        raise
-    except (TypeError, ValueError) as error:
-        raise EncodingError(
-            f"A fit can not be made of {type(source).__name__}; pass a survey, counts, a geometry "
-            "or a square array of distances."
-        ) from error
+    given = reals(
+        source,
+        f"What a fit is made of ({type(source).__name__})",
+        kind=EncodingError,
+        advice="pass a survey, counts, a geometry or a square array of distances",
+    )
     if len(places_of(given).units) < 2:
         raise EncodingError(
             f"The distances have shape {given.shape}; pass those of two positions or more."

@@ -118,10 +118,9 @@ def of_heads(name: str, values: Any, heads: int, *, most: float | None) -> tuple
     """Return one number from 0 on for each head; a single one serves all."""
     given = checks.array(name, values)
     usable = given.dtype.kind in "iuf" and given.shape in ((), (heads,))
-    if (
-        not usable
-        or not (np.isfinite(given) & (given >= 0) & (given <= (most or checks.LARGEST))).all()
-    ):
+    sizes = given.astype(np.float64) if usable else given
+    top = checks.LARGEST if most is None else most
+    if not usable or not (np.isfinite(sizes) & (sizes >= 0) & (sizes <= top)).all():
         bounds = "from 0 on" if most is None else f"from 0 to {most:g}"
         raise EncodingError(
             f"{name} is {given.tolist()!r}; pass one number {bounds}, or one for each of the "
