@@ -217,6 +217,10 @@ READ_BY: Mapping[str, frozenset[str]] = MappingProxyType(
             "local_rope_theta": "modernbert modernbert-decoder",
             "no_rope_layer_interval": "llama4 mistral_large4 smollm3",
             "no_rope_layers": "llama4 mistral_large4 smollm3",
+            "qk_rope_head_dim": """
+            axk2 bailing_hybrid deepseek_v2 deepseek_v32 deepseek_v4 glm_moe_dsa hy_v4 kimi_k2
+            longcat_flash minicpm3 mistral4 mistral_large4
+            """,
             "rope_local_base_freq": "gemma3 gemma3n t5gemma2 t5gemma2_decoder",
             "rope_scaling_layers": "molmo2",
             "rotary_emb_base": "gpt_neox gpt_neox_japanese",
