@@ -1,14 +1,18 @@
-"""Share of random structures that are classified right, by noise and tolerance.
+"""Share of random structures that are classified right, by noise and tolerance; and what is silent.
 
 Structures to dimension 16: zero, decay, growth, turns, damped turns and Jordan blocks (order 2 to
 4, of a pair 2 to 3); a quarter of the blocks repeat an eigenvalue that is there already, others are
 at least 0.02 apart. X = P J P^-1 with singular values of P from 1 down to 1 / condition, the
 condition log-uniform from 1 to 1,000, and noise E with |E|_2 = level |X|_2. Right means: the same
-kinds, orders and counts, and every eigenvalue within 0.01. Tolerances: the default, and 10 times
-the noise (1e-12 where there is none). "Told" counts what is right, and what comes with a warning
-that asks for another tolerance.
+kinds, orders and counts, and every eigenvalue within 0.01 or the error that is stated. Tolerances:
+the default, and 10 times the noise (1e-12 where there is none). "Told" counts what is right, and
+what comes with a warning that speaks of another tolerance.
 "Reading" is what the eigenvalues alone say, by numpy.linalg.eigvals with the same tolerance as
 zero.
+
+A second study draws chains: orders up to 4 of real eigenvalues and of slow and fast turns, at least
+0.02 apart, with noise from 1e-12 to 1e-6. It counts answers that are wrong without a word: by
+default, at ten times the noise, and at the tolerance that the warnings of the default advise.
 
 Run `python benchmarks/bench_classify.py`; it prints tables and writes records/classify.json.
 """
@@ -16,6 +20,7 @@ Run `python benchmarks/bench_classify.py`; it prints tables and writes records/c
 from __future__ import annotations
 
 import argparse
+import re
 import time
 
 import numpy as np
@@ -28,6 +33,7 @@ from harness import write_record
 
 LARGEST, APART, CLOSE = 16, 0.02, 0.01
 NOISE = (0.0, 1e-12, 1e-10, 1e-8)
+LEVELS = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 KINDS = ("zero", "decay", "growth", "rotation", "damped", "real jordan", "turning jordan")
 
 
@@ -79,15 +85,16 @@ def dense(blocks, level, rng):
 
 def is_right(blocks, founds):
     """Compare kinds, orders, counts and eigenvalues."""
-    found = [block for one in founds for block in [one.block] * one.count]
+    found = [(one.block, one.error) for one in founds for _ in range(one.count)]
     if len(found) != len(blocks):
         return False
     for block in blocks:
         fitting = [
-            one
-            for one in found
+            (one, error)
+            for one, error in found
             if (one.kind, one.order) == (block.kind, block.order)
-            and abs(complex(one.decay - block.decay, one.frequency - block.frequency)) <= CLOSE
+            and abs(complex(one.decay - block.decay, one.frequency - block.frequency))
+            <= max(CLOSE, error)
         ]
         if not fitting:
             return False
@@ -104,7 +111,8 @@ def plain_reading(blocks, x, tolerance):
 
     class One:
         def __init__(self, value):
-            self.block, self.count = Block(decay=value.real, frequency=value.imag), 1
+            self.block = Block(decay=value.real, frequency=value.imag)
+            self.count, self.error = 1, 0.0
 
     return is_right(blocks, [One(complex(value)) for value in values if value.imag >= 0.0])
 
@@ -136,9 +144,59 @@ def judged(count, level, tolerance, seed):
     }
 
 
+def chained(rng):
+    """Return blocks of which most are chains, many of them of slow turns."""
+    size, blocks, tries = int(rng.integers(2, LARGEST + 1)), [], 0
+    while (room := size - sum(block.dimension for block in blocks)) > 0 and tries < 200:
+        tries += 1
+        decay = float(rng.choice([0.0, -1.0])) * 10.0 ** rng.uniform(-2.0, 0.0)
+        frequency = 10.0 ** rng.uniform(-2.0, 0.5) if rng.random() < 0.5 else 0.0
+        order = int(rng.integers(1, 5)) if rng.random() < 0.7 else 1
+        block = Block(decay=decay, frequency=frequency, order=order)
+        values = [complex(one.decay, one.frequency) for one in blocks]
+        if block.dimension <= room and all(
+            abs(complex(decay, frequency) - value) >= APART for value in values
+        ):
+            blocks.append(block)
+    return blocks or [Block()]
+
+
+def told(blocks, found):
+    """Return "right", "told" or "silent"."""
+    if is_right(blocks, found.structure):
+        return "right"
+    return "told" if any("tolerance" in said for said in found.warnings) else "silent"
+
+
+def advised(found):
+    """Return the tolerance that the warnings advise, or None."""
+    named = [re.search(r"pass tolerance=([0-9.]+e[-+][0-9]+)", said) for said in found.warnings]
+    return next((float(one.group(1)) for one in named if one), None)
+
+
+def silences(count, seed):
+    """Count answers that are right, told and silent, by noise and by the tolerance that is used."""
+    rows = {}
+    for k in range(count):
+        rng = np.random.default_rng([seed, 1, k])
+        blocks, level = chained(rng), float(rng.choice(LEVELS))
+        x, _ = dense(blocks, level, rng)
+        first = classify(x)
+        answers = {"default": first, "stated": classify(x, tolerance=max(10.0 * level, 1e-12))}
+        if advised(first) is not None:
+            answers["advised"] = classify(x, tolerance=advised(first))
+        for name, found in answers.items():
+            row = rows.setdefault((level, name), {"right": 0, "told": 0, "silent": 0})
+            row[told(blocks, found)] += 1
+    return [
+        {"noise": level, "tolerance_is": name} | rows[level, name] for level, name in sorted(rows)
+    ]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--structures", type=int, default=1000)
+    parser.add_argument("--chains", type=int, default=1500)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     rows = []
@@ -154,7 +212,14 @@ def main():
                 f"eigenvalues alone {row['reading']:6.1%}",
                 flush=True,
             )
-    write_record("classify", {"structures": options.structures, "seed": options.seed, "rows": rows})
+    chains = silences(options.chains, options.seed)
+    for row in chains:
+        print(
+            f"noise {row['noise']:7.0e}  tolerance {row['tolerance_is']:8} right {row['right']:4} "
+            f"told {row['told']:4} silent {row['silent']:4}"
+        )
+    given = {"structures": options.structures, "chains": options.chains, "seed": options.seed}
+    write_record("classify", {**given, "rows": rows, "silences": chains})
 
 
 if __name__ == "__main__":

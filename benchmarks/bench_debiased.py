@@ -20,9 +20,11 @@ from types import SimpleNamespace
 import numpy as np
 
 from gnomon.corpus.counting import count
+from gnomon.geometry.debiased.curvature import curvature
+from gnomon.geometry.debiased.drift import measure_drift
 from gnomon.geometry.debiased.estimate import DRAWS, debias
 from gnomon.geometry.debiased.folded import folded
-from gnomon.geometry.debiased.pilot import drift_energy, pilot
+from gnomon.geometry.debiased.pilot import pilot
 from gnomon.geometry.debiased.rare_types import common_classes
 from gnomon.geometry.debiased.remainder import remainder
 from gnomon.geometry.debiased.sums import balanced_signs, sums
@@ -36,13 +38,13 @@ MEBIBYTES = 2560
 FASTER = 4.0
 
 
-def plain_sums(data, tau, signs):
+def plain_sums(data, drift, signs, kap):
     """Energies, energies without each fold and under signs: dense, float64, term by term."""
     m, folds, n = data.size, data.folds, data.fold_tokens
     energy, deleted = np.zeros((m, m)), np.zeros((folds, m, m))
     flipped = np.zeros((len(signs), m, m))
     for block in data.blocks():
-        at = pilot(data, block, tau)
+        at = pilot(data, block, drift, kap)
         y = (block.counts - n[:, :, None] * (at.root**2)[:, None, :]) / at.root[:, None, :]
         weighted = np.moveaxis(at.weight[:, None] * y, 1, 0).copy()
         owns = [z @ z.T for z in weighted]
@@ -106,18 +108,21 @@ def gaps_between(ours, plain):
 
 def bench_debias(name, counts, repeats):
     data = folded(counts)
-    tau = drift_energy(data)
+    drift = measure_drift(data)
+    kap = curvature(data, drift)
     signs = balanced_signs(data.folds, DRAWS, np.random.default_rng(0))
-    sums(data, tau, signs[:1])  # compiles or loads the kernels, once per machine
+    sums(data, drift, signs[:1], kap)  # compiles or loads the kernels, once per machine
     plain = []
-    dense = {"dense float64 sums": lambda: plain.extend(plain_sums(data, tau, signs))}
+    dense = {"dense float64 sums": lambda: plain.extend(plain_sums(data, drift, signs, kap))}
     seconds = interleaved(dense, 1)
-    gaps = gaps_between(sums(data, tau, signs), plain)
+    gaps = gaps_between(sums(data, drift, signs, kap), plain)
     common = int(data.class_bounds[common_classes(data)])
     variants = {
         "debias": lambda: debias(counts),
-        "sums": lambda: sums(data, tau, signs),
-        "sums, no draws": lambda: sums(data, tau, signs[:0]),
+        "sums": lambda: sums(data, drift, signs, kap),
+        "sums, no draws": lambda: sums(data, drift, signs[:0], kap),
+        "drift": lambda: measure_drift(data),
+        "curvature": lambda: curvature(data, drift),
         "bare products, all types": bare_products(data, len(data.type_tokens), DRAWS),
         "bare products, common types": bare_products(data, common, DRAWS),
     }
@@ -176,7 +181,8 @@ def without(data, fold):
 
 def bench_replicate(counts, repeats):
     data = folded(counts)
-    tau, none = drift_energy(data), np.zeros((0, data.folds))
+    drift, none = measure_drift(data), np.zeros((0, data.folds))
+    kap = curvature(data, drift)
     token, position, fold = corpus_of(counts)
     vocabulary = counts.blocks.shape[1]
     rest = without(data, 0)
@@ -188,8 +194,8 @@ def bench_replicate(counts, repeats):
 
     variants = {
         "np.bincount without a fold": recount,
-        "computing again": lambda: sums(rest, tau, none[:, 1:]),
-        "all replicates": lambda: sums(data, tau, none),
+        "computing again": lambda: sums(rest, drift, none[:, 1:], kap),
+        "all replicates": lambda: sums(data, drift, none, kap),
     }
     recounted = recount().reshape(counts.length, vocabulary)[data.positions][:, data.type_indices]
     if (recounted != rest.seen(slice(0, None))).any():

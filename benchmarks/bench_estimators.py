@@ -6,9 +6,10 @@ estimate on the truth, coverage of nominal 95 % intervals over pairs of core pos
 effective rank beside what is detectable (eigenvalues of the true whitened matrix above sqrt m, the
 limit for very many positions; "visible" counts those that a test on m positions can see).
 The head is the same estimate on the 500 commonest types and all others as one, against the truth of
-those merged laws. Results are added to the record corpus by corpus, so that a run can be stopped
-and resumed; a record of other code is begun anew. The bars of `estimator_bars` are judged at the
-end, and stored too.
+those merged laws. The mean squared distance over all positions, with its interval, is held against
+the truth too, also on the sparse families, in which few types drift. Results are added to the
+record corpus by corpus, so that a run can be stopped and resumed; a record of other code is begun
+anew. The bars of `estimator_bars` are judged at the end, and stored too.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import gnomon.geometry
 from estimator_bars import judged, show
 from families import NAMES, corpus
 from gnomon.geometry.debiased.estimate import debias
+from gnomon.geometry.debiased.intervals import mean_squared
 from gnomon.geometry.debiased.lowrank import whitened
 from gnomon.geometry.estimators import ESTIMATORS
 from harness import RECORDS, code_digest
@@ -34,7 +36,7 @@ ENOUGH = 500
 HEAD = 500
 VISIBLE = 1.25
 """A spike theta is seen at theta + m / theta, which exceeds the edge 2.05 sqrt m from here on."""
-LATER = ("intervals", "projection", "signal", "survivorship")
+LATER = ("projection", "signal", "survivorship")
 """What is made of an estimate, and has no part in it."""
 PEERS = ("plugin", "null-subtracted", "split-half")
 
@@ -52,15 +54,18 @@ def judge(name, seed):
     low = np.zeros_like(truth)
     low[among] = found.low_rank.squares
     actual, estimated = _pairs(truth, large), _pairs(low, large)
-    true_values = np.linalg.eigvalsh(whitened(truth[among], found.sigma[core], found.tokens[core]))
+    true_values = _true_values(truth[among], found)
     return {
-        "true_mean": float(actual.mean()),
+        "true_mean": float(actual.mean()) if actual.size else None,
         "rmse_zero": _rmse(0.0, actual),
         **_peers(made.counts, found.positions[large], actual, seed),
         "rmse_u": _rmse(_pairs(found.squares, large), actual),
         "rmse_low_rank": _rmse(estimated, actual),
-        "slope": float(np.polyfit(actual, estimated, 1)[0]) if actual.std() > 0 else None,
+        "slope": float(np.polyfit(actual, estimated, 1)[0])
+        if actual.size and actual.std() > 0
+        else None,
         "coverage": _coverage(found, truth, made.counts.folds),
+        **_mean_figures(found, truth),
         **_head(made.head(HEAD), seed),
         "rank": found.rank,
         "detectable": int((true_values > np.sqrt(len(core))).sum()),
@@ -69,6 +74,27 @@ def judge(name, seed):
         "true_participation": _participation(truth[among]),
         "core": len(core),
         "seconds": seconds,
+    }
+
+
+def _true_values(truth, found):
+    """Eigenvalues of the true whitened matrix on the core; none where no position is core."""
+    if not len(found.core):
+        return np.zeros(0)
+    sigma, tokens = found.sigma[found.core], found.tokens[found.core]
+    return np.linalg.eigvalsh(whitened(truth, sigma, tokens))
+
+
+def _mean_figures(found, truth):
+    """The mean squared distance over all positions beside its truth, with its interval."""
+    every = np.arange(len(found.positions))
+    figure = mean_squared(found, every)
+    actual = float(_pairs(truth, every).mean())
+    return {
+        "mean_true": actual,
+        "mean_found": figure.value,
+        "mean_covered": bool(figure.interval[0] <= actual <= figure.interval[1]),
+        "mean_half_width": figure.interval[1] - figure.value,
     }
 
 
@@ -89,7 +115,7 @@ def _head(made, seed):
     large = found.core[found.tokens[found.core] >= ENOUGH]
     actual = _pairs(truth, large)
     return {
-        "head_true_mean": float(actual.mean()),
+        "head_true_mean": float(actual.mean()) if actual.size else None,
         "head_rmse": _rmse(_pairs(found.squares, large), actual),
         "head_coverage": _coverage(found, truth, made.counts.folds),
     }
@@ -99,7 +125,7 @@ def _coverage(found, truth, folds):
     """Share of core pairs whose 95 % interval holds the truth."""
     gap = np.abs(_pairs(found.squares - truth, found.core))
     width = student.ppf(0.975, folds - 1) * _pairs(found.standard_error, found.core)
-    return float(np.mean(gap <= width))
+    return float(np.mean(gap <= width)) if gap.size else None
 
 
 def _pairs(matrix, rows):
@@ -107,13 +133,16 @@ def _pairs(matrix, rows):
 
 
 def _rmse(estimate, truth):
-    return float(np.sqrt(np.mean((estimate - truth) ** 2)))
+    return float(np.sqrt(np.mean((estimate - truth) ** 2))) if truth.size else None
 
 
 def _participation(squares):
+    if not squares.size:
+        return None
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
     values = np.maximum(np.linalg.eigvalsh(-0.5 * centred), 0.0)
-    return float(values.sum() ** 2 / (values**2).sum()) if values.max() > 1e-12 else None
+    nothing = values.max(initial=0.0) <= 1e-12
+    return None if nothing else float(values.sum() ** 2 / (values**2).sum())
 
 
 def digest():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from families import ALPHABETS, NAMES
+from families import ALPHABETS, NAMES, SPARSE_NAMES
 
 WEAK = 0.1
 """Largest true mean for which the error is measured against plug-in's."""
@@ -18,15 +18,23 @@ NOTHING = 1e-9
 STRONG = ("gen 0.5", "gen 1")
 TIE = 1.01
 """Errors that differ by less than this factor are the same: corpora are drawn at random."""
+COUNTED = 2_000
+"""From so many tokens a position on the mean of a sparse family is held to its bars."""
 COLUMNS = ("true_mean", "rmse_plugin", "rmse_null_subtracted", "rmse_split_half", "rmse_u",
            "rmse_low_rank", "rmse_zero", "slope", "coverage", "head_coverage", "head_rmse", "rank",
-           "detectable", "visible", "participation", "true_participation", "seconds")  # fmt: skip
+           "detectable", "visible", "participation", "true_participation", "seconds",
+           "mean_true", "mean_found", "mean_covered", "mean_half_width")  # fmt: skip
 
 
 def judged(families):
     """Return every bar with its verdict."""
-    text = {name: rows for name, rows in _rows(families).items() if name not in ALPHABETS}
-    small = {name: rows for name, rows in _rows(families).items() if name in ALPHABETS}
+    every = _rows(families)
+    dense = {name: rows for name, rows in every.items() if name not in SPARSE_NAMES}
+    text = {name: rows for name, rows in dense.items() if name not in ALPHABETS}
+    small = {name: rows for name, rows in dense.items() if name in ALPHABETS}
+    sparse = {name: rows for name, rows in every.items() if name in SPARSE_NAMES}
+    counted = {name: rows for name, rows in sparse.items() if _tokens(name) >= COUNTED}
+    moved = {name: rows for name, rows in counted.items() if _mean(rows, "mean_true") > NOTHING}
     both = {**text, **small}
     weak = {name: rows for name, rows in text.items() if _mean(rows, "true_mean") <= WEAK}
     signal = {name: rows for name, rows in text.items() if _mean(rows, "true_mean") > NOTHING}
@@ -50,7 +58,29 @@ def judged(families):
         _bar("effective rank within one of the detectable", both,
              _rank_gap("detectable"), high=1.0),
         _bar("effective rank within one of the visible", both, _rank_gap("visible"), high=1.0),
+        _bar("sparse: bias of the mean within 15 %", moved, _mean_bias, low=-0.15, high=0.15),
+        _bar("sparse: coverage of the mean, all corpora", {"sparse": _all(counted)},
+             lambda rows: _mean(rows, "mean_covered"), low=0.90, high=0.99),
+        _bar("sparse: coverage of pairs", counted, lambda rows: _mean(rows, "coverage"),
+             low=0.90, high=0.99),
+        _bar("sparse: half-width of the mean at most 25 % of it", moved,
+             lambda rows: _mean(rows, "mean_half_width") / _mean(rows, "mean_true"), high=0.25),
+        _bar("sparse, 500 tokens: coverage of the mean, all corpora",
+             {"sparse": _all({n: r for n, r in sparse.items() if _tokens(n) < COUNTED})},
+             lambda rows: _mean(rows, "mean_covered"), low=0.90, high=0.99),
     ]  # fmt: skip
+
+
+def _tokens(name):
+    return int(name.rsplit(", ", 1)[1])
+
+
+def _all(families):
+    return [row for rows in families.values() for row in rows]
+
+
+def _mean_bias(rows):
+    return _mean(rows, "mean_found") / _mean(rows, "mean_true") - 1.0
 
 
 def _rows(families):
@@ -99,11 +129,11 @@ def _bar(title, rows, value, *, low=-np.inf, high=np.inf):
 def show(families, bars):
     """Print means over corpora, and every bar."""
     rows = _rows(families)
-    print("family".ljust(11) + "".join(key.replace("rmse_", "")[:13].rjust(14) for key in COLUMNS))
+    print("family".ljust(20) + "".join(key.replace("rmse_", "")[:13].rjust(14) for key in COLUMNS))
     for name, own in rows.items():
         means = [_mean(own, key) for key in COLUMNS]
         cells = ["-".rjust(14) if np.isnan(mean) else f"{mean:14.4f}" for mean in means]
-        print(name.ljust(11) + "".join(cells))
+        print(name.ljust(20) + "".join(cells))
     for bar in bars:
         limits = f"{bar['low'] or ''}..{bar['high'] or ''}"
         verdict = "PASS" if bar["passed"] else "FAIL"

@@ -151,6 +151,102 @@ def squared_chords(laws):
     return np.maximum(2.0 - 2.0 * roots @ roots.T, 0.0)
 
 
+PLACES, BACKGROUND = 32, 3_000
+"""Positions of the sparse families, and types of their background, which does not drift."""
+SIZES = (500, 2_000, 10_000, 50_000)
+"""Tokens at each of them."""
+
+
+def among(share, own):
+    """A background with types of its own at some share of every position."""
+    share = np.broadcast_to(share, PLACES)[:, None]
+    return np.hstack([(1.0 - share) * zipf(BACKGROUND), share * own])
+
+
+def by_turns(share, kinds, rng, period=7):
+    """A share of tokens depends on the position modulo a period: each phase has its own types."""
+    own = np.zeros((period, period * kinds))
+    for phase in range(period):
+        own[phase, phase * kinds : (phase + 1) * kinds] = rng.dirichlet(np.full(kinds, 5.0))
+    return among(share, own[np.arange(PLACES) % period])
+
+
+def shared_by_turns(share, kinds, rng):
+    """The same few types at all phases, in other proportions."""
+    return among(share, rng.dirichlet(np.full(kinds, 0.3), 7)[np.arange(PLACES) % 7])
+
+
+def known_by_turns(share, kinds, rng):
+    """The types that take turns are ordinary ones of the background."""
+    laws = np.tile((1.0 - share) * zipf(BACKGROUND), (PLACES, 1))
+    for phase in range(7):
+        own = rng.choice(np.arange(50, 1_500), kinds, replace=False)
+        laws[np.ix_(np.arange(PLACES) % 7 == phase, own)] += share / kinds
+    return laws
+
+
+def markers(rng):
+    """One delimiter every eight positions, rare elsewhere."""
+    return among(np.where(np.arange(PLACES) % 8 == rng.integers(8), 0.3, 0.005), 1.0)
+
+
+def template(rng):
+    """A third of the positions mostly hold a word of their own."""
+    share, own = np.zeros(PLACES), np.zeros((PLACES, 10))
+    slots = rng.choice(PLACES, 10, replace=False)
+    share[slots], own[slots] = rng.uniform(0.3, 0.9, 10), np.eye(10)
+    return among(share, own)
+
+
+def slots(rng):
+    """A quarter of the positions hold one of a dozen fillers, two times in five."""
+    share, own = np.zeros(PLACES), np.zeros((PLACES, 96))
+    for k, place in enumerate(rng.choice(PLACES, 8, replace=False)):
+        share[place], own[place, 12 * k : 12 * k + 12] = 0.4, rng.dirichlet(np.ones(12))
+    return among(share, own)
+
+
+def one_place(share, kinds, rng):
+    """A burst of some types at one position, hardly seen elsewhere."""
+    shares = np.full(PLACES, 0.002)
+    shares[rng.integers(PLACES)] = share
+    return among(shares, np.full(kinds, 1.0 / kinds))
+
+
+def at_odds(rng):
+    """Common types drift with the position, rare ones alternate with its parity."""
+    tilt = np.zeros((PLACES, BACKGROUND))
+    tilt[:, :200] = np.outer(np.linspace(-0.6, 0.6, PLACES), rng.normal(size=200))
+    parity = np.arange(PLACES) % 2 - 0.5
+    tilt[:, 200:] = np.outer(0.8 * parity, rng.normal(size=BACKGROUND - 200))
+    return tilted(tilt)
+
+
+def disjoint(rng):
+    """Four blocks of positions that share hardly a type."""
+    weights = rng.gamma(0.05, size=(4, BACKGROUND))[np.arange(PLACES) // 8]
+    laws = zipf(BACKGROUND) * weights
+    return laws / laws.sum(axis=1, keepdims=True)
+
+
+SPARSE = {
+    "turns 30": lambda rng: by_turns(0.05, 30, rng),
+    "turns 3": lambda rng: by_turns(0.05, 3, rng),
+    "weak turns": lambda rng: by_turns(0.01, 5, rng),
+    "shared turns": lambda rng: shared_by_turns(0.05, 3, rng),
+    "known turns": lambda rng: known_by_turns(0.05, 30, rng),
+    "markers": markers,
+    "template": template,
+    "slots": slots,
+    "one type": lambda rng: one_place(0.1, 1, rng),
+    "strong type": lambda rng: one_place(0.6, 1, rng),
+    "burst": lambda rng: one_place(0.25, 20, rng),
+    "at odds": at_odds,
+    "disjoint": disjoint,
+    "still": lambda _: among(0.0, np.zeros((PLACES, 0))),
+}
+"""Few types drift, or few are shared; `still` has no drift."""
+
 TEXT = {
     "gen 0": lambda rng: gen(0.0, rng),
     "gen 0.1": lambda rng: gen(0.1, rng),
@@ -164,7 +260,8 @@ TEXT = {
 }
 ALPHABETS = {"dna4": 4, "dna25": 25}
 TOPICS = {"topics 0": 0.0, "topics 0.2": 0.2}
-NAMES = (*TEXT, *TOPICS, *ALPHABETS)
+SPARSE_NAMES = tuple(f"{name}, {size}" for name in SPARSE for size in SIZES)
+NAMES = (*TEXT, *TOPICS, *ALPHABETS, *SPARSE_NAMES)
 
 
 def corpus(name, seed):
@@ -172,6 +269,10 @@ def corpus(name, seed):
     rng = np.random.default_rng([seed, NAMES.index(name)])
     if name in TOPICS:
         counts, laws = topics(TOPICS[name], rng)
+    elif name in SPARSE_NAMES:
+        kind, size = name.rsplit(", ", 1)
+        laws = SPARSE[kind](rng)
+        counts = drawn(laws, np.full(PLACES, int(size)), rng)
     elif name in ALPHABETS:
         laws = alphabet(ALPHABETS[name], rng)
         counts = drawn(laws, np.full(LENGTH, 3_000), rng)

@@ -161,12 +161,16 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "higham2008": "N. J. Higham, Functions of Matrices: Theory and Computation, SIAM, 2008.",
         "ho1966": "B. L. Ho and R. E. Kalman, Effective construction of linear state-variable "
         "models from input/output functions, Regelungstechnik 14, 545-548, 1966.",
+        "hogbom1974": "J. A. Hogbom, Aperture synthesis with a non-regular distribution of "
+        "interferometer baselines, Astronomy and Astrophysics Supplement 15, 417-426, 1974.",
         "holm1979": "S. Holm, A simple sequentially rejective multiple test procedure, "
         "Scandinavian Journal of Statistics 6, 65-70, 1979.",
         "horn1991": "R. A. Horn and C. R. Johnson, Topics in Matrix Analysis, Cambridge University "
         "Press, 1991.",
         "horn2013": "R. A. Horn and C. R. Johnson, Matrix Analysis, 2nd edition, Cambridge "
         "University Press, 2013.",
+        "hotelling1931": "H. Hotelling, The generalization of Student's ratio, Annals of "
+        "Mathematical Statistics 2, 360-378, 1931.",
         "hua2025": "E. Hua, C. Jiang, X. Lv, K. Zhang, Y. Sun, Y. Fan, X. Zhu, B. Qi, N. Ding and "
         "B. Zhou, Fourier position embedding: enhancing attention's periodic extension for length "
         "generalization, ICML, 2025. arXiv:2412.17739.",
@@ -185,6 +189,9 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "kazemnejad2023": "A. Kazemnejad, I. Padhi, K. Natesan Ramamurthy, P. Das and S. Reddy, "
         "The impact of positional encoding on length generalization in Transformers, NeurIPS, "
         "2023. arXiv:2305.19466.",
+        "kieferwolfowitz1956": "J. Kiefer and J. Wolfowitz, Consistency of the maximum likelihood "
+        "estimator in the presence of infinitely many incidental parameters, Annals of Mathematical "
+        "Statistics 27, 887-906, 1956.",
         "kim2024": "B. Kim and J.-G. Lee, Continuous-time linear positional embedding for "
         "irregular time series forecasting, arXiv:2409.20092, 2024.",
         "knight1966": "W. R. Knight, A computer method for calculating Kendall's tau with "
@@ -260,6 +267,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "3 (4), 425-441, 1988.",
         "ransom2002": "S. M. Ransom, S. S. Eikenberry and J. Middleditch, Fourier techniques for "
         "very long astrophysical time-series analysis, Astronomical Journal 124, 1788-1809, 2002.",
+        "rissanen1978": "J. Rissanen, Modeling by shortest data description, Automatica 14, "
+        "465-471, 1978.",
         "roy1989": "R. Roy and T. Kailath, ESPRIT: estimation of signal parameters via rotational "
         "invariance techniques, IEEE Transactions on Acoustics, Speech and Signal Processing 37, "
         "984-995, 1989.",

@@ -10,6 +10,7 @@ from scipy.stats import t as student
 
 from gnomon.corpus.counting import count
 from gnomon.corpus.counts import PositionCounts
+from gnomon.geometry.debiased.drift import no_drift
 from gnomon.geometry.debiased.estimate import debias, pair_mean
 from gnomon.geometry.debiased.folded import folded
 from gnomon.geometry.debiased.lowrank import low_rank, noise_edges, top_eigenvalue, whitened
@@ -272,34 +273,37 @@ def test_without_draws_no_direction_is_claimed_and_u_is_the_same(rng):
 def test_all_mass_is_filled_even_that_of_types_seen_once(rng):
     """Without drift the profile is flat, and measured mass times extension is the whole mass: 1."""
     data = folded(drawn(np.tile(zipf(3000), (6, 1)), np.full(6, 900), rng))
-    found = sums(data, np.zeros(6), np.zeros((0, FOLDS)))
+    found = sums(data, no_drift(data), np.zeros((0, FOLDS)))
     flat = replace(found, energy=np.zeros_like(found.energy))
-    profile = class_profile(flat, np.diff(data.class_bounds))
+    missing = 1.0 - data.seen_tokens() / data.tokens
+    profile = class_profile(flat, np.diff(data.class_bounds), missing, seen=False)
     assert (profile.relative == 1).all()
     np.testing.assert_allclose(profile.extension * found.measured.sum(axis=0), 1.0, rtol=1e-12)
     assert found.mass.sum(axis=0).max() < 0.99  # types seen once are not in it
     assert (profile.tail == 0).all()  # nothing to be misled by
 
 
-def test_one_common_word_that_drifts_alone_widens_the_interval_of_the_filled_tail(rng):
-    """It drifts, the rare types do not; a profile learnt from it would fill them as if they did."""
+def test_common_words_that_drift_alone_leave_the_interval_of_the_rare_ones_honest(rng):
+    """A dozen common words drift, the rare types drift otherwise: no profile is shared by all."""
     types, m = 4000, 20
-    laws = np.tile(zipf(types), (m, 1))
-    laws[:, 0] *= np.exp(np.linspace(-0.8, 0.8, m))
-    laws[:, 200:] *= np.exp(np.outer(np.linspace(0.5, -0.5, m), rng.normal(size=types - 200)))
+    tilt = np.zeros((m, types))
+    tilt[:, 0] = np.linspace(-0.8, 0.8, m)
+    tilt[:, 1:12] = np.outer(np.linspace(-0.5, 0.5, m), rng.normal(size=11))
+    tilt[:, 200:] = np.outer(np.linspace(0.5, -0.5, m), rng.normal(size=types - 200))
+    laws = zipf(types) * np.exp(tilt)
     laws /= laws.sum(axis=1, keepdims=True)
     truth = squared_chords(laws)
     upper = np.triu_indices(m, 1)
     covered, without = [], []
-    for _ in range(4):
+    for _ in range(8):
         found = debias(drawn(laws, np.geomspace(8000, 600, m).astype(int), rng), draws=0)
         gap = np.abs(found.squares - truth)[upper]
         width = student.ppf(0.975, FOLDS - 1)
         error, tail = found.standard_error[upper], found.tail[upper]
         covered.append((gap <= width * error).mean())
         without.append((gap <= width * np.sqrt(error**2 - tail**2)).mean())
-    assert np.mean(covered) > 0.9
-    assert np.mean(covered) > np.mean(without) + 0.02
+    assert np.mean(covered) > 0.87
+    assert np.mean(covered) > np.mean(without)
 
 
 def test_few_positions_far_apart_keep_distances_that_laws_can_have():

@@ -24,7 +24,7 @@ from gnomon.geometry.debiased.intervals import (
     low_rank_replicates,
     mean_squared,
 )
-from gnomon.geometry.debiased.pilot import KAPPA
+from gnomon.geometry.debiased.drift import KAPPA
 from gnomon.geometry.debiased.projection import outside_core, projected
 from gnomon.geometry.debiased.signal import discoveries, signal
 from gnomon.geometry.debiased.survivorship import survivorship

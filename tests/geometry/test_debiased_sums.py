@@ -11,8 +11,9 @@ from gnomon.corpus.counts import PositionCounts
 from gnomon.errors import CountsError
 from gnomon.geometry.debiased import common_types, rare_types
 from gnomon.geometry.debiased import folded as folded_module
+from gnomon.geometry.debiased.drift import measure_drift
 from gnomon.geometry.debiased.folded import folded
-from gnomon.geometry.debiased.pilot import drift_energy, pilot
+from gnomon.geometry.debiased.pilot import pilot
 from gnomon.geometry.debiased.rare_types import common_classes
 from gnomon.geometry.debiased.separable import chebyshev_nodes, lagrange
 from gnomon.geometry.debiased.sums import balanced_signs, sums
@@ -44,10 +45,10 @@ def counts(request, rng) -> PositionCounts:
     return request.param(rng)
 
 
-def parts(data, tau):
+def parts(data, drift):
     """For every class: fold deviations y (positions x folds x types), pilot, counts, clumps."""
     for block in data.blocks():
-        at = pilot(data, block, tau)
+        at = pilot(data, block, drift)
         tokens = data.fold_tokens[:, :, None]
         y = (block.counts - tokens * (at.root**2)[:, None, :]) / at.root[:, None, :]
         yield block, at, y
@@ -97,11 +98,11 @@ def literal_remainder(data, block, at):
     return np.einsum("iv,jv,ijv->ij", at.weight, at.weight, pairs)
 
 
-def literal_classes(data, tau, leave_out=None):
+def literal_classes(data, drift, leave_out=None):
     """Energy by class, as the module's docstring writes it."""
     used = np.arange(data.folds) != leave_out
     energy = np.zeros((data.classes, data.size, data.size))
-    for block, at, y in parts(data, tau):
+    for block, at, y in parts(data, drift):
         q, s, root = at.root**2, at.weight, at.root
         product = products(y, data.fold_tokens, used.astype(float))
         mean = y[:, used].sum(axis=1) / data.fold_tokens[:, used].sum(axis=1)[:, None]
@@ -117,19 +118,19 @@ def literal_classes(data, tau, leave_out=None):
 @pytest.mark.usefixtures("route")
 def test_energies_are_the_sums_over_pairs_of_different_folds(counts):
     data = folded(counts)
-    tau = drift_energy(data)
-    found = sums(data, tau, np.zeros((0, data.folds)))
-    np.testing.assert_allclose(found.energy, literal_classes(data, tau), atol=EXACT)
+    drift = measure_drift(data)
+    found = sums(data, drift, np.zeros((0, data.folds)))
+    np.testing.assert_allclose(found.energy, literal_classes(data, drift), atol=EXACT)
     assert found.flipped.shape == (0, data.size, data.size)
 
 
 @pytest.mark.usefixtures("route")
 def test_deleting_a_fold_is_leaving_it_out_of_every_sum(counts):
     data = folded(counts)
-    tau = drift_energy(data)
-    found = sums(data, tau, np.zeros((0, data.folds)))
+    drift = measure_drift(data)
+    found = sums(data, drift, np.zeros((0, data.folds)))
     for fold in range(data.folds):
-        wanted = literal_classes(data, tau, fold)
+        wanted = literal_classes(data, drift, fold)
         np.testing.assert_allclose(found.deleted[fold], wanted.sum(axis=0), atol=EXACT)
         taught = np.einsum("ij,cij->c", found.learning, wanted)
         scale = found.learning.sum() * np.abs(wanted).max()
@@ -140,12 +141,12 @@ def test_deleting_a_fold_is_leaving_it_out_of_every_sum(counts):
 def test_flipped_signs_keep_only_products_of_different_folds(counts, rng):
     """To 1e-4 of the size of the sums themselves, which are noise read to two digits."""
     data = folded(counts)
-    tau = drift_energy(data)
+    drift = measure_drift(data)
     signs = balanced_signs(data.folds, 11, rng)
-    found = sums(data, tau, signs)
+    found = sums(data, drift, signs)
     for draw, flipped in zip(signs, found.flipped, strict=True):
         wanted = np.zeros((data.size, data.size))
-        for _, at, y in parts(data, tau):
+        for _, at, y in parts(data, drift):
             product = products(y * draw[:, None], data.fold_tokens, np.ones(data.folds))
             own = np.einsum("iiv->iv", product)
             terms = own[:, None] + own[None, :] - 2.0 * product
@@ -157,11 +158,11 @@ def test_flipped_signs_keep_only_products_of_different_folds(counts, rng):
 @pytest.mark.usefixtures("route")
 def test_masses_and_weights_are_sums_over_types(counts):
     data = folded(counts)
-    tau = drift_energy(data)
-    found = sums(data, tau, np.zeros((0, data.folds)))
+    drift = measure_drift(data)
+    found = sums(data, drift, np.zeros((0, data.folds)))
     measured, mass = np.zeros_like(found.measured), np.zeros_like(found.mass)
     squares = np.zeros((data.size, data.size))
-    for block, at, _ in parts(data, tau):
+    for block, at, _ in parts(data, drift):
         share, s = block.counts.sum(axis=1) / data.tokens[:, None], at.weight
         mean = (share[:, None] + share[None, :]) / 2.0
         measured[block.class_index] += np.einsum("iv,jv,ijv->ij", s, s, mean)
@@ -173,9 +174,11 @@ def test_masses_and_weights_are_sums_over_types(counts):
     np.testing.assert_allclose(found.weight_squares, squares, rtol=EXACT)
 
 
-def test_drift_energy_follows_its_formula(counts):
+def test_drift_follows_its_formulas(counts):
     data = folded(counts)
     above, below = np.zeros(data.size), np.zeros(data.size)
+    types = len(data.type_tokens)
+    dispersion, variance, gain = np.zeros((3, types))
     for block in data.blocks():
         seen = block.counts.sum(axis=1)
         for i, tokens in enumerate(data.tokens):
@@ -183,9 +186,20 @@ def test_drift_energy_follows_its_formula(counts):
                 p = data.pooled[block.types][v]
                 expected = tokens * p / data.type_inflation[block.types][v]
                 s2 = expected / (expected + 2.0)
-                above[i] += s2 * (p * (x / (tokens * p) - 1.0) ** 2 - x / tokens / expected)
+                square = (x / (tokens * p) - 1.0) ** 2
+                above[i] += s2 * (p * square - x / tokens / expected)
                 below[i] += s2 * p
-    np.testing.assert_allclose(drift_energy(data), np.maximum(above / below, 0.0), atol=EXACT)
+                k = block.types.start + v
+                dispersion[k] += s2 * (expected * square - 1.0 + tokens / data.tokens.sum())
+                variance[k] += s2**2 * (2.0 + 1.0 / expected)
+                gain[k] += s2 * expected
+    drift = measure_drift(data)
+    own = np.where(dispersion > 3.5 * np.sqrt(variance), dispersion / gain, 0.0)
+    np.testing.assert_allclose(drift.positions, np.maximum(above / below, 0.0), atol=EXACT)
+    np.testing.assert_allclose(drift.dispersion, dispersion, atol=EXACT)
+    np.testing.assert_allclose(drift.deviation, np.sqrt(variance), rtol=EXACT)
+    np.testing.assert_allclose(drift.types, own, rtol=EXACT)
+    assert not drift.outstanding[own == 0.0].any()
 
 
 def test_rare_types_go_their_own_way_where_loops_are_compiled(rng, monkeypatch):
@@ -198,12 +212,12 @@ def test_rare_types_go_their_own_way_where_loops_are_compiled(rng, monkeypatch):
 
 def test_many_small_blocks_give_what_few_large_ones_give(rng, monkeypatch, route):
     data = folded(rare_types_too(rng))
-    tau, signs = drift_energy(data), balanced_signs(data.folds, 5, rng)
-    whole = sums(data, tau, signs)
+    drift, signs = measure_drift(data), balanced_signs(data.folds, 5, rng)
+    whole = sums(data, drift, signs)
     monkeypatch.setattr(folded_module, "_BLOCK_BYTES", 1)
     monkeypatch.setattr(rare_types, "_BLOCK_BYTES", 1)
     monkeypatch.setattr(common_types, "_HELD_BYTES", 1)
-    cut = sums(data, tau, signs)
+    cut = sums(data, drift, signs)
     for name in ("energy", "measured", "weight_squares", "deleted"):
         np.testing.assert_allclose(getattr(cut, name), getattr(whole, name), atol=EXACT)
     size = np.sqrt(np.mean(whole.flipped**2))
@@ -212,11 +226,11 @@ def test_many_small_blocks_give_what_few_large_ones_give(rng, monkeypatch, route
 
 def test_threads_do_not_change_the_sums(rng, monkeypatch):
     data = folded(rare_types_too(rng))
-    tau, signs = drift_energy(data), balanced_signs(data.folds, 5, rng)
+    drift, signs = measure_drift(data), balanced_signs(data.folds, 5, rng)
     found = []
     for threads in ("1", "3"):
         monkeypatch.setenv("GNOMON_THREADS", threads)
-        found.append(sums(data, tau, signs))
+        found.append(sums(data, drift, signs))
     for name in ("energy", "deleted", "deleted_classes", "flipped"):
         np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
 
@@ -235,10 +249,10 @@ def test_both_routes_give_sst2_the_same_errors_and_nulls(data_root, monkeypatch)
         length=64,
     )
     data = folded(counts)
-    tau, signs = drift_energy(data), balanced_signs(data.folds, 8, np.random.default_rng(0))
-    compiled = sums(data, tau, signs)
+    drift, signs = measure_drift(data), balanced_signs(data.folds, 8, np.random.default_rng(0))
+    compiled = sums(data, drift, signs)
     monkeypatch.setenv("GNOMON_NUMBA", "0")
-    dense = sums(data, tau, signs)
+    dense = sums(data, drift, signs)
     np.testing.assert_allclose(compiled.energy, dense.energy, atol=EXACT)
     off = ~np.eye(data.size, dtype=bool)
     np.testing.assert_allclose(
@@ -290,9 +304,9 @@ def test_types_that_are_all_seen_once_are_refused():
 
 def test_weights_are_short_sums_of_products_to_eight_digits(counts):
     data = folded(counts)
-    tau = drift_energy(data)
+    drift = measure_drift(data)
     for block in data.blocks():
-        at = pilot(data, block, tau)
+        at = pilot(data, block, drift)
         np.testing.assert_allclose(at.at_nodes @ at.basis.T, at.weight, rtol=1e-8)
 
 

@@ -19,8 +19,8 @@ from gnomon.corpus.shuffling import _places, _swap, _swap_compiled
 from gnomon.diagnostics.lagsums import lag_sums
 from gnomon.diagnostics.monotonicity import violations
 from gnomon.geometry.dealing import deal
+from gnomon.geometry.debiased.drift import measure_drift
 from gnomon.geometry.debiased.folded import folded
-from gnomon.geometry.debiased.pilot import drift_energy
 from gnomon.geometry.debiased.sums import balanced_signs, sums
 from gnomon.geometry.distances import chord_distances
 from gnomon.geometry.expected_null import expected_null_squares
@@ -98,7 +98,7 @@ def near(rng):
 def debiased(rng):
     array = np.stack([text(rng, 14, 400) // 6 for _ in range(6)])
     data = folded(PositionCounts.from_array(array, minimum_count=1))
-    found = sums(data, drift_energy(data), balanced_signs(data.folds, 5, np.random.default_rng(3)))
+    found = sums(data, measure_drift(data), balanced_signs(data.folds, 5, np.random.default_rng(3)))
     return [found.energy, found.measured, found.deleted]
 
 

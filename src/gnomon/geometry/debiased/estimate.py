@@ -1,13 +1,19 @@
 """debias: from fold counts to squared distances that hold signal, with their standard errors.
 
-U: d2_ij = ext_ij sum_c E_ij,c, unbiased up to the shared tail; it may be negative and is not
-clipped. Known noise: var0_ij = ext_ij^2 sum_v c_v^2 s_i^2 s_j^2 (1/N_i + 1/N_j)^2 / 8, and
-sigma_i^2 = ext_ii sqrt(sum_v c_v^2 s_i^4) / (4 N_i). Standard errors come from the delete-fold
-jackknife, which doubles the degenerate part, hence
+U: d2_ij = sum over bands b of f_b,ij E_b,ij, with E_b the energy of the types of a band and f_b
+what fills it up (`profile`): the types that stand out (`drift`) are one band, the others come in
+three by how well they are counted. It is unbiased up to the shared tail and the curvature of the
+root (`curvature`); it may be negative and is not clipped. Known noise:
+
+    var0_ij = sum_v (f_b c_v s_i s_j)^2 (1/N_i + 1/N_j)^2 / 8,
+    sigma_i^2 = sqrt(sum_v (f_b c_v)^2 s_i^4) / (4 N_i).
+
+Standard errors come from the delete-fold jackknife, which doubles the degenerate part, hence
 
     se^2 = max(se_J^2 - var0, var0, se_J^2 / 4) + tail^2,
 
-the last term being an allowance for the tail that was filled, not measured (see `profile`).
+where the last term allows for what was filled, not measured, and for a quarter of what the
+curvature ratio corrected.
 """
 
 from __future__ import annotations
@@ -18,14 +24,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.geometry.debiased.folded import Floats, FoldedCounts, folded
+from gnomon.geometry.debiased.curvature import curvature
+from gnomon.geometry.debiased.drift import Drift, effective_types, excess, measure_drift
+from gnomon.geometry.debiased.folded import Floats, FoldedCounts, Singles, folded
 from gnomon.geometry.debiased.lowrank import LowRank, core_of, low_rank, noise_edges
-from gnomon.geometry.debiased.pilot import drift_energy
-from gnomon.geometry.debiased.profile import Profile, class_profile
-from gnomon.geometry.debiased.sums import Sums, balanced_signs, sums
+from gnomon.geometry.debiased.profile import Profile, band_factors, class_profile
+from gnomon.geometry.debiased.sums import balanced_signs, joined, sums
 from gnomon.results import Result, pairs_dataframe
 
 DRAWS = 40
+_SEEN = 4.0
+"""Deviations by which one class may tell of drift that all classes together do not show."""
+_COUNTED = (1.0, 8.0)
+"""Mean expected counts at which the classes are cut into bands."""
+_CORRECTED = 0.25
+"""The allowance for the curvature ratio, as a share of what it changed."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,9 +53,11 @@ class Debiased(Result):
     standard_error: Floats
     """m x m."""
     extension: Floats
-    """m x m: 1 / extension is the measured share."""
+    """m x m: by how much the energy of the types that do not stand out was filled up."""
+    filled: Floats
+    """m x m: the part of the squared distances that was filled, not measured."""
     tail: Floats
-    """m x m: the part of the standard error that allows for what was filled, not measured."""
+    """m x m: the part of the standard error that allows for what was filled and corrected."""
     sigma: Floats
     """m: noise of a position's coordinate."""
     profile: Floats
@@ -70,6 +85,15 @@ class Debiased(Result):
         """Mean squared distance (U) over pairs of core positions."""
         return pair_mean(self.squares[np.ix_(self.core, self.core)])
 
+    @property
+    def measured_share(self) -> float:
+        """Share of the mean squared distance, over pairs of core positions, that was measured."""
+        among = np.ix_(self.core, self.core)
+        mean = self.mean_squared
+        if mean <= 0.0:
+            return pair_mean(1.0 / self.extension[among])
+        return float(np.clip(1.0 - pair_mean(self.filled[among]) / mean, 0.0, 1.0))
+
     def to_dataframe(self) -> Any:
         """Return one row per pair of estimated positions: squared distance and standard error."""
         columns = {"squared_distance": self.squares, "standard_error": self.standard_error}
@@ -87,38 +111,108 @@ def debias(
     stream = np.random.default_rng(0) if rng is None else rng
     data = folded(counts, keep)
     signs = balanced_signs(data.folds, draws, stream)
-    found = sums(data, drift_energy(data), signs)
-    return _assembled(data, found, class_profile(found, np.diff(data.class_bounds)))
+    return _assembled(data, _whole(data, signs))
 
 
-def _assembled(data: FoldedCounts, found: Sums, profile: Profile) -> Debiased:
-    extension, tokens = profile.extension, data.tokens
-    squares = extension * found.energy.sum(axis=0)
+@dataclass(frozen=True, kw_only=True)
+class _Filled:
+    """Sums over some types, filled up where they were not measured."""
+
+    profile: Profile
+    squares: Floats
+    filled: Floats
+    deleted: Floats
+    flipped: Singles
+    weight_squares: Floats
+    variance: Floats
+    """m x m: of what was filled and corrected."""
+
+    def add(self, other: _Filled) -> None:
+        """Add what was filled up from classes of its own."""
+        for name in ("squares", "filled", "deleted", "flipped", "weight_squares", "variance"):
+            own = getattr(self, name)
+            own += getattr(other, name)
+
+
+def _whole(data: FoldedCounts, signs: Floats) -> _Filled:
+    """Add up the types that stand out and the others, each filled up from their like."""
+    drift = measure_drift(data)
+    kap = curvature(data, drift)
+    alone = drift.outstanding
+    missing = 1.0 - data.seen_tokens() / data.tokens
+    whole = _filled(data.only(~alone), drift.only(~alone), kap[~alone], signs, missing)
+    if alone.any():
+        none = np.zeros_like(missing)
+        whole.add(_filled(data.only(alone), drift.only(alone), kap[alone], signs, none))
+    return whole
+
+
+def _filled(
+    data: FoldedCounts, drift: Drift, kap: Floats, signs: Floats, missing: Floats
+) -> _Filled:
+    """Add up some types, band by band, and fill up what was not measured of them."""
+    bands = [sums(data.only(kept), drift.only(kept), signs, kap[kept]) for kept in _bands(data)]
+    found = joined(bands)
+    seen = bool(excess(data, drift).max() > _SEEN)
+    profile = class_profile(found, effective_types(data, drift), missing, seen=seen)
+    factors, variance = band_factors(bands, profile, data.tokens)
+    bent = np.zeros_like(variance)
+    for factor, band in zip(factors, bands, strict=True):
+        band.scale(factor)
+        bent += np.einsum("c,cij->ij", np.abs(1.0 - 1.0 / band.curvature), np.abs(band.energy))
+    first, *others = bands
+    for band in others:
+        first.deleted[...] += band.deleted
+        first.flipped[...] += band.flipped
+        first.weight_squares[...] += band.weight_squares
+    squares = sum((band.energy.sum(axis=0) for band in bands), start=np.zeros_like(variance))
+    return _Filled(
+        profile=profile,
+        squares=squares,
+        filled=squares - found.energy.sum(axis=0),
+        deleted=first.deleted,
+        flipped=first.flipped,
+        weight_squares=first.weight_squares,
+        variance=profile.tail**2 + variance + (_CORRECTED * bent) ** 2,
+    )
+
+
+def _bands(data: FoldedCounts) -> list[NDArray[np.bool_]]:
+    """Return which types are counted well, now and then, or hardly, class by class."""
+    rates, bounds = data.pooled / data.type_inflation, data.class_bounds
+    level = (data.tokens**2).sum() / data.tokens.sum()
+    means = level * np.add.reduceat(rates**2, bounds[:-1]) / np.add.reduceat(rates, bounds[:-1])
+    band = np.repeat(np.digitize(means, _COUNTED), np.diff(bounds))
+    return [band == b for b in np.unique(band)[::-1]]
+
+
+def _assembled(data: FoldedCounts, whole: _Filled) -> Debiased:
+    squares, tokens, variance = whole.squares, data.tokens, whole.weight_squares
     np.fill_diagonal(squares, 0.0)  # it is, up to rounding
-    replicates = extension * found.deleted
-    variance = extension**2 * found.weight_squares
     known = variance * (1.0 / tokens[:, None] + 1.0 / tokens[None, :]) ** 2 / 8.0
     sigma = np.sqrt(np.sqrt(np.diag(variance)) / (4.0 * tokens))
     core = core_of(sigma**2)
     among = np.ix_(core, core)
-    flipped = (extension * found.flipped)[:, core][:, :, core]
+    flipped = whole.flipped[:, core][:, :, core].astype(np.float64)
     known_noise = (sigma[core], tokens[core])
     types = len(data.type_tokens) - 1
     edges = noise_edges(squares[among], flipped, *known_noise, types=types)
+    tail = np.sqrt(whole.variance)
     return Debiased(
         positions=data.positions,
         tokens=tokens,
         squares=squares,
-        standard_error=_standard_error(replicates, known, profile.tail),
-        extension=extension,
-        tail=profile.tail,
+        standard_error=_standard_error(whole.deleted, known, tail),
+        extension=whole.profile.extension,
+        filled=whole.filled,
+        tail=tail,
         sigma=sigma,
-        profile=profile.relative,
+        profile=whole.profile.relative,
         core=core,
         edge=float(edges[0]),
         edges=edges,
         low_rank=low_rank(squares[among], *known_noise, edge=edges[0], rank=len(edges) - 1),
-        replicates=replicates,
+        replicates=whole.deleted,
         null_means=np.array([pair_mean(one) for one in flipped]),
     )
 

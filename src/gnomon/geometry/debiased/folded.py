@@ -18,7 +18,7 @@ factor by which copied rows inflate the noise of a count.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,8 @@ class FoldedCounts:
     """The same within a position: how much more than Poisson a count varies."""
     class_bounds: NDArray[np.int64]
     """Class c holds types class_bounds[c] .. class_bounds[c + 1] - 1."""
+    unshared: NDArray[np.int64]
+    """Indices of positions left out since no token there is of a type seen in two groups."""
 
     @property
     def tokens(self) -> Floats:
@@ -92,6 +94,25 @@ class FoldedCounts:
         """(X_v - c) / (N - 1): the pooled law without the clump at hand."""
         return (self.type_tokens - self.type_clumps) / (self.tokens.sum() - 1.0)
 
+    def seen_tokens(self) -> Floats:
+        """Return how many tokens of each position are of the types at hand."""
+        rows = np.asarray(self.columns.sum(axis=1), dtype=np.float64)
+        return rows.reshape(self.size, self.folds).sum(axis=1)
+
+    def only(self, kept: NDArray[np.bool_]) -> FoldedCounts:
+        """Return the same positions and tokens with some of the types, in the classes left."""
+        chosen = np.flatnonzero(kept)
+        bounds = np.unique(np.searchsorted(chosen, self.class_bounds))
+        return replace(
+            self,
+            columns=csc_array(self.columns[:, chosen]),
+            type_indices=self.type_indices[chosen],
+            type_tokens=self.type_tokens[chosen],
+            type_clumps=self.type_clumps[chosen],
+            type_inflation=self.type_inflation[chosen],
+            class_bounds=bounds,
+        )
+
     def aligned(self, counts: Any) -> csc_array:
         """Return the columns of other counts of the same corpus, in the order of these."""
         rows = csr_array(counts.blocks)[self.rows]
@@ -116,11 +137,13 @@ class FoldedCounts:
                 yield Block(class_index=c, types=types, counts=counts)
 
 
-def folded(counts: Any, keep: NDArray[np.bool_] | None = None) -> FoldedCounts:
+def folded(
+    counts: Any, keep: NDArray[np.bool_] | None = None, *, unshared: tuple[int, ...] = ()
+) -> FoldedCounts:
     """Take the folds of an object with `blocks` (row p * F + f), `folds` and `kept`.
 
     Folds without tokens are left out, and positions that can not be estimated: without tokens in
-    at least three folds, or without a type that is seen in two groups.
+    at least three folds, or without a type that is seen in two groups (`unshared`, found in turns).
     """
     blocks, all_folds = csr_array(counts.blocks), int(counts.folds)
     wanted = np.asarray(counts.kept if keep is None else keep)
@@ -128,6 +151,11 @@ def folded(counts: Any, keep: NDArray[np.bool_] | None = None) -> FoldedCounts:
     filled = _filled_folds(spread[wanted])
     usable = wanted & (np.count_nonzero(spread, axis=1) >= LEAST_FOLDS)
     positions = np.flatnonzero(usable)
+    if len(positions) < 2 and unshared:
+        raise CountsError(
+            f"at {len(unshared)} positions no token is of a type seen in a second group, and "
+            "debiasing compares groups; leave out what is unique to a document, as row ids are."
+        )
     if len(positions) < 2:
         raise CountsError(
             f"{len(positions)} positions have tokens in at least {LEAST_FOLDS} folds, and "
@@ -145,7 +173,8 @@ def folded(counts: Any, keep: NDArray[np.bool_] | None = None) -> FoldedCounts:
     columns = csc_array(own[:, order])
     silent = np.asarray(columns.sum(axis=1)).reshape(-1, folds).sum(axis=1) == 0
     if silent.any():
-        return folded(counts, usable & ~np.isin(np.arange(len(usable)), positions[silent]))
+        rest = usable & ~np.isin(np.arange(len(usable)), positions[silent])
+        return folded(counts, rest, unshared=(*unshared, *positions[silent].tolist()))
     octave = np.floor(np.log2(type_tokens))
     return FoldedCounts(
         columns=columns,
@@ -158,6 +187,7 @@ def folded(counts: Any, keep: NDArray[np.bool_] | None = None) -> FoldedCounts:
         type_clumps=clumps,
         type_inflation=inflation,
         class_bounds=np.concatenate([[0], np.flatnonzero(np.diff(octave)) + 1, [len(order)]]),
+        unshared=np.array(sorted(unshared), dtype=np.int64),
     )
 
 

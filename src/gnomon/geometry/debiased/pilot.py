@@ -1,15 +1,16 @@
 """The pilot: where the square root is linearised, and how much each type counts.
 
-With lambda_iv = N_i p_v / c_v the expected number of independent observations (c_v is the inflation
-of `folded`, 1 for independent tokens) and rho_iv = x_iv / (N_i p_v) - 1 the relative deviation,
+With lambda_iv the expected number of independent observations, rho_iv the relative deviation and t
+the drift energy that is expected of the cell (`drift`),
 
-    s_iv^2 = lambda / (lambda + kappa)                                    weight of a type
-    tau_i  = max(0, [sum_v s^2 p rho^2 - sum_v s^2 (x/N_i)/lambda] / sum_v s^2 p)
-    q_iv   = p-_v max(1 + w rho, 0.02),   w = lambda tau_i / (1 + lambda tau_i)
+    s_iv^2 = kap_c lambda / (lambda + kappa)                              weight of a type
+    t_iv   = max(R_c tau_i, tau_v),  at least rho^2 - 1/lambda where that is beyond doubt
+    q_iv   = p-_v max(1 + w rho, 0.02),   w = lambda t / (1 + lambda t)
 
-tau_i is the unbiased relative drift energy of position i. Without drift q is the pooled law and
-the estimator an exactly unbiased chi-square/4; with strong drift and many tokens q is x/N and the
-estimator the square root with its 1/(4N) variance taken off. One formula serves both ends.
+Without drift q is the pooled law and the estimator an exactly unbiased chi-square/4; with strong
+drift and many tokens q is x/N and the estimator the square root with its 1/(4N) variance taken off.
+One formula serves both ends. In between, the tangent at q is too steep or too flat by a factor that
+the laws of the class tell: kap_c of `curvature`.
 """
 
 from __future__ import annotations
@@ -18,13 +19,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gnomon.geometry.debiased.drift import DOUBTLESS, KAPPA, Drift, expected
 from gnomon.geometry.debiased.folded import Block, Floats, FoldedCounts
 from gnomon.geometry.debiased.separable import chebyshev_nodes, lagrange
 
-KAPPA = 2.0
 _FLOOR = 0.02
-_WIDTH = 2048
-"""Types of which tau is summed at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +38,8 @@ class Pilot:
     """types x nodes: Lagrange polynomials of the types."""
     at_nodes: Floats
     """positions x nodes: the weight at each node, so that weight = at_nodes basis^T."""
+    curvature: float = 1.0
+    """kap_c, a factor of the squared weights that is no part of the measured mass."""
 
     def summed(self, values: Floats) -> Floats:
         """Return sum_v values_iv s_jv for every pair, by the short sum of products."""
@@ -52,54 +53,52 @@ class Pilot:
         return pairs
 
 
-def expected(folded: FoldedCounts, types: slice) -> Floats:
-    """Return lambda_iv = N_i p_v / c_v of some types."""
-    law = folded.pooled[types] / folded.type_inflation[types]
-    return folded.tokens[:, None] * law
-
-
-def drift_energy(folded: FoldedCounts) -> Floats:
-    """Return tau_i for every position."""
-    above, below = np.zeros(folded.size), np.zeros(folded.size)
-    tokens = folded.tokens[:, None]
-    for start in range(0, len(folded.type_tokens), _WIDTH):
-        types = slice(start, start + _WIDTH)
-        shares, means, law = folded.seen(types), expected(folded, types), folded.pooled[types]
-        shares /= tokens
-        squares = means / (means + KAPPA)
-        deviation = shares / law - 1.0
-        above += np.einsum("iv,iv,iv,v->i", squares, deviation, deviation, law)
-        above -= np.einsum("iv,iv->i", squares, shares / means)
-        below += squares @ law
-    tau: Floats = np.maximum(above / below, 0.0)
-    return tau
-
-
-def pilot(folded: FoldedCounts, block: Block, tau: Floats) -> Pilot:
+def pilot(folded: FoldedCounts, block: Block, drift: Drift, kap: Floats | None = None) -> Pilot:
     """Return weights and pilot law of a block of types."""
-    return pilot_of(folded, block.types, block.counts.sum(axis=1), tau)
+    return pilot_of(folded, block.types, block.counts.sum(axis=1), drift, kap)
 
 
-def pilot_of(folded: FoldedCounts, types: slice, seen: Floats, tau: Floats) -> Pilot:
+def pilot_of(
+    folded: FoldedCounts, types: slice, seen: Floats, drift: Drift, kap: Floats | None = None
+) -> Pilot:
     """Return weights and pilot law of types of one class, from their counts over all folds."""
     means, law = expected(folded, types), folded.pooled[types]
-    shape = seen / (folded.tokens[:, None] * law)
-    shape -= 1.0
-    trust = means * tau[:, None]
-    shape *= trust / (1.0 + trust)
-    shape += 1.0
-    np.maximum(shape, _FLOOR, out=shape)
+    observed = seen / folded.type_inflation[types]
+    shape = relative_pilot(observed, means, drift.energies(types), drift.doubtless)
     shape *= folded.pooled_less_one[types]
     rates = np.log(law / folded.type_inflation[types])
     nodes = chebyshev_nodes(rates)
+    factor = 1.0 if kap is None else float(kap[types.start])
     return Pilot(
-        weight=_weight(means),
+        weight=_weight(means, factor),
         root=np.sqrt(shape, out=shape),
         basis=lagrange(rates, nodes),
-        at_nodes=_weight(np.outer(folded.tokens, np.exp(nodes))),
+        at_nodes=_weight(np.outer(folded.tokens, np.exp(nodes)), factor),
+        curvature=factor,
     )
 
 
-def _weight(means: Floats) -> Floats:
-    weight: Floats = np.sqrt(means / (means + KAPPA))
+def relative_pilot(
+    observed: Floats, means: Floats, energies: Floats, doubtless: float = DOUBTLESS
+) -> Floats:
+    """Return q / p- for independent observations x', expected counts and drift energies t.
+
+    Beyond the deviance `doubtless` a count is no chance, and tells its drift itself.
+    """
+    rho = observed / means
+    rho -= 1.0
+    logs = np.log(np.maximum(observed, np.finfo(float).tiny) / means)
+    deviance = 2.0 * (observed * logs - observed + means)
+    own = np.maximum(energies, rho**2 - 1.0 / means)
+    trust = np.where(deviance > doubtless, own, energies)
+    trust *= means
+    trust /= 1.0 + trust
+    rho *= trust
+    rho += 1.0
+    shape: Floats = np.maximum(rho, _FLOOR, out=rho)
+    return shape
+
+
+def _weight(means: Floats, factor: float) -> Floats:
+    weight: Floats = np.sqrt(factor * means / (means + KAPPA))
     return weight

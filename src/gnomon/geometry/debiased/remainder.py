@@ -24,8 +24,9 @@ from typing import Any
 
 import numpy as np
 
+from gnomon.geometry.debiased.drift import expected
 from gnomon.geometry.debiased.folded import Floats, FoldedCounts
-from gnomon.geometry.debiased.pilot import Pilot, expected
+from gnomon.geometry.debiased.pilot import Pilot
 
 COUNTED = 8.0
 _POWER = 4
@@ -39,7 +40,7 @@ def remainder(folded: FoldedCounts, types: slice, seen: Floats, at: Pilot) -> Fl
     means = expected(folded, types)
     if means.max() < COUNTED / 2.0:
         return None
-    trust = means**_POWER / (means**_POWER + COUNTED**_POWER)
+    trust = _trust(means)
     observations = folded.tokens[:, None] / folded.type_inflation[types]
     shares = seen / folded.tokens[:, None]
     tangent = 0.5 * at.root + 0.5 * shares / at.root
@@ -50,6 +51,22 @@ def remainder(folded: FoldedCounts, types: slice, seen: Floats, at: Pilot) -> Fl
     bent = straight + at.weight * trust * gap
     added: Floats = half + half.T - 2.0 * (bent @ bent.T - straight @ straight.T)
     return added
+
+
+def corrected(shares: Floats, level: float, law: Floats) -> tuple[Floats, Floats]:
+    """Return what is taken for sqrt p and p of cells that expect `level`, at the pilot law q."""
+    root, observations = np.sqrt(law), np.full(len(law), level)
+    tangent = 0.5 * root + 0.5 * shares / root
+    own = shares + 0.25 * ((shares - law) ** 2 / law - shares / (level * law))
+    trust = _trust(observations)
+    gap, noise_product, noise_square = _gap(shares, tangent, root, observations)
+    own += 2.0 * trust * (tangent * gap - noise_product) + trust**2 * (gap**2 - noise_square)
+    return tangent + trust * gap, own
+
+
+def _trust(means: Floats) -> Floats:
+    trust: Floats = means**_POWER / (means**_POWER + COUNTED**_POWER)
+    return trust
 
 
 def _gap(

@@ -38,6 +38,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.geometry.debiased.drift import no_drift
 from gnomon.geometry.debiased.folded import Block, Floats, FoldedCounts
 from gnomon.geometry.debiased.lowrank import top_eigenvalue
 from gnomon.geometry.debiased.pilot import pilot
@@ -136,7 +137,7 @@ def _grams(folded: FoldedCounts, signs: Floats, minus: Any) -> _Grams:
     grams = np.zeros((len(signs), folded.size, folded.size), np.float32)
     own = np.zeros((folded.size, folded.size))
     fourth = np.zeros(folded.size)
-    flat = np.zeros(folded.size)
+    flat = no_drift(folded)
     common: list[Singles] = [np.zeros((folded.size, folded.folds, 0), np.float32)]
     for block, taken in _pairs(folded, minus):
         at = pilot(folded, block, flat)

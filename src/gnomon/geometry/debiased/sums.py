@@ -22,11 +22,12 @@ Energies and their fold-deleted twins are in double precision, the nulls in sing
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from gnomon.geometry.debiased.common_types import Held, common_terms
+from gnomon.geometry.debiased.drift import Drift
 from gnomon.geometry.debiased.folded import Floats, FoldedCounts, Singles
 from gnomon.geometry.debiased.pilot import Pilot, pilot, pilot_of
 from gnomon.geometry.debiased.rare_types import (
@@ -58,6 +59,8 @@ class Sums:
     """C x m x m: weighted mass, half the sum of both positions."""
     mass: Floats
     """C x m: mass of each class at each position, unweighted."""
+    curvature: Floats
+    """C: the curvature ratio that is in the energies."""
     weight_squares: Floats
     """m x m: sum_v c_v^2 s_i^2 s_j^2."""
     deleted: Floats
@@ -68,6 +71,21 @@ class Sums:
     """K x m x m: quadratic terms under balanced random signs, all classes."""
     learning: Floats
     """m x m: weight (1/N_i + 1/N_j)^-2 of the pairs that teach the class profile."""
+
+    def scale(self, factor: Floats) -> None:
+        """Multiply the energies of every pair, their twins, nulls and noise, in place."""
+        self.energy[...] *= factor
+        self.deleted[...] *= factor
+        self.flipped[...] *= factor.astype(np.float32)
+        self.weight_squares[...] *= factor**2
+
+
+def joined(parts: list[Sums]) -> Sums:
+    """Return the sums by class of several sets of classes in turn, as copies."""
+    names = ("energy", "measured", "mass", "curvature")
+    whole = {name: np.concatenate([getattr(one, name) for one in parts]) for name in names}
+    deleted = np.concatenate([one.deleted_classes for one in parts], axis=1)
+    return replace(parts[0], deleted_classes=deleted, **whole)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +122,7 @@ def balanced_signs(folds: int, draws: int, rng: np.random.Generator) -> Floats:
     return np.array([rng.permutation(half) for _ in range(draws)]).reshape(draws, folds)
 
 
-def sums(folded: FoldedCounts, tau: Floats, signs: Floats) -> Sums:
+def sums(folded: FoldedCounts, drift: Drift, signs: Floats, kap: Floats | None = None) -> Sums:
     """Run over all types once; without draws of signs (0 x F) their part costs nothing."""
     m, classes, folds = folded.size, folded.classes, folded.folds
     frame = frame_of(folded, signs)
@@ -112,6 +130,7 @@ def sums(folded: FoldedCounts, tau: Floats, signs: Floats) -> Sums:
         energy=np.zeros((classes, m, m)),
         measured=np.zeros((classes, m, m)),
         mass=np.zeros((classes, m)),
+        curvature=np.ones(classes) if kap is None else kap[folded.class_bounds[:-1]],
         weight_squares=np.zeros((m, m)),
         deleted=np.zeros((folds, m, m)),
         deleted_classes=np.zeros((folds, classes)),
@@ -120,7 +139,7 @@ def sums(folded: FoldedCounts, tau: Floats, signs: Floats) -> Sums:
     )
     whole = _Whole.empty(m)
     running = Running(deleted=found.deleted, signed=found.flipped)
-    for c, types, seen, at, terms in _terms(folded, tau, frame, running):
+    for c, types, seen, at, terms in _terms(folded, drift, kap, frame, running):
         _add_masses(found, folded, c, types, seen, at)
         half = half_energy(terms, at, frame)
         found.energy[c] += half + half.T
@@ -138,13 +157,13 @@ def sums(folded: FoldedCounts, tau: Floats, signs: Floats) -> Sums:
 
 
 def _terms(
-    folded: FoldedCounts, tau: Floats, frame: Frame, running: Running
+    folded: FoldedCounts, drift: Drift, kap: Floats | None, frame: Frame, running: Running
 ) -> Iterator[tuple[int, slice, Floats, Pilot, Terms]]:
     """Give class, types, counts over all folds, pilot and terms of every block of types."""
     common = common_classes(folded)
     held = Held(frame=frame, running=running, own=np.zeros((folded.size, folded.size)))
     for block in folded.blocks(common):
-        at = pilot(folded, block, tau)
+        at = pilot(folded, block, drift, kap)
         terms, z = common_terms(block, at, frame, running)
         held.add(z, at, terms.product)
         yield block.class_index, block.types, block.counts.sum(axis=1), at, terms
@@ -152,7 +171,7 @@ def _terms(
     rare = RareSums.empty(frame, int(folded.class_bounds[common]))
     for c, types in rare_blocks(folded, common):
         seen = folded.seen(types)
-        at = pilot_of(folded, types, seen, tau)
+        at = pilot_of(folded, types, seen, drift, kap)
         yield c, types, seen, at, rare_terms(entries_of(folded, types), at, frame, running, rare)
     add_rare_signed(folded, rare, frame, running.signed)
 
@@ -162,7 +181,7 @@ def _add_masses(
 ) -> None:
     """Add measured and full mass of a class, and the squares of its weights."""
     shares = seen / folded.tokens[:, None]
-    half = at.summed(at.weight * shares)
+    half = at.summed(at.weight * shares) / at.curvature
     found.measured[c] += 0.5 * (half + half.T)
     found.mass[c] += shares.sum(axis=1)
     found.weight_squares[...] += at.summed_squares(folded.type_inflation[types] ** 2)

@@ -1,0 +1,316 @@
+"""Corpora whose dependence on the lag is known: periods, half-lives, long memory, and none.
+
+Every kind returns documents of token numbers with the truth: the periods that are planted, and
+others that it would be no error to name (a bar that holds a beat, the product of two periods).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Planted:
+    """Documents, the periods in them, and which others may be named."""
+
+    documents: list[Any]
+    periods: tuple[float, ...] = ()
+    allowed: tuple[float, ...] = ()
+    near: tuple[float, float] | None = None
+    """Where a mean length has no period of its own: what may be named, from and to."""
+    order: bool = True
+    """Whether tokens depend on each other at all."""
+    half_life: float | None = None
+    """Of covariances, where they fall as one exponential."""
+    law: str | None = None
+    """The law of the tail that must not be mistaken, or None."""
+    weak: bool = False
+    """Whether so little is planted that not finding it is no error."""
+
+
+def draw(rng, laws):
+    """Draw a type from each law of an array (..., types)."""
+    edges = laws.cumsum(axis=-1)
+    drawn = (rng.random((*laws.shape[:-1], 1)) > edges).sum(axis=-1)
+    return drawn.clip(max=laws.shape[-1] - 1)
+
+
+def zipf(rng, length, types):
+    law = 1.0 / np.arange(1, types + 1)
+    return rng.choice(types, p=law / law.sum(), size=length)
+
+
+def cyclic(rng, period, *, documents, length, types=20, strength=1.0, aligned=False):
+    """A law for each place of a period; documents begin anywhere in it, or all at its beginning."""
+    laws = rng.dirichlet(np.full(types, 0.5), size=period)
+    laws = strength * laws + (1.0 - strength) * laws.mean(axis=0)
+    start = np.zeros((documents, 1), int) if aligned else rng.integers(period, size=(documents, 1))
+    return list(draw(rng, laws[(start + np.arange(length)) % period]))
+
+
+def wave(rng, period, *, documents, length, types=12, size=0.6):
+    """A law that turns smoothly: one harmonic, of any period."""
+    base = rng.dirichlet(np.full(types, 3.0))
+    phases = rng.uniform(0.0, 2.0 * np.pi, types)
+    turns = 2.0 * np.pi * (rng.uniform(0.0, period, (documents, 1)) + np.arange(length)) / period
+    laws = base * (1.0 + size * np.cos(turns[..., None] + phases))
+    return list(draw(rng, laws / laws.sum(axis=-1, keepdims=True)))
+
+
+def marked(rng, width, *, documents, length, types=60):
+    """Lines of a width that end in a mark 0; documents begin anywhere in a line."""
+    made = []
+    for _ in range(documents):
+        text, place = zipf(rng, length, types) + 1, rng.uniform(0, width) + np.arange(length)
+        text[np.floor((place + 1) / width) > np.floor(place / width)] = 0
+        made.append(text)
+    return made
+
+
+def staying(rng, half_life, *, documents, length, types=8, seen=1.0):
+    """A state stays or is drawn anew, by half every half-life; a share of tokens shows it."""
+    made = []
+    for _ in range(documents):
+        kept = rng.random(length) < 2.0 ** (-1.0 / half_life)
+        held = np.maximum.accumulate(np.where(kept, 0, np.arange(length)))
+        state = rng.integers(types, size=length)[held]
+        shown = rng.random(length) < seen
+        made.append(np.where(shown, state, rng.integers(types, size=length)))
+    return made
+
+
+def runs(rng, tail, *, documents, length, types=4):
+    """States held for runs with P(run > t) = t^-tail: covariances fall as t^(1 - tail)."""
+    made = []
+    for _ in range(documents):
+        held = np.ceil(rng.random(length) ** (-1.0 / tail)).astype(int).clip(max=10 * length)
+        line = np.repeat(rng.integers(types, size=length), held)
+        start = rng.integers(len(line) - length + 1)
+        made.append(line[start : start + length])
+    return made
+
+
+def bars(rng, *, documents=150, length=400, keep=0.8):
+    """A mark at each of four beats, another one where a bar of sixteen begins."""
+    made = []
+    for _ in range(documents):
+        place = (rng.integers(16) + np.arange(length)) % 16
+        beat = (place % 4 == 0) & (rng.random(length) < keep)
+        text = np.where(beat, 1, rng.integers(2, 12, size=length))
+        made.append(np.where((place == 0) & (rng.random(length) < keep), 0, text))
+    return made
+
+
+def phrases(rng, *, documents=100, count=48):
+    """Measures of eight that return after two or three of them, never after one."""
+    made = []
+    for _ in range(documents):
+        measures = list(rng.integers(12, size=(3, 8)))
+        for _ in range(count - 3):
+            again = measures[-2] if rng.random() < 0.6 else measures[-3]
+            last = measures[-1]
+            fresh = rng.integers(12, size=8)
+            text = np.where(rng.random(8) < 0.7, again, fresh)
+            measures.append(np.where(text == last, rng.integers(12, size=8), text))
+        made.append(np.concatenate(measures)[rng.integers(8) :])
+    return made
+
+
+def channels(rng, *, documents=100, length=1600, count=8, turns=24, size=0.6):
+    """Eight measurements in turn, each with a day of 24 turns: 192 tokens."""
+    types = 12
+    base = rng.dirichlet(np.full(types, 1.0), size=count)
+    phases = rng.uniform(0.0, 2.0 * np.pi, (count, types))
+    place = rng.integers(count * turns, size=(documents, 1)) + np.arange(length)
+    angle = 2.0 * np.pi * ((place // count) % turns) / turns
+    laws = base[place % count] * (1.0 + size * np.cos(angle[..., None] + phases[place % count]))
+    return list(draw(rng, laws / laws.sum(axis=-1, keepdims=True)))
+
+
+def table_of_channels(rng, *, documents=100, length=1600, count=8, turns=24):
+    """Eight measurements in turn, each with a law of its own for each of 24 turns."""
+    laws = rng.dirichlet(np.full(12, 0.5), size=(count, turns))
+    place = rng.integers(count * turns, size=(documents, 1)) + np.arange(length)
+    return list(draw(rng, laws[place % count, (place // count) % turns]))
+
+
+def mixed(rng, one, other, *, documents=200, length=500, types=16):
+    """Each token follows one of two periods, which have nothing to do with each other."""
+    first = np.stack(cyclic(rng, one, documents=documents, length=length, types=types))
+    second = np.stack(cyclic(rng, other, documents=documents, length=length, types=types))
+    return list(np.where(rng.random(first.shape) < 0.5, first, second))
+
+
+def product(rng, one, other, *, documents=200, length=700, types=12):
+    """The law of a token is the product of two, one for each of two periods."""
+    parts = [rng.dirichlet(np.full(types, 1.0), size=period) for period in (one, other)]
+    laws = 1.0
+    for part, period in zip(parts, (one, other), strict=True):
+        laws = laws * part[(rng.integers(period, size=(documents, 1)) + np.arange(length)) % period]
+    return list(draw(rng, laws / laws.sum(axis=-1, keepdims=True)))
+
+
+def ragged(rng, low, high, *, documents=80, length=1200):
+    """Lines of any length from low to high, which end in a mark."""
+    made = []
+    for _ in range(documents):
+        text = zipf(rng, length, 60) + 1
+        ends = np.cumsum(rng.integers(low, high + 1, size=length // low)) - rng.integers(low)
+        text[ends[(ends >= 0) & (ends < length)]] = 0
+        made.append(text)
+    return made
+
+
+def wandering(rng, period, spread, *, documents=150, length=500):
+    """A mark about every period, whose phase wanders: a turn that falls."""
+    made = []
+    for _ in range(documents):
+        phase = rng.uniform() + np.cumsum(1.0 / period + spread * rng.normal(size=length))
+        law = 0.5 + 0.45 * np.cos(2.0 * np.pi * phase)
+        made.append(np.where(rng.random(length) < law, 0, rng.integers(1, 6, size=length)))
+    return made
+
+
+def topics(rng, *, documents=200, low=300, high=300, types=12, concentration=0.4):
+    """Documents with laws of their own, and no order."""
+    laws = rng.dirichlet(np.full(types, concentration), size=documents)
+    return [rng.choice(types, p=law, size=rng.integers(low, high + 1)) for law in laws]
+
+
+def regimes(rng, *, documents=300, length=120):
+    """A law for each stretch of positions, the same in all documents."""
+    laws = rng.dirichlet(np.full(8, 0.5), size=5)[np.arange(length) * 5 // length]
+    return list(draw(rng, np.broadcast_to(laws, (documents, length, 8))))
+
+
+def letters(rng, *, documents=80, length=1200):
+    """Words of a vocabulary in no order, letter by letter, as bytes."""
+    vocabulary = [rng.integers(97, 123, size=rng.integers(2, 9)) for _ in range(400)]
+    made = []
+    for _ in range(documents):
+        parts = []
+        for word in zipf(rng, length // 3, 400):
+            parts += [vocabulary[word], [32]]
+        made.append(np.concatenate(parts)[:length].astype(int))
+    return made
+
+
+def over_chain(rng, period, half_life, *, documents=200, length=500):
+    """A period in some tokens, and a state that falls in the others."""
+    one = np.stack(cyclic(rng, period, documents=documents, length=length, types=8))
+    other = np.stack(staying(rng, half_life, documents=documents, length=length)) + 8
+    return list(np.where(rng.random(one.shape) < 0.5, one, other))
+
+
+def uneven(rng, period, *, documents=250, low=60, high=600, types=400):
+    """A mark at every so many places of words by Zipf's law, documents of any length."""
+    made = []
+    for _ in range(documents):
+        text = zipf(rng, int(rng.integers(low, high)), types) + 1
+        where = np.arange(rng.integers(period), len(text), period)
+        text[where[rng.random(len(where)) < 0.5]] = 0
+        made.append(text)
+    return made
+
+
+def among_topics(rng, period, *, documents=150, length=200, types=12):
+    """Half of a token's law turns with a period, half is that of its document."""
+    laws = rng.dirichlet(np.full(types, 0.5), size=period)
+    own = rng.dirichlet(np.full(types, 1.0), size=documents)
+    places = (rng.integers(period, size=(documents, 1)) + np.arange(length)) % period
+    return list(draw(rng, 0.5 * laws[places] + 0.5 * own[:, None]))
+
+
+def rare_states(rng, half_life, *, documents=600, length=300, types=200):
+    """A state of one of many types by Zipf's law stays or is drawn anew."""
+    made = []
+    for _ in range(documents):
+        kept = rng.random(length) < 2.0 ** (-1.0 / half_life)
+        held = np.maximum.accumulate(np.where(kept, 0, np.arange(length)))
+        made.append(zipf(rng, length, types)[held])
+    return made
+
+
+KINDS = {
+    "free, uniform": lambda r: Planted(list(r.integers(20, size=(150, 200))), order=False),
+    "free, words": lambda r: Planted([zipf(r, 300, 3000) for _ in range(150)], order=False),
+    "free, topics": lambda r: Planted(topics(r), order=False),
+    "free, topics uneven": lambda r: Planted(
+        topics(r, documents=80, low=40, high=400, types=40), order=False
+    ),
+    "free, few long": lambda r: Planted(
+        topics(r, documents=24, low=2500, high=2500, types=60, concentration=0.2), order=False
+    ),
+    "law of positions": lambda r: Planted(regimes(r), order=False),
+    "letters of words": lambda r: Planted(letters(r), near=(2.0, 12.0)),
+    "half-life 20": lambda r: Planted(
+        staying(r, 20.0, documents=200, length=500), half_life=20.0, law="exponential"
+    ),
+    "half-life 20, faint": lambda r: Planted(
+        staying(r, 20.0, documents=300, length=400, seen=0.5), half_life=20.0, law="exponential"
+    ),
+    "half-life 20, short documents": lambda r: Planted(
+        staying(r, 20.0, documents=300, length=128), half_life=20.0, law="exponential"
+    ),
+    "half-life 20, two types": lambda r: Planted(
+        staying(r, 20.0, documents=200, length=600, types=2, seen=0.7),
+        half_life=20.0,
+        law="exponential",
+    ),
+    "half-life 3": lambda r: Planted(
+        staying(r, 3.0, documents=200, length=300), half_life=3.0, law="exponential"
+    ),
+    "heavy runs": lambda r: Planted(runs(r, 1.5, documents=150, length=1500), law="power law"),
+    "long memory": lambda r: Planted(runs(r, 1.2, documents=200, length=300), law="power law"),
+    "ragged lines": lambda r: Planted(ragged(r, 40, 80), near=(40.0, 80.0)),
+    "period 24": lambda r: Planted(cyclic(r, 24, documents=300, length=128), (24.0,)),
+    "wave 24": lambda r: Planted(wave(r, 24.0, documents=300, length=128), (24.0,)),
+    "wave 37.4": lambda r: Planted(wave(r, 37.4, documents=200, length=400), (37.4,)),
+    "period 7, faint": lambda r: Planted(
+        cyclic(r, 7, documents=100, length=128, strength=0.4), (7.0,), weak=True
+    ),
+    "period 12, faint": lambda r: Planted(
+        cyclic(r, 12, documents=100, length=200, strength=0.4), (12.0,), weak=True
+    ),
+    "period 7, three types": lambda r: Planted(
+        cyclic(r, 7, documents=60, length=100, types=3), (7.0,), weak=True
+    ),
+    "period 12, short": lambda r: Planted(cyclic(r, 12, documents=200, length=64), (12.0,)),
+    "period 2": lambda r: Planted(cyclic(r, 2, documents=100, length=120), (2.0,)),
+    "period 3": lambda r: Planted(cyclic(r, 3, documents=100, length=150, types=4), (3.0,)),
+    "period 9, few long": lambda r: Planted(cyclic(r, 9, documents=20, length=1500), (9.0,)),
+    "period 100": lambda r: Planted(cyclic(r, 100, documents=60, length=600, types=8), (100.0,)),
+    "lines of 61": lambda r: Planted(marked(r, 61.0, documents=80, length=1200), (61.0,)),
+    "lines of 61.37": lambda r: Planted(marked(r, 61.37, documents=80, length=1200), (61.37,)),
+    "lines of 61 and 80": lambda r: Planted(
+        marked(r, 61.0, documents=80, length=1200) + marked(r, 80.0, documents=80, length=1200),
+        (61.0, 80.0),
+    ),
+    "bar and beat": lambda r: Planted(bars(r), (16.0,), (4.0,)),
+    "phrases": lambda r: Planted(phrases(r), (), (8.0, 16.0, 20.0, 24.0, 40.0)),
+    "channels 8 x 24": lambda r: Planted(channels(r), (192.0,), (8.0,)),
+    "channels 8 x 24, table": lambda r: Planted(table_of_channels(r), (192.0,), (8.0,)),
+    "channels 8 x 24, short": lambda r: Planted(
+        channels(r, documents=300, length=300), (8.0,), (192.0,)
+    ),
+    "7 and 12 mixed": lambda r: Planted(mixed(r, 7, 12), (7.0, 12.0)),
+    "7 times 12": lambda r: Planted(product(r, 7, 12), (7.0, 12.0), (84.0,)),
+    "5 over a half-life of 10": lambda r: Planted(over_chain(r, 5, 10.0), (5.0,)),
+    "wandering 12": lambda r: Planted(wandering(r, 12.0, 0.02), (), near=(11.4, 12.6)),
+    "every sixth, uneven": lambda r: Planted(uneven(r, 6), (6.0,)),
+    "7 among topics": lambda r: Planted(among_topics(r, 7), (7.0,)),
+    "12 among topics": lambda r: Planted(among_topics(r, 12), (12.0,)),
+    "waves of 9 and 31": lambda r: Planted(
+        wave(r, 9.0, documents=150, length=400) + wave(r, 31.0, documents=150, length=400),
+        (9.0, 31.0),
+    ),
+    "exponential of many types": lambda r: Planted(
+        rare_states(r, 20.0), half_life=20.0, law="exponential"
+    ),
+    "aligned period 10": lambda r: Planted(
+        cyclic(r, 10, documents=100, length=300, types=8, aligned=True), (10.0,), order=False
+    ),
+}
