@@ -190,8 +190,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "The impact of positional encoding on length generalization in Transformers, NeurIPS, "
         "2023. arXiv:2305.19466.",
         "kieferwolfowitz1956": "J. Kiefer and J. Wolfowitz, Consistency of the maximum likelihood "
-        "estimator in the presence of infinitely many incidental parameters, Annals of Mathematical "
-        "Statistics 27, 887-906, 1956.",
+        "estimator in the presence of infinitely many incidental parameters, Annals of "
+        "Mathematical Statistics 27, 887-906, 1956.",
         "kim2024": "B. Kim and J.-G. Lee, Continuous-time linear positional embedding for "
         "irregular time series forecasting, arXiv:2409.20092, 2024.",
         "knight1966": "W. R. Knight, A computer method for calculating Kendall's tau with "
@@ -310,6 +310,9 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "Psychometrika 17, 401-419, 1952.",
         "trampus1966": "A. Trampus, A canonical basis for the matrix transformation X -> AX + XB, "
         "Journal of Mathematical Analysis and Applications 14, 242-252, 1966.",
+        "varadhan2008": "R. Varadhan and C. Roland, Simple and globally convergent methods for "
+        "accelerating the convergence of any EM algorithm, Scandinavian Journal of Statistics 35, "
+        "335-353, 2008.",
         "vaswani2017": "A. Vaswani, N. Shazeer, N. Parmar, J. Uszkoreit, L. Jones, A. N. Gomez, "
         "L. Kaiser and I. Polosukhin, Attention is all you need, NeurIPS, 2017. arXiv:1706.03762.",
         "wang2021": "P. Wang, rotary-embedding-torch, 2021. "

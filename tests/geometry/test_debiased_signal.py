@@ -15,6 +15,7 @@ from gnomon.corpus.counting import CountOptions, count_with
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.shuffling import shuffled_counts
 from gnomon.geometry.debiased import signal as module
+from gnomon.geometry.debiased.drift import KAPPA
 from gnomon.geometry.debiased.estimate import debias, pair_mean
 from gnomon.geometry.debiased.folded import folded
 from gnomon.geometry.debiased.intervals import (
@@ -24,7 +25,6 @@ from gnomon.geometry.debiased.intervals import (
     low_rank_replicates,
     mean_squared,
 )
-from gnomon.geometry.debiased.drift import KAPPA
 from gnomon.geometry.debiased.projection import outside_core, projected
 from gnomon.geometry.debiased.signal import discoveries, signal
 from gnomon.geometry.debiased.survivorship import survivorship

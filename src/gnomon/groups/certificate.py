@@ -3,7 +3,8 @@
 The level is the verdict [puranik2026 for what makes L0]; a law that was promised and does not hold
 makes the certificate fail, and so does one that was promised and could not be tested: the reason is
 given in its place. What is certified is what was asked: vectors and positions are samples, drawn
-from the seed that stands in the certificate.
+from the seed that stands in the certificate; it says how many and which
+(`gnomon.groups.places`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gnomon.groups.places import Asked
 from gnomon.results import Result, to_dataframe
 
 
@@ -68,6 +70,8 @@ class Certificate(Result):
     """The largest position that was asked for."""
     until: str = "position"
     """What the reach counts: positions, or the time of a clock."""
+    asked: Asked | None = None
+    """How many positions and pairs it rests on, and which."""
     layer_type: str = ""
     """The type of the layers that it speaks of, where a model has several."""
     numbers: tuple[int, ...] = ()
@@ -88,7 +92,7 @@ class Certificate(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, with the verdict."""
         made = super().to_dict()
-        for name in ("layer_type", "numbers", "layers"):
+        for name in ("asked", "layer_type", "numbers", "layers"):
             if not getattr(self, name):
                 del made[name]
         if self.layers:
@@ -110,6 +114,8 @@ class Certificate(Result):
         if self.structure is not None:
             lines.append(f"  generator: {self.structure.named}")
         lines += [f"  warning: {warning}" for warning in self.warnings]
+        if self.asked is not None:
+            lines.append(f"  {self.asked.text(self.until, self.reach)}")
         verdict = "promised laws hold" if self.holds else f"broken: {', '.join(self.broken)}"
         lines.append(f"{verdict} (seen up to {self.until} {self.reach:g})")
         return "\n".join(lines)
@@ -159,6 +165,7 @@ def joined(layers: Sequence[Certificate], name: str) -> Certificate:
         structure=first.structure if len(names) == 1 else None,
         rank=None if None in ranks else max(rank or 0 for rank in ranks),
         warnings=tuple(f"{one.layer_type}: {said}" for one in layers for said in one.warnings),
+        asked=None,
         layer_type="",
         numbers=(),
         layers=tuple(layers),

@@ -14,7 +14,7 @@ spectral projector, by which a change of X moves the mean of a cluster.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,13 +26,15 @@ from gnomon.groups.clusters import Floats, schur_of
 from gnomon.groups.generator import Generator
 from gnomon.groups.naming import named
 from gnomon.groups.search import Cluster, Searched, search
-from gnomon.groups.words import warnings_of
+from gnomon.groups.words import CLEAR, is_settled, rounded_up, suggestion, warnings_of
 from gnomon.results import Result, plain
 
 INTERNAL = ("matrix", "clusters", "values", "scale", "norm")
 """Fields of a structure that `generator()` is made of."""
 AGAIN = 1e-6
 """Share of |X| by which blocks in their basis may miss X, or a thousand tolerances."""
+TRIES, WIDER, LOOSEST = 4, 3.0, 1e-2
+"""Tolerances tried for advice; by how much more the answer must stay; and the largest."""
 ORDER = ("zero", "rotation", "damped", "decay", "growth", "jordan")
 
 
@@ -140,10 +142,18 @@ def structure_of(
     scale = _scale(matrix)
     matrix = matrix / scale
     norm = float(np.linalg.norm(matrix, 2))
-    searched = search(matrix, used * norm)
     units = Units(scale, norm, used, rounding)
+    searched = search(matrix, units.delta)
     structure = _founds(searched.clusters, units)
     generic = _generic(matrix, searched.clusters, structure, units)
+    warnings = warnings_of(
+        searched.clusters,
+        structure,
+        generic,
+        searched.misses,
+        units,
+        lambda start: _settled(matrix, units, start),
+    )
     return Structure(
         structure=structure,
         generic=generic,
@@ -152,13 +162,39 @@ def structure_of(
         tolerance=used,
         distance=_distance(searched, norm),
         departure=_departure(matrix),
-        warnings=warnings_of(structure, generic, searched.misses, units),
+        warnings=warnings,
         matrix=matrix,
         clusters=tuple(searched.clusters),
         values=tuple(values_of(searched.clusters, units)),
         scale=scale,
         norm=norm * scale,
     )
+
+
+def _settled(matrix: Floats, units: Units, start: float) -> float | None:
+    """Return a tolerance from here on at which the answer is settled, as at three times it.
+
+    What is called settled has nothing near, and no eigenvalue that may be a part of a block.
+    """
+    tolerance = rounded_up(start)
+    for _ in range(TRIES):
+        if WIDER * tolerance > LOOSEST:
+            return None
+        answers = []
+        for used in (tolerance, WIDER * tolerance):
+            at = replace(units, tolerance=used)
+            searched = search(matrix, at.delta)
+            structure = _founds(searched.clusters, at)
+            if not is_settled(structure, searched.misses, at):
+                more = suggestion(structure, searched.misses, at, most=CLEAR)
+                tolerance = rounded_up(max(more or 0.0, WIDER * used))
+                break
+            answers.append(sorted((one.kind, one.order, one.count) for one in structure))
+        else:
+            if answers[0] == answers[1]:
+                return tolerance
+            tolerance = rounded_up(WIDER * tolerance)
+    return None
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ TOKENS, MARGIN = 13, 4
 
 def _line(subject: Subject, rng: np.random.Generator) -> tuple[Floats, Floats, Floats | None]:
     """Return positions and keys of a line of tokens, and what is read of them."""
-    at = np.unique(subject.places(np.linspace(0.0, 1.0, TOKENS)), axis=0)
+    reach = subject.reach if subject.lags < TOKENS else subject.lags
+    at = np.unique(subject.places(np.linspace(0.0, 1.0, TOKENS), reach=reach), axis=0)
     k = rng.normal(size=(len(at), subject.dimension))
     read = None if subject.width is None else rng.normal(size=(len(at), subject.width))
     return at, k, read

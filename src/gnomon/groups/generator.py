@@ -1,7 +1,9 @@
 r"""A generator X = P J P^-1 in blocks, and the group exp(tX) in closed form.
 
-Linear encodings whose logits depend on the lag alone are q^T exp((t - s)X) k, up to maps that W_q
-and W_k absorb [puranik2026]. Queries and keys get the *contragredient* pair
+Continuous encodings of the lag by square linear maps F and G with F(0)^T G(0) invertible are
+q^T exp((t - s)X) k, up to a change of basis that W_q and W_k absorb [puranik2026]; others of
+finitely many coordinates are compressions P exp((t - s)X) Q of such a group. Queries and keys get
+the *contragredient* pair
 
     F(t) = exp((t - r)X)^T,   G(s) = exp((r - s)X),   F(t)^T G(s) = exp((t - s)X),
 
@@ -10,7 +12,8 @@ with any reference r. The same map for both is right only where exp(tX) is ortho
 Bounds. |exp(tX)| stays bounded for t >= 0 exactly if no real part is above 0 and blocks on the
 imaginary axis have order 1; for both signs of t, if all blocks are zero or turns: X is similar to a
 skew matrix [higham2008 sec. 10.1]. In between it may rise first: a block of order m and real part a
-has its hump near t = (m - 1) / |a|. `growth` looks for it, and bounds it from above by
+with gain 1 does where |a| < cos(pi / (m + 1)), and for small |a| its hump is near
+t = (m - 1) / |a|, earlier otherwise. `growth` looks for it, and bounds it from above by
 cond(P) max_blocks e^(at) sum_(r < m) (|g| t)^r / r!.
 """
 
@@ -42,7 +45,7 @@ class Growth(Result):
 
     until: float
     largest: float
-    """At the points that were looked at, the ends and every block's hump among them."""
+    """At the points that were looked at, the ends and (order - 1) / |a| of blocks among them."""
     at: float
     end: float
     bound: float

@@ -1,10 +1,11 @@
 r"""Boundedness: do logits stay within bounds as the lag grows?
 
 Logits that are linear but for a bias, f = q^T B(t) k + a(t).q + b(t).k + c(t), are looked at from
-lag 0 to the reach (to both sides, where keys may come later). What grows is the largest of |B|, |a|
-and |b| in the 2-norm, for vectors of either sign; of the bias c only its rise counts, since softmax
-lets what falls vanish. The residual is by how much lags beyond a quarter of the reach exceed those
-before: 3 for growth in proportion to the lag, 0 for turns, decays and slopes that fall.
+lag 0 to the reach on each axis (to both sides, where keys may come later). What grows is the
+largest of |B|, |a| and |b| in the 2-norm, for vectors of either sign; of the bias c only its rise
+counts, since softmax lets what falls vanish. The residual is by how much lags beyond a quarter of
+the reach exceed those before: 3 for growth in proportion to the lag, 0 for turns, decays and slopes
+that fall.
 
 This is what can be seen up to the reach. Where a generator was read its spectrum decides for all
 lags: |exp(tX)| is bounded for t >= 0 exactly if no real part is above 0 and no block on the
@@ -16,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from gnomon.groups.blocks import Floats
+from gnomon.groups.laws import at_lags
 from gnomon.groups.subject import Subject
 
 GROWN = 0.5
@@ -24,18 +26,21 @@ LAGS = 40
 
 
 def boundedness(subject: Subject, rng: np.random.Generator) -> float:
-    """Return by how much logits rise beyond a quarter of the reach."""
+    """Return by how much logits rise beyond a quarter of the lags, on the worst axis."""
     del rng  # unit vectors see everything
-    grid = np.append(np.arange(9.0), np.geomspace(1.0, subject.reach, LAGS))
+    grid = np.append(np.arange(9.0), np.geomspace(1.0, subject.lags, LAGS))
     lags = np.unique(grid.astype(np.float64))
     lags = np.unique(np.floor(lags)) if subject.whole else lags
+    lags = lags[lags <= subject.lags]
     sides = (1.0,) if subject.causal else (1.0, -1.0)
-    return max(_rise(subject, side * lags[lags <= subject.reach]) for side in sides)
+    axes = range(subject.axes)
+    return max(_rise(subject, side * lags, axis) for side in sides for axis in axes)
 
 
-def _rise(subject: Subject, lags: Floats) -> float:
-    sizes = np.array([_sizes(subject, lag) for lag in lags])
-    near = np.abs(lags) <= max(0.25 * subject.reach, 1.0)
+def _rise(subject: Subject, lags: Floats, axis: int) -> float:
+    vectors = np.concatenate([np.eye(subject.dimension), np.zeros((1, subject.dimension))])
+    sizes = np.array([_sizes(made) for made in at_lags(subject, lags, vectors=vectors, axis=axis)])
+    near = np.abs(lags) <= max(0.25 * subject.lags, 1.0)
     if near.all():
         return 0.0
     before, after = (sizes[part].max(axis=0) for part in (near, ~near))
@@ -43,15 +48,9 @@ def _rise(subject: Subject, lags: Floats) -> float:
     return max(0.0, float((after - before).max()) / scale)
 
 
-def _sizes(subject: Subject, lag: float) -> tuple[float, float]:
+def _sizes(found: Floats) -> tuple[float, float]:
     """Return the largest norm among B, a and b at a lag over heads, and the largest bias."""
-    d = subject.dimension
-    vectors = np.concatenate([np.eye(d), np.zeros((1, d))])
-    here = np.repeat(subject.places(np.zeros(1)), d + 1, axis=0)
-    there = here.copy()
-    there[(...,) if subject.axes == 1 else (..., 0)] += abs(lag)
-    places = (there, here) if lag >= 0.0 else (here, there)
-    found = subject(vectors, vectors, *places).reshape(-1, d + 1, d + 1)
+    found = found.reshape(-1, *found.shape[-2:])
     found = np.where(np.isneginf(found), 0.0, found)  # what is masked does not grow
     bias = found[:, -1:, -1:]
     of_q, of_k = found[:, :-1, -1:] - bias, found[:, -1:, :-1] - bias

@@ -25,23 +25,27 @@ Residuals are relative to the largest logit at hand. They are evidence on sample
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gnomon.errors import GroupError
+from gnomon.groups import places
 from gnomon.groups.blocks import Floats
 from gnomon.groups.subject import Subject
 
 QUERIES, KEYS = 5, 8
 NEAR, FAR = 64.0, float(2**17)
 """Lags, and the position they are seen from, where digits of float32 are few."""
-SHIFTS = (0.0003, 0.01, 0.31, 0.75)
-"""Of the reach."""
+AT_ONCE = 512
+"""Vectors that are asked in one call where places are many."""
+ANCHORS = 64
+"""Rows near by at most that every row of a table with a window is asked with, by the block."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class Question:
     """Queries, keys, positions and tokens with which a subject is asked."""
 
     q: Floats
@@ -51,23 +55,32 @@ class Asked:
     tokens: Floats | None = None
 
     def of(self, subject: Subject) -> Floats:
-        """Return the logits."""
-        return subject(self.q, self.k, self.t, self.s, self.tokens)
+        """Return the logits; of a causal subject those of keys after their query are -inf."""
+        found = subject(self.q, self.k, self.t, self.s, self.tokens)
+        if not subject.causal or subject.in_order:
+            return found
+        late, early = (at.reshape(len(at), -1) for at in (self.t, self.s))
+        seen = (late[:, None] >= early[None]).all(axis=-1)
+        return np.where(seen, found, -np.inf)
+
+    def moved(self, step: float | Floats) -> Question:
+        """Return the question with all positions shifted."""
+        return replace(self, t=self.t + step, s=self.s + step)
 
 
-def sample(subject: Subject, rng: np.random.Generator, *, reach: float | None = None) -> Asked:
-    """Return vectors and positions; keys of a causal subject stand before queries."""
-    q = rng.normal(size=(QUERIES, subject.dimension))
-    k = rng.normal(size=(KEYS, subject.dimension))
-    tokens = None if subject.width is None else rng.normal(size=(KEYS, subject.width))
-    if subject.in_order:
-        at = subject.places(np.arange(KEYS) / (KEYS - 1), reach=reach)
-        return Asked(q, k, at[KEYS - QUERIES :], at, tokens)
-    late, early = rng.random(QUERIES), rng.random(KEYS)
-    if subject.causal:
-        late, early = 0.5 + 0.5 * late, 0.5 * early
-    t, s = (subject.places(at, reach=reach) for at in (late, early))
-    return Asked(q, k, t, s, tokens)
+def sample(
+    subject: Subject, rng: np.random.Generator, *, at: tuple[Floats, Floats] | None = None
+) -> Question:
+    """Return vectors at positions of queries and keys: without any, at a line of tokens.
+
+    Where order counts queries are the last tokens of the line.
+    """
+    line = subject.places(np.arange(KEYS) / (KEYS - 1), reach=subject.lags) if at is None else at[1]
+    if at is None or subject.in_order:
+        at = line[-QUERIES:], line
+    tokens = None if subject.width is None else rng.normal(size=(len(at[1]), subject.width))
+    q, k = (rng.normal(size=(len(places), subject.dimension)) for places in at)
+    return Question(q, k, *at, tokens)
 
 
 def residual(found: Floats, wanted: Floats) -> float:
@@ -81,16 +94,21 @@ def residual(found: Floats, wanted: Floats) -> float:
 
 
 def linearity(subject: Subject, rng: np.random.Generator, *, affine: bool = False) -> float:
-    """Return how far f is from linear in queries and in keys, or from affine."""
-    asked = sample(subject, rng)
+    """Return how far f is from linear in queries and in keys, or from affine.
+
+    One side has all places of the design, the other a few, the first and the last among them.
+    """
     a = 0.7
     b = 1.0 - a if affine else -1.6
+    every = places.many(subject, rng)
+    early, late = places.few(subject, rng)
     worst = 0.0
-    for side in ("q", "k"):
+    for side, at in (("q", (every, early)), ("k", (late, every))):
+        asked = sample(subject, rng, at=None if subject.in_order else at)
         x = getattr(asked, side)
         y = rng.normal(size=x.shape)
         one, other, both = (
-            _with(asked, side, vectors).of(subject) for vectors in (x, y, a * x + b * y)
+            replace(asked, **{side: vectors}).of(subject) for vectors in (x, y, a * x + b * y)
         )
         seen = np.isfinite(one)
         if not np.array_equal(seen, np.isfinite(other)):
@@ -99,22 +117,73 @@ def linearity(subject: Subject, rng: np.random.Generator, *, affine: bool = Fals
     return worst
 
 
-def _with(asked: Asked, side: str, vectors: Floats) -> Asked:
-    return Asked(**{**vars(asked), side: vectors})
+def shifts(subject: Subject, rng: np.random.Generator) -> tuple[float, float]:
+    """Return how much common shifts of all positions change logits: as they are, and gauged."""
+    worst = np.zeros(2)
+    for moves in places.moves(subject, rng):
+        asked = sample(subject, rng, at=(moves.queries, moves.keys))
+        before = asked.of(subject)
+        for step in moves.steps:
+            worst = np.maximum(worst, _both(asked.moved(step).of(subject), before))
+    every = None if subject.in_order else places.rows(subject)
+    if every is not None:
+        worst = np.maximum(worst, _rows(subject, rng, every))
+    return float(worst[0]), float(worst[1])
 
 
-def shift(subject: Subject, rng: np.random.Generator, *, gauge: bool = False) -> float:
-    """Return how much a common shift of all positions changes logits."""
-    asked = sample(subject, rng, reach=0.25 * subject.reach)
-    before = asked.of(subject)
-    worst = 0.0
-    for part in SHIFTS:
-        step = part * subject.reach
-        step = max(1.0, float(np.floor(step))) if subject.whole else step
-        moved = Asked(asked.q, asked.k, asked.t + step, asked.s + step, asked.tokens).of(subject)
-        pair = (_gauged(moved), _gauged(before)) if gauge else (moved, before)
-        worst = max(worst, residual(*pair))
+def _both(found: Floats, wanted: Floats) -> tuple[float, float]:
+    """Return residuals as they are, and of what softmax sees."""
+    return residual(found, wanted), residual(_gauged(found), _gauged(wanted))
+
+
+def _rows(subject: Subject, rng: np.random.Generator, every: Floats) -> Floats:
+    """Return how far logits of every row with a few others are from those of the same lag.
+
+    One vector stands for all queries and one for all keys, so that logits depend on the lag alone:
+    those of a query at a corner with all keys say what they must be at lags of one sign on each
+    axis. Signs are compared apart, since what softmax does not see is a number for each query.
+    """
+    q, k = rng.normal(size=(2, 1, subject.dimension))
+    last = places.last_of(subject)
+    size = int(last) + 1
+    powers = size ** np.arange(subject.axes - 1, -1, -1)
+
+    def logits(t: Floats, s: Floats) -> Floats:
+        left, right = (np.repeat(x, len(at), axis=0) for x, at in ((q, t), (k, s)))
+        return Question(left, right, *(places.shaped(subject, at) for at in (t, s))).of(subject)
+
+    blocks = [every[start : start + AT_ONCE] for start in range(0, len(every), AT_ONCE)]
+    choices = (1.0,) if subject.causal else (1.0, -1.0)
+    sides = []
+    for signs in itertools.product(choices, repeat=subject.axes):
+        corner = np.where(np.array(signs) > 0.0, last, 0.0)
+        made = np.concatenate([logits(corner[None], s)[..., 0, :] for s in blocks], axis=-1)
+        away = np.abs(corner - every).astype(int) @ powers
+        sides.append((np.array(signs), made[..., np.argsort(away)]))
+    worst = np.zeros(2)
+    for rows in blocks:
+        some = _anchors(subject, rng, rows)
+        for t, s in ((rows, some), (some, rows)):
+            found = logits(t, s)
+            lag = t[:, None] - s[None, :]
+            for sign, values in sides:
+                seen = (lag * sign >= 0.0).all(axis=-1)
+                wanted = values[..., np.abs(lag).astype(int) @ powers]
+                pair = (np.where(seen, one, -np.inf) for one in (found, wanted))
+                worst = np.maximum(worst, _both(*pair))
     return worst
+
+
+def _anchors(subject: Subject, rng: np.random.Generator, rows: Floats) -> Floats:
+    """Return rows that some are asked with: the ends and two others, or near ones in a window."""
+    last, axes = places.last_of(subject), subject.axes
+    ends = np.array([[0.0], [last]]) * np.ones(axes)
+    made = [ends, np.floor(rng.uniform(0.0, last + 1.0, size=(2, axes)))]
+    if subject.span is not None:
+        step = max(1.0, np.floor(0.5 * subject.span))
+        near = rows[:: max(1, int(min(step, len(rows))), len(rows) // ANCHORS)]
+        made += [near, rows[-1:], np.clip(near - step, 0.0, last)]
+    return np.unique(np.concatenate(made), axis=0)
 
 
 def _gauged(logits: Floats) -> Floats:
@@ -127,21 +196,62 @@ def _gauged(logits: Floats) -> Floats:
 
 def at_lag(subject: Subject, lag: float) -> Floats:
     """Return B (..., d, d) at a lag on the first axis, by asking for unit vectors."""
-    eye = np.eye(subject.dimension)
-    here = np.repeat(subject.places(np.zeros(1)), subject.dimension, axis=0)
-    there = here.copy()
-    first = (...,) if subject.axes == 1 else (..., 0)
-    there[first] += abs(lag)
-    return subject(eye, eye, there, here) if lag >= 0 else subject(eye, eye, here, there)
+    return at_lags(subject, np.array([lag]))[0]
+
+
+def at_lags(
+    subject: Subject,
+    lags: Floats,
+    *,
+    vectors: Floats | None = None,
+    axis: int = 0,
+    at_once: int = AT_ONCE,
+) -> Floats:
+    """Return B (lags, ..., d, d) at lags (n,) on an axis, or at (n, axes), by unit vectors.
+
+    Either the key or the query stands at 0, unless the lag has coordinates of both signs. With
+    `at_once=1` each lag is asked in a call of its own.
+    """
+    vectors = np.eye(subject.dimension) if vectors is None else vectors
+    if lags.ndim == 1:
+        lags = lags[:, None] * np.eye(subject.axes)[axis]
+    made: list[Floats | None] = [None] * len(lags)
+    ahead, behind = (lags >= 0.0).all(axis=1), (lags <= 0.0).all(axis=1)
+    most = 1 if subject.in_order else max(1, at_once // len(vectors))
+    for side in (ahead, behind & ~ahead):
+        chosen = np.flatnonzero(side)
+        for start in range(0, len(chosen), most):
+            some = chosen[start : start + most]
+            for k, found in zip(some, _at(subject, vectors, lags[some]), strict=True):
+                made[k] = found
+    for k in np.flatnonzero(~ahead & ~behind):
+        made[k] = _at(subject, vectors, lags[k : k + 1])[0]
+    return np.array(made)
+
+
+def _at(subject: Subject, vectors: Floats, lags: Floats) -> list[Floats]:
+    """Return the logits of vectors with each other at lags of one sign, or at one lag."""
+    count = len(vectors)
+    late, early = (np.maximum(sign * lags, 0.0) for sign in (1.0, -1.0))
+    late = np.repeat(late if late.any() else late[:1], count, axis=0)
+    early = np.repeat(early if early.any() else early[:1], count, axis=0)
+    t, s = (at[:, 0] if subject.axes == 1 else at for at in (late, early))
+    left, right = (np.tile(vectors, (len(at) // count, 1)) for at in (t, s))
+    found = subject(left, right, t, s)
+    if len(t) >= len(s):
+        return np.split(found, len(t) // count, axis=-2)
+    return np.split(found, len(s) // count, axis=-1)
 
 
 def identity(subject: Subject, rng: np.random.Generator) -> float:
-    """Return how far B(t, t) C^-1 is from I at random t, C = B(0, 0)."""
+    """Return how far B(t, t) C^-1 is from I at 1, the last and random t, C = B(0, 0)."""
     inverse = np.linalg.inv(at_lag(subject, 0.0))
     eye = np.eye(subject.dimension)
+    last = places.last_of(subject)
+    ends = places.shaped(subject, np.array([[1.0], [last]]) * np.ones(subject.axes))
     worst = 0.0
-    for share in rng.random(4):
-        here = np.repeat(subject.places(np.array([share])), subject.dimension, axis=0)
+    for place in np.concatenate([ends, places.random_places(subject, rng, 2, high=last)]):
+        here = np.repeat(place[None], subject.dimension, axis=0)
         there = subject(eye, eye, here, here) @ inverse
         worst = max(worst, residual(there, np.broadcast_to(eye, there.shape)))
     return worst
@@ -149,47 +259,74 @@ def identity(subject: Subject, rng: np.random.Generator) -> float:
 
 def commutators(subject: Subject, rng: np.random.Generator) -> float:
     """Return how far steps on different axes are from commuting."""
-    eye = np.eye(subject.dimension)
-    origin = np.zeros((subject.dimension, subject.axes))
-    made = []
-    for axis in range(subject.axes):
-        there = origin.copy()
-        there[:, axis] += 1.0 + 3.0 * rng.random()
-        made.append(subject(eye, eye, there, origin))
+    steps = np.diag(1.0 + 3.0 * rng.random(subject.axes))
+    made = at_lags(subject, np.floor(steps) if subject.whole else steps)
     pairs = [(x, y) for i, x in enumerate(made) for y in made[:i]]
     return max(residual(x @ y, y @ x) for x, y in pairs)
 
 
-def group(subject: Subject, rng: np.random.Generator, *, reach: float) -> float:
-    """Return how far A(a + b) is from A(a) A(b)."""
-    inverse = np.linalg.inv(at_lag(subject, 0.0))
-    worst = 0.0
-    for _ in range(4):
-        a, b = reach * rng.random(2)
-        a, b = (np.floor(a) + 1, np.floor(b) + 1) if subject.whole else (a, b)
-        one, other, both = (at_lag(subject, x) @ inverse for x in (a, b, a + b))
-        size = max(1.0, *(float(np.abs(x).max()) for x in (one, other)))
-        worst = max(worst, float(np.abs(both - one @ other).max()) / size**2)
-    return worst
+def group(subject: Subject, rng: np.random.Generator) -> float:
+    """Return how far A(a + b) is from A(a) A(b).
+
+    For short lags on each axis and far ones, of both signs where keys may come later, and on
+    several axes for lags that lie on none.
+    """
+    pairs = _pairs(subject, rng)
+    lags = np.concatenate([pairs[:, 0], pairs[:, 1], pairs.sum(axis=1)])
+    # What follows the length of a call is a group at each length: one call for each lag.
+    made = at_lags(subject, lags, at_once=1) @ np.linalg.inv(at_lag(subject, 0.0))
+    if not np.isfinite(made).all():
+        return float("inf")
+    one, other, both = np.split(made, 3)
+    size = np.maximum(1.0, np.maximum(_largest(one), _largest(other)))
+    return float((_largest(both - one @ other) / size**2).max())
+
+
+def _largest(made: Floats) -> Floats:
+    """Return the largest entry at each lag."""
+    return np.asarray(np.abs(made).reshape(len(made), -1).max(axis=1))
+
+
+def _pairs(subject: Subject, rng: np.random.Generator) -> Floats:
+    """Return pairs of lags (n, 2, axes) whose sum is a lag that may be asked, too."""
+    half, axes = 0.5 * subject.lags, subject.axes
+    near = min(50.0, 0.5 * half)
+    on_axes = [near * rng.random((3, 2, 1)) * np.eye(axes)[axis] for axis in range(axes)]
+    far = [half * rng.random((4, 2, axes))]
+    off = [near * rng.random((3, 2, axes))] if axes > 1 else []
+    made = np.concatenate([*on_axes, *off, *far])
+    if subject.whole:
+        made = np.minimum(np.floor(made) + (made > 0.0), np.floor(half))
+    if subject.causal:
+        return made
+    signs = rng.choice([-1.0, 1.0], size=made.shape)
+    signs[:2] = [[[1.0], [-1.0]], [[-1.0], [-1.0]]]
+    signs[-2:] = [[[1.0], [-1.0]], [[1.0], [1.0]]]
+    return made * signs
 
 
 def continuity(subject: Subject, rng: np.random.Generator) -> float:
     """Return the largest jump of B between positions 2^-20 apart, beside what a slope of 1 makes.
 
-    Jumps lie at whole positions more often than not, so these are looked at, too.
+    Jumps lie at whole positions more often than not, so these are looked at, too: on each axis,
+    near and far.
     """
     step = 2.0**-20
+    most = subject.lags - 2.0
+    place = np.append(1.0 + min(100.0, most) * rng.random(8), 1.0 + most * rng.random(2))
+    at = np.concatenate([place, np.floor(place), np.floor(place) + 0.5])
+    at = at[at < subject.lags - step]
     worst = 0.0
-    for place in 1.0 + min(100.0, subject.reach - 2.0) * rng.random(8):
-        for at in (place, np.floor(place), np.floor(place) + 0.5):
-            before, after = (at_lag(subject, at + side * step) for side in (-1.0, 1.0))
+    for axis in range(subject.axes):
+        made = at_lags(subject, np.concatenate([at - step, at + step]), axis=axis)
+        for before, after in zip(*np.split(made, 2), strict=True):
             worst = max(worst, residual(after, before))
     return worst
 
 
 def cache(subject: Subject, rng: np.random.Generator, *, tokens: int = 7) -> float:
     """Return how much the logits of a query change with the tokens after it."""
-    at = np.unique(subject.places(np.linspace(0.0, 1.0, tokens)), axis=0)
+    at = _line(subject, rng, tokens)
     q, k = rng.normal(size=(2, len(at), subject.dimension))
     read = None if subject.width is None else rng.normal(size=(len(at), subject.width))
     whole = subject(q, k, at, at, read)
@@ -201,6 +338,14 @@ def cache(subject: Subject, rng: np.random.Generator, *, tokens: int = 7) -> flo
         alone = subject(q[last - 1 : last], k[:last], at[last - 1 : last], at[:last], some)
         worst = max(worst, residual(alone, whole[..., last - 1 : last, :last]))
     return worst
+
+
+def _line(subject: Subject, rng: np.random.Generator, tokens: int) -> Floats:
+    """Return the first two positions, the last one that can be seen from 0, and some between."""
+    last = min(places.last_of(subject), subject.lags)
+    between = np.sort(rng.uniform(0.0, last, size=(tokens - 3, subject.axes)), axis=0)
+    ends = np.array([0.0, min(1.0, last), last])[:, None] * np.ones(subject.axes)
+    return np.unique(places.shaped(subject, np.concatenate([ends, between])), axis=0)
 
 
 def _kept(subject: Subject, q: Floats, k: Floats, at: Floats, whole: Floats, first: int) -> float:
@@ -226,14 +371,17 @@ def dtype(subject: Subject, rng: np.random.Generator) -> float:
 
     A subject in a narrow type of its own has no float64: its logits near 0 stand for them.
     """
-    asked = sample(subject, rng, reach=min(NEAR, subject.reach))
-    far = subject.reach - min(NEAR, subject.reach) if subject.ends else FAR
+    near = min(NEAR, subject.lags)
+    late = places.random_places(subject, rng, QUERIES, low=0.5 * near, high=near)
+    early = places.random_places(subject, rng, KEYS, high=0.5 * near)
+    line = replace(subject, span=near)
+    asked = sample(line, rng, at=None if subject.in_order else (late, early))
+    far = subject.reach - near if subject.ends else FAR
     if subject.narrow:
         last = subject.reach if subject.farthest is None else subject.farthest
-        far = last - min(NEAR, subject.reach) if subject.ends else FAR
-        moved = Asked(asked.q, asked.k, asked.t + far, asked.s + far, asked.tokens)
+        far = last - near if subject.ends else FAR
         try:
-            return residual(moved.of(subject), asked.of(subject))
+            return residual(asked.moved(far).of(subject), asked.of(subject))
         except GroupError:  # half precision has no such positions, and gives NaN
             return float("inf")
     narrow = [np.asarray(x, dtype=np.float32) for x in (asked.q, asked.k)]

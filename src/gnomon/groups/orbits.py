@@ -77,7 +77,11 @@ def logarithm(step: Floats) -> tuple[Floats | None, str]:
     with warnings.catch_warnings():
         # SciPy warns by an estimate; what matters is measured on the next lines.
         warnings.simplefilter("ignore")
-        generator: Floats = np.asarray(logm(step)).real.copy()
-    if np.abs(expm(generator) - step).max() > 1e-8 * sizes[0]:
+        try:
+            generator: Floats = np.asarray(logm(step)).real.copy()
+        except ValueError:  # its own check of what it found met numbers that are not finite
+            return None, "the logarithm of the step is lost to rounding"
+        off = float(np.abs(expm(generator) - step).max())
+    if not off <= 1e-8 * sizes[0]:
         return None, "the logarithm of the step is lost to rounding"
     return generator, ""

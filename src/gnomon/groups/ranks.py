@@ -8,7 +8,8 @@ only if
 * singular values fall clearly to their rounding after it, and do not just fade;
 * there is a generator: a table that ends has a singular step;
 * it predicts lags that were not looked at;
-* no finer step of the lag shows more modes: a bump narrower than the step looks like a decay.
+* no finer step of the lag shows more modes: a bump narrower than the step looks like a decay;
+* coarser steps, as far as the reach, are of finite rank as well: a kernel may be cut far away.
 
 Several steps are tried, from fine to coarse, since a mode shows itself at the scale it lives on. Of
 a kernel that is not causal, lags of both signs must come from one generator: |t| does not. Ranks
@@ -39,6 +40,8 @@ LAGS = 192
 STRIDES = (1.0, 4.0, 16.0, 64.0, 256.0)
 PREDICTED = 1e-6
 """Largest error of predicted lags."""
+FAR_OFF = 1e-2
+"""Largest error of lags at coarser steps, as a share of the largest: what is cut there is seen."""
 CONDITION = 1e8
 """Largest condition number of B(0) at which powers of A(h) are asked for."""
 COARSEST = 0.05
@@ -62,12 +65,16 @@ def finite_rank(
     `rounding` is the share of logits that was rounded away, where that is more than in float64.
     """
     q, k = rng.normal(size=(2, 1, subject.dimension))
-    count = min(LAGS, int(subject.reach) // 2) if subject.whole else LAGS
-    strides = [1.0] if subject.whole else _strides(subject, 2 * count)
+    count = min(LAGS, int(subject.lags) // 2) if subject.whole else LAGS
+    strides = _strides(subject, count, limited=_is_limited(subject))
     known = {stride: _kernel(subject, q, k, stride, count) for stride in strides}
     heads = next(iter(known.values())).shape[1]
     found = [
-        _of_head({stride: values[:, head] for stride, values in known.items()}, rounding)
+        _of_head(
+            {stride: values[:, head] for stride, values in known.items()},
+            rounding,
+            whole=subject.whole,
+        )
         for head in range(heads)
     ]
     none = [one for one in found if one.rank is None]
@@ -85,13 +92,13 @@ def group_rank(subject: Subject, rng: np.random.Generator, limit: float) -> Rank
     start = at_lag(linear, 0.0)
     if not float(np.max(np.linalg.cond(start))) <= CONDITION:
         return None
-    if residual(at_lag(linear, max(1.0, np.floor(0.5 * subject.reach))), start) <= limit:
+    if residual(at_lag(linear, max(1.0, np.floor(0.5 * subject.lags))), start) <= limit:
         return None  # content does not turn, and the search sees the bias with it
-    count = min(LAGS, int(subject.reach) // 2) if subject.whole else LAGS
-    farthest = subject.reach if subject.ends or subject.narrow else STRIDES[-1] * 2 * count
-    fine = 1.0 if subject.whole else min(1.0, subject.reach / (2 * count))
-    worst = 0.0
-    for stride in (fine * step for step in STRIDES if fine * step * 2 * count <= farthest):
+    count = min(LAGS, int(subject.lags) // 2) if subject.whole else LAGS
+    limited = _is_limited(subject) or subject.narrow
+    strides = _strides(subject, count, limited=limited)
+    fine, worst = strides[0], 0.0
+    for stride in strides:
         worst = max(worst, _unpredicted(linear, q, k, stride, count, start))
         if not worst <= limit:
             return None
@@ -143,44 +150,66 @@ def _rest(subject: Subject) -> Any:
     return logits
 
 
-def _strides(subject: Subject, lags: int) -> list[float]:
+def _strides(subject: Subject, count: int, *, limited: bool) -> list[float]:
     """Return steps of the lag, from fine to coarse, that stay within the reach where it ends."""
-    if not subject.ends:
+    if not limited:
         return list(STRIDES)
-    finest = min(1.0, subject.reach / lags)
-    return [finest * step for step in STRIDES if finest * step * lags <= subject.reach]
+    farthest = 2 * count if subject.causal else count  # lags of both signs share the number
+    coarsest = subject.lags / farthest
+    finest = 1.0 if subject.whole else min(1.0, subject.lags / (2 * count))
+    inside = [finest * step for step in STRIDES[1:] if finest * step < coarsest]
+    last = np.floor(coarsest) if subject.whole else coarsest
+    return sorted({finest, *inside, max(finest, float(last))})
 
 
-def _of_head(kernels: dict[float, Floats], rounding: float | None) -> Rank:
-    """Return the rank at the first step that is clear, predicts, and shows no fewer modes."""
+def _is_limited(subject: Subject) -> bool:
+    """Whether lags end, where positions or a window do."""
+    return subject.ends or subject.span is not None
+
+
+def _of_head(kernels: dict[float, Floats], rounding: float | None, *, whole: bool) -> Rank:
+    """Return the rank at the first step that is clear, predicts, and shows no fewer modes.
+
+    Lags at coarser steps must then be of finite rank, too: a kernel may be cut far away.
+    """
     seen, best = 0, Rank(None, float("inf"), 1.0)
-    for stride, values in kernels.items():
-        rank, clear, error = _predicted(values)
-        if clear and rank >= seen and error <= predicted(rounding):
-            return Rank(rank, error, stride)
-        best = min(best, Rank(None, error, stride), key=lambda one: one.residual)
-        seen = max(seen, rank)
+    fine = list(kernels)[:1] if whole else list(kernels)
+    for stride in fine:
+        made = _predicted(kernels[stride])
+        if made.clear and made.rank >= seen and made.error <= predicted(rounding):
+            coarser = [step for step in kernels if step > stride]
+            off = max((_unlike(made, kernels[x], x / stride) for x in coarser), default=0.0)
+            if off > FAR_OFF:
+                return Rank(None, off, stride)
+            return Rank(made.rank, made.error, stride)
+        best = min(best, Rank(None, made.error, stride), key=lambda one: one.residual)
+        seen = max(seen, made.rank)
     return best
+
+
+def _unlike(fine: _Prediction, values: Floats, ratio: float) -> float:
+    """Return how far lags at a coarser step are from a finite rank: its own, or the fine one.
+
+    Values that have vanished beyond the first say nothing against it.
+    """
+    size = np.abs(values)
+    if np.sort(size)[-2] <= FAR_OFF * size.max():
+        return 0.0
+    own = _predicted(values).error
+    return own if own <= FAR_OFF else min(own, fine.at_step(values, round(ratio)))
 
 
 def _kernel(subject: Subject, q: Floats, k: Floats, stride: float, count: int) -> Floats:
     """Return the logits (2 count, heads) of one query and one key at equal steps of the lag."""
     after = count * (2 if subject.causal else 1)
-    late = _away(subject, stride * np.arange(after, dtype=np.float64))
-    here = _away(subject, np.zeros(1))
+    here = np.zeros(1)
+    late = stride * np.arange(after, dtype=np.float64)
     ahead = subject(np.repeat(q, after, axis=0), k, late, here)[..., :, 0]
     if subject.causal:
         return ahead.reshape(-1, after).T
-    early = _away(subject, stride * np.arange(count, 0, -1, dtype=np.float64))
+    early = stride * np.arange(count, 0, -1, dtype=np.float64)
     behind = subject(q, np.repeat(k, count, axis=0), here, early)[..., 0, :]
     return np.concatenate([behind, ahead], axis=-1).reshape(-1, 2 * count).T
-
-
-def _away(subject: Subject, steps: Floats) -> Floats:
-    """Return positions at steps along the first axis."""
-    if subject.axes == 1:
-        return steps
-    return np.concatenate([steps[:, None], np.zeros((len(steps), subject.axes - 1))], axis=1)
 
 
 def predicted(rounding: float | None) -> float:
@@ -188,20 +217,50 @@ def predicted(rounding: float | None) -> float:
     return PREDICTED if rounding is None else max(PREDICTED, min(10.0 * rounding, COARSEST))
 
 
-def _predicted(values: Floats) -> tuple[int, bool, float]:
+@dataclass(frozen=True)
+class _Prediction:
+    """The rank of the first half of lags, whether it is one, and how well it gives the second."""
+
+    rank: int
+    clear: bool
+    error: float
+    start: Floats | None = None
+    step: Floats | None = None
+    end: Floats | None = None
+
+    def at_step(self, values: Floats, ratio: int) -> float:
+        """Return how far lags at a step that is coarser are from those that it gives."""
+        if self.start is None or self.step is None or self.end is None:
+            return float("inf")
+        with np.errstate(over="ignore", invalid="ignore"):
+            coarse = np.linalg.matrix_power(self.step, ratio)
+            return residual(_powers(self.start, coarse, self.end, len(values)), values)
+
+
+def _powers(row: Floats, step: Floats, end: Floats, count: int) -> Floats:
+    """Return row step^n end for n = 0, 1, ..."""
+    found = []
+    with np.errstate(over="ignore", invalid="ignore"):  # a rank that is none may explode
+        for _ in range(count):
+            found.append(float(row @ end))
+            row = row @ step
+    return np.array(found)
+
+
+def _predicted(values: Floats) -> _Prediction:
     """Return the rank of the first half, whether it is one, and how well it gives the second."""
     if np.ptp(values) == 0.0:
-        return int(values[0] != 0.0), True, 0.0
+        one = np.ones((1, 1))
+        return _Prediction(
+            int(values[0] != 0.0), clear=True, error=0.0, start=values[:1], step=one, end=one[0]
+        )
     count = len(values) // 2
     try:
         made = realise(values[:count])
     except GroupError:
-        return count, False, float("inf")
+        return _Prediction(count, clear=False, error=float("inf"))
     if made.rank > count // 4 or made.generator_matrix is None:
-        return made.rank, False, float("inf")
-    row, found = made.left[0], []
-    with np.errstate(over="ignore", invalid="ignore"):  # a rank that is none may explode
-        for _ in values:
-            found.append(float(row @ made.right[:, 0]))
-            row = row @ made.step
-    return made.rank, made.clear, residual(np.array(found), values)
+        return _Prediction(made.rank, clear=False, error=float("inf"))
+    row, end = made.left[0], made.right[:, 0]
+    error = residual(_powers(row, made.step, end, len(values)), values)
+    return _Prediction(made.rank, made.clear, error, row, made.step, end)

@@ -23,6 +23,7 @@ import numpy as np
 from gnomon.errors import GroupError
 from gnomon.groups.blocks import Floats
 from gnomon.groups.subject import EPSILON, Subject, rounding_of
+from gnomon.groups.windows import LEAST, find_window
 
 TOLERANCE = 1e-9
 LARGEST = 0.05
@@ -53,25 +54,34 @@ def checked_tolerance(tolerance: Any) -> float:
 
 def fitted(subject: Subject, *, cut: bool = True) -> Subject:
     """Return a function with the rounding that it shows, its reach cut to what that leaves."""
-    rng = np.random.default_rng(0)
-    q, k = np.round(8.0 * rng.normal(size=(2, 4, subject.dimension))) / 8.0  # exact in all types
-    late, early = (
-        subject.places(np.array(shares)) for shares in ((0.6, 0.7, 0.8, 0.9), (0.0, 0.1, 0.3, 0.4))
-    )
-    late, early = (x.astype(np.float32).astype(np.float64) for x in (late, early))
-    base = subject(q, k, late, early)
+    given = _exact(subject)
+    base = subject(*given)
     if not base.any():
         raise GroupError(
             f"{subject.name} gives 0 for every query and key, so there is nothing positional in "
             "it; pass a map that keeps what vectors hold."
         )
+    subject = find_window(subject)
+    if subject.span is not None:
+        given = _exact(subject)
+        base = subject(*given)
     returned = subject.shown or (lambda *given: rounding_of(subject.logits(*given)))
-    seen = max(subject.rounding, returned(q, k, late, early))
-    seen = max(seen, _of_vectors(subject, base, (q, k, late, early)))
+    seen = max(subject.rounding, returned(*given), _of_vectors(subject, base, given))
     if not subject.whole:
-        seen = max(seen, _of_positions(subject, base, (q, k, late, early)))
+        seen = max(seen, _of_positions(subject, base, given))
     made = replace(subject, rounding=seen, warnings=(*subject.warnings, *_still(subject, base)))
     return _within(made) if cut else made
+
+
+def _exact(subject: Subject) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return queries, keys and positions that are exact in all types, at lags that are seen."""
+    rng = np.random.default_rng(0)
+    q, k = np.round(8.0 * rng.normal(size=(2, 4, subject.dimension))) / 8.0
+    late, early = (
+        subject.places(np.array(shares), reach=subject.lags).astype(np.float32).astype(np.float64)
+        for shares in ((0.6, 0.7, 0.8, 0.9), (0.0, 0.1, 0.3, 0.4))
+    )
+    return q, k, late, early
 
 
 def _of_vectors(subject: Subject, base: Floats, asked: tuple[Floats, ...]) -> float:
@@ -102,10 +112,13 @@ def _of_positions(subject: Subject, base: Floats, asked: tuple[Floats, ...]) -> 
 
 def _still(subject: Subject, base: Floats) -> tuple[str, ...]:
     """Warn of what does not depend on positions at all, at lags near or far."""
+    if subject.lags < LEAST:
+        return ()
     rng = np.random.default_rng(0)
     q, k = np.round(8.0 * rng.normal(size=(2, 4, subject.dimension))) / 8.0
-    near = 0.5 + np.array([0.0, 1.0, 3.0, 20.0]) / max(subject.reach, 40.0)
-    places = [subject.places(at) for at in (near, np.array([0.5, 0.5, 0.25, 0.0]))]
+    near = 0.5 + np.array([0.0, 1.0, 3.0, 20.0]) / max(subject.lags, 40.0)
+    both = (near, np.array([0.5, 0.5, 0.25, 0.0]))
+    places = [subject.places(at, reach=subject.lags) for at in both]
     if not np.array_equal(subject(q, k, *places), base):
         return ()
     return ("positions change no logit: there is nothing positional in it.",)
@@ -134,4 +147,5 @@ def _within(subject: Subject) -> Subject:
             f"laws are looked at up to position {farthest:g} of {subject.reach:g}: further away "
             f"the rounding of {name} hides them."
         )
-    return replace(subject, reach=min(subject.reach, farthest), warnings=tuple(said))
+    span = None if subject.span is None else min(subject.span, farthest)
+    return replace(subject, reach=min(subject.reach, farthest), span=span, warnings=tuple(said))

@@ -36,6 +36,8 @@ FARTHEST = 1e-6
 """But no farther than this share of |X|, unless the tolerance itself is larger."""
 FAR = 8.0
 """A cluster estimated to be so many times farther than that is not examined."""
+SENSITIVE = 30.0
+"""Condition from which a single eigenvalue may be one of a cluster that was not seen."""
 AMPLIFIED = 1e6
 """What is dropped in a cluster may be this many times larger than the distance in X."""
 COARSEST = 1e-4
@@ -100,8 +102,10 @@ def search(x: Floats, delta: float) -> Searched:
     space = _Space(x, whole, float(np.linalg.norm(x, 2)), delta)
     found = Searched()
     waiting = [np.arange(len(x), dtype=np.int64)]
+    tried = set()
     while waiting:
         members = waiting.pop()
+        tried.add(tuple(members.tolist()))
         values = whole.eigenvalues[members]
         real = _closed(values)
         if not real and values.imag.mean() < 0.0:
@@ -111,7 +115,65 @@ def search(x: Floats, delta: float) -> Searched:
             found.clusters.append(taken)
         elif len(members) > 1:
             waiting += [members[part] for part in split(values)]
+    _gather(space, found, tried)
     return found
+
+
+def _gather(space: _Space, found: Searched, tried: set[tuple[int, ...]]) -> None:
+    """Look for clusters among what was left single and is sensitive, and put them in its place.
+
+    Distance alone does not tell who belongs to a defective eigenvalue: it spreads over what lies
+    near, and across the real axis over its own mirror image. Its members do: their conditions are
+    large, and their eigenvectors turn the same way.
+    """
+    single = [one for one in found.clusters if len(one.members) == 1]
+    single = [one for one in single if one.condition > SENSITIVE]
+    members = np.array([one.members[0] for one in single], dtype=np.int64)
+    if len(members) < 2:
+        return
+    waiting = [np.union1d(members, _mirrored(space, members))]
+    while waiting:
+        members = waiting.pop()
+        values = space.whole.eigenvalues[members]
+        if len(members) < 2 or (not _closed(values) and values.imag.mean() < 0.0):
+            continue
+        new = tuple(members.tolist()) not in tried
+        taken = _examined(space, members, real=_closed(values), found=found) if new else None
+        turn = None if taken is not None else _of_one_turn(space, members)
+        if turn is not None:
+            members = turn
+            taken = _examined(space, members, real=False, found=found)
+        if taken is not None:
+            inside = {*members.tolist(), *_mirrored(space, members).tolist()}
+            found.clusters = [one for one in found.clusters if not inside.issuperset(one.members)]
+            found.clusters.append(taken)
+        else:
+            waiting += [members[part] for part in split(values)] if turn is None else []
+
+
+def _of_one_turn(space: _Space, members: Indices) -> Indices | None:
+    """Return one of two conjugate clusters that lie on both sides of the real axis, mixed.
+
+    Of each pair the eigenvalue is taken whose vector is nearer to that of the first.
+    """
+    values = space.whole.eigenvalues[members]
+    if len(members) < 4 or not _closed(values) or (values.imag == 0.0).any():
+        return None
+    vectors = space.whole.vectors @ space.whole.eigen.right[:, members]
+    upper = np.flatnonzero(values.imag > 0.0)
+    first = vectors[:, upper[int(np.argmax(values.imag[upper]))]]
+    nearer = np.abs(first.conj() @ vectors)
+    mirror = np.abs(values[:, None] - values.conj()).argmin(axis=1)
+    chosen = np.where(nearer[upper] >= nearer[mirror[upper]], upper, mirror[upper])
+    if values[chosen].imag.min() > 0.0 or values[chosen].imag.mean() <= 0.0:
+        return None  # the parts that are examined anyway
+    return np.sort(members[chosen])
+
+
+def _mirrored(space: _Space, members: Indices) -> Indices:
+    """Return the conjugates of a set of eigenvalues."""
+    values = space.whole.eigenvalues
+    return np.abs(values[members, None].conj() - values).argmin(axis=1)
 
 
 def _closed(values: Matrix) -> bool:

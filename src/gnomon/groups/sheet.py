@@ -81,6 +81,11 @@ class Sheet:
             (name in ("path", "order") and known["alone"], "no other token decides"),
             (name == "content" and known["affine"], "logits are linear but for a bias"),
             (not known["alone"], "other tokens decide"),
+            (
+                known["affine"] and known["masked"],
+                "what is masked does not depend on the lag alone",
+            ),
+            (known["affine"] and known["narrow"], "too few lags are finite"),
             (name == "continuity" and self.subject.whole, "positions are whole numbers"),
             (name == "generator", "there is no group on real positions"),
         )

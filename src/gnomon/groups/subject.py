@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.errors import GnomonError, GroupError
+from gnomon.groups.places import Ledger
 
 Floats = NDArray[np.float64]
 Logits = Callable[..., Any]
@@ -43,7 +44,9 @@ class Subject:
     (`gnomon.groups.clocks`). `rounding` is that of the type it computes in, whatever it is given;
     where that is narrow, `farthest` is the position near which it is looked at. `coder` begins a
     text: what it returns gives encoded queries and keys of the tokens that come, call by call, as
-    a cache keeps them.
+    a cache keeps them. `span` is the longest lag at which logits are finite, where a window ends
+    (`gnomon.groups.windows`), and what is below `floor` is taken for a mask, as -inf is. `asked`
+    keeps what was asked.
     """
 
     name: str
@@ -62,6 +65,16 @@ class Subject:
     shown: Callable[..., float] | None = None
     """The rounding of the type that is returned for queries, keys and positions."""
     warnings: tuple[str, ...] = ()
+    span: float | None = None
+    floor: float | None = None
+    looked: bool = False
+    """Whether a window was looked for."""
+    asked: Ledger = field(default_factory=Ledger, compare=False, repr=False)
+
+    @property
+    def lags(self) -> float:
+        """Return the longest lag that laws are asked at."""
+        return self.reach if self.span is None else self.span
 
     @property
     def narrow(self) -> bool:
@@ -93,6 +106,9 @@ class Subject:
                 f"{self.name} gives NaN at positions up to {farthest:g}; pass the largest "
                 "position at which it gives numbers as its reach."
             )
+        if self.floor is not None:
+            found = np.where(found <= self.floor, -np.inf, found)
+        self.asked.note(found, *rest[:2])
         return found
 
     def check(self, rng: np.random.Generator) -> None:
@@ -119,13 +135,32 @@ class Subject:
             )
 
     def places(self, shares: Floats, *, reach: float | None = None) -> Floats:
-        """Return positions at shares (n,) in [0, 1] of the reach, on every axis in its own way."""
+        """Return positions at shares (n,) in [0, 1] of the reach, on every axis in its own way.
+
+        They lie on one line: laws are asked at those of `gnomon.groups.places`.
+        """
         span = self.reach if reach is None else reach
         at = span * np.asarray(shares, dtype=np.float64)
         if self.axes > 1:
             ways = np.linspace(1.0, 0.3, self.axes)
             at = at[:, None] * ways
         return np.floor(at) if self.whole else at
+
+
+def along(subject: Subject, axis: int) -> Subject:
+    """Return a subject of several axes on one of them, where the others stand at 0."""
+    if subject.axes == 1:
+        return subject
+
+    def placed(at: Floats) -> Floats:
+        made = np.zeros((len(at), subject.axes))
+        made[:, axis] = at
+        return made
+
+    def logits(q: Floats, k: Floats, t: Floats, s: Floats) -> Floats:
+        return subject.of(q, k, placed(t), placed(s))
+
+    return replace(subject, axes=1, logits=logits, coder=None, shown=None, asked=Ledger())
 
 
 def rounding_of(found: Any) -> float:

@@ -26,6 +26,7 @@ from gnomon.groups.classify import Structure, classify
 from gnomon.groups.generator import Generator
 from gnomon.groups.growth import GROWN, boundedness
 from gnomon.groups.levels import PROMISED, level_of, promised_by
+from gnomon.groups.places import Ledger
 from gnomon.groups.ranks import finite_rank, group_rank, predicted
 from gnomon.groups.rounding import (
     LARGEST,
@@ -36,8 +37,9 @@ from gnomon.groups.rounding import (
 )
 from gnomon.groups.sheet import Sheet
 from gnomon.groups.steps import Step, classify_step
-from gnomon.groups.subject import Subject
+from gnomon.groups.subject import Subject, along
 from gnomon.groups.turns import Turns, read_turns
+from gnomon.groups.windows import LEAST, find_window
 
 SMOOTH = 1e-3
 """Largest change of logits over 2^-19 of a position: turns by some hundred radians still pass."""
@@ -76,31 +78,31 @@ def certify(
     """
     wanted = _promised(promised, subject)
     subject.check(np.random.default_rng(seed))
+    subject = find_window(replace(subject, asked=Ledger()), seed=seed)
     used = tolerance_of(subject) if tolerance is None else checked_tolerance(tolerance)
     sheet = Sheet(subject=subject, wanted=wanted, seed=seed, tolerance=used)
     sheet.warnings.extend(subject.warnings)
     linear = sheet.test("linearity", of_positions.linearity)
     affine = sheet.test("affine", of_positions.linearity, affine=True)
-    sheet.test("shift", of_positions.shift)
-    sheet.test("gauge", of_positions.shift, gauge=True)
+    _of_shifts(sheet)
     sheet.test("cache", of_positions.cache)
     sheet.test("dtype", of_positions.dtype, max(SINGLE, _of_vectors(subject)))
     alone = sheet.test("context", between.context)
-    structure, rank = None, None
-    if alone and not subject.whole:
+    structure: Structure | Step | Turns | None = None
+    rank: int | None = None
+    if alone and not (subject.whole or subject.lags < LEAST or _masked_apart(sheet)):
         sheet.test("continuity", of_positions.continuity, max(SMOOTH, _of_vectors(subject)))
     if alone and affine:
-        sheet.found["rank"] = Law(residual=None, tolerance=used)  # its place among the laws
-        sheet.test("boundedness", boundedness, GROWN, note=f"up to lag {subject.reach:g}")
-        structure = _group(sheet) if linear else None
-        rank = _rank(sheet, structure)
+        structure, rank = _of_lags(sheet, linear=linear)
     elif affine:
         sheet.test("path", between.path)
         sheet.test("order", between.order)
     elif alone:
         _content(sheet)
     _warn_of_growth(sheet)
-    sheet.fill(dict.fromkeys((*ALWAYS, *wanted)), {"alone": alone, "affine": affine})
+    known = {"alone": alone, "affine": affine, "masked": _masked_apart(sheet)}
+    known["narrow"] = subject.lags < LEAST
+    sheet.fill(dict.fromkeys((*ALWAYS, *wanted)), known)
     level = level_of(sheet.found, timed=subject.timed)
     if isinstance(promised, str) and promised in PROMISED:
         sheet.want(_asked_of(promised_by(promised, sheet.found, level), subject))
@@ -114,6 +116,7 @@ def certify(
         seed=seed,
         reach=subject.reach,
         until="clock time" if subject.timed else "position",
+        asked=subject.asked.summary(subject),
     )
 
 
@@ -132,6 +135,22 @@ def _asked_of(names: Iterable[str], subject: Subject) -> tuple[str, ...]:
     return tuple(name for name in names if not (subject.whole and name == "continuity"))
 
 
+def _masked_apart(sheet: Sheet) -> bool:
+    """Whether what is masked does not depend on the lag alone, so that no law of the lag is one."""
+    residual = sheet.found["shift"].residual
+    return residual is not None and not np.isfinite(residual)
+
+
+def _of_shifts(sheet: Sheet) -> None:
+    """Test the law of shifts, as it is and gauged, and say where masks do not move with tokens."""
+    found = of_positions.shifts(sheet.subject, sheet.rng())
+    for name, residual in zip(("shift", "gauge"), found, strict=True):
+        note = "" if np.isfinite(residual) else "what is masked, or infinite, does not move with it"
+        sheet.put(name, residual, sheet.tolerance, note=note)
+    if _masked_apart(sheet) and sheet.subject.span is None:
+        sheet.warnings.append("some logits are -inf or infinite, whatever the lag is.")
+
+
 def _of_vectors(subject: Subject) -> float:
     """Return what the rounding of vectors alone leaves, or 0 in float64."""
     return VECTORS * subject.rounding if subject.narrow else 0.0
@@ -144,15 +163,37 @@ def _warn_of_growth(sheet: Sheet) -> None:
         sheet.warnings.append(f"logits grow with the lag, {law.note}.")
 
 
+def _of_lags(sheet: Sheet, *, linear: bool) -> tuple[Structure | Step | Turns | None, int | None]:
+    """Test the laws of the lag, and return the generator with the rank, where there are lags."""
+    subject = sheet.subject
+    if subject.lags < LEAST or _masked_apart(sheet):
+        return None, None
+    sheet.found["rank"] = Law(residual=None, tolerance=sheet.tolerance)  # its place among the laws
+    sheet.test("boundedness", boundedness, GROWN, note=f"up to lag {subject.lags:.6g}")
+    structure = _group(sheet) if linear else None
+    return structure, _rank(sheet, structure)
+
+
 def _rank(sheet: Sheet, structure: Structure | Step | Turns | None) -> int | None:
-    """Test whether finitely many coordinates make all lags, as those of a group do."""
+    """Test whether finitely many coordinates make all lags, as those of a group do: on each axis.
+
+    The rank is that of the generator, if one was read, and else the largest; none, if an axis has
+    none.
+    """
     rounding = sheet.tolerance if sheet.tolerance > TOLERANCE else None
     limit = predicted(rounding)
-    made = group_rank(sheet.subject, sheet.rng(), limit)
-    if made is None:
-        made = finite_rank(sheet.subject, sheet.rng(), rounding=rounding)
-    elif made.rank is not None and structure is not None:
-        made = replace(made, rank=_modes(structure))
+    found = []
+    for axis in range(sheet.subject.axes):
+        subject = along(sheet.subject, axis)
+        made = group_rank(subject, sheet.rng(), limit)
+        if made is None:
+            made = finite_rank(subject, sheet.rng(), rounding=rounding)
+        elif made.rank is not None and structure is not None and axis == 0:
+            made = replace(made, rank=_modes(structure))
+        found.append(made)
+    none = [one for one in found if one.rank is None]
+    known = found[:1] if structure is not None else found
+    made = none[0] if none else max(known, key=lambda one: one.rank or 0)
     note = f"rank {made.rank} at steps of {made.stride:g}" if made.rank is not None else ""
     error = made.residual if made.rank is not None else max(made.residual, 1.0)
     note = note or f"none found{'' if rounding is None else ' beside the rounding'}"
@@ -187,7 +228,7 @@ def _group(sheet: Sheet) -> Structure | Step | Turns | None:
             sheet.skip(name, reason)
         return None
     sheet.test("identity", of_positions.identity, note=f"B(0) has condition {condition:.3g}")
-    is_group = sheet.test("group", of_positions.group, reach=min(50.0, 0.25 * subject.reach))
+    is_group = sheet.test("group", of_positions.group)
     if subject.axes > 1:
         sheet.test("commutators", of_positions.commutators)
     if subject.whole:
@@ -198,26 +239,55 @@ def _group(sheet: Sheet) -> Structure | Step | Turns | None:
         reason = f"vectors are rounded to {subject.rounding:.1e}, too coarse to read X"
         sheet.skip("generator", reason)
         return None
-    x, error, known = generator_of(subject)
+    x, error, known = generator_of(along(subject, 0))
     limit = max(GENERATED, min(10.0 * sheet.found["group"].tolerance, LARGEST))
     if not sheet.put("generator", error, limit, note="exp(tX) = A(t)"):
         return None
-    return _turns(sheet) or _classified(sheet, x, known)
+    structure = _turns(sheet) or _classified(sheet, x, known)
+    _look_at_other_axes(sheet)
+    return structure
+
+
+def _look_at_other_axes(sheet: Sheet) -> None:
+    """Let the spectra on all axes but the first decide what is bounded, too."""
+    law = sheet.found["boundedness"]
+    for axis in range(1, sheet.subject.axes if law.holds else 1):
+        subject = along(sheet.subject, axis)
+        if _read_turns(sheet, subject) is not None or subject.dimension > LARGEST_CLASSIFIED:
+            continue
+        x, _, known = generator_of(subject)
+        exact = sheet.tolerance <= TOLERANCE or known <= KNOWN
+        blocks = classify(x, tolerance=None if exact else min(known, COARSEST)).structure
+        growing = Generator(one.block for one in blocks).growing(_direction(subject))
+        if growing is not None and exact:
+            note = f"{_side(subject)}: X of axis {axis + 1} has {growing}"
+            sheet.put("boundedness", 1.0, GROWN, note=note)
+
+
+def _direction(subject: Subject) -> str:
+    return "causal" if subject.causal else "both"
+
+
+def _side(subject: Subject) -> str:
+    return "for lags from 0 on" if subject.causal else "for lags of both signs"
+
+
+def _read_turns(sheet: Sheet, subject: Subject) -> Turns | None:
+    return read_turns(
+        actions_of(subject),
+        reach=subject.lags,
+        whole=subject.whole,
+        rounding=subject.rounding,
+        tolerance=sheet.found["group"].tolerance,
+    )
 
 
 def _turns(sheet: Sheet) -> Turns | None:
     """Return what turns, with the errors of the phases, if nothing but turns is there."""
     subject = sheet.subject
-    found = read_turns(
-        actions_of(subject),
-        reach=subject.reach,
-        whole=subject.whole,
-        rounding=subject.rounding,
-        tolerance=sheet.found["group"].tolerance,
-    )
+    found = _read_turns(sheet, along(subject, 0))
     if found is not None and not subject.whole:
-        note = "for lags from 0 on" if subject.causal else "for lags of both signs"
-        sheet.put("boundedness", 0.0, GROWN, note=note)
+        sheet.put("boundedness", 0.0, GROWN, note=_side(subject))
     return found
 
 
@@ -246,9 +316,8 @@ def _classified(sheet: Sheet, x: Floats, known: float) -> Structure | None:
         return None
     exact = sheet.tolerance <= TOLERANCE or known <= KNOWN
     structure = classify(x, tolerance=None if exact else min(known, COARSEST))
-    direction = "causal" if sheet.subject.causal else "both"
     seen = sheet.found["boundedness"].residual
-    growing = Generator(one.block for one in structure.structure).growing(direction)
+    growing = Generator(one.block for one in structure.structure).growing(_direction(sheet.subject))
     if growing is not None and not exact and sheet.found["boundedness"].holds:
         sheet.warnings.append(
             f"the generator is known to {known:.1e} of itself only, too coarse to name it; pass "
@@ -256,7 +325,7 @@ def _classified(sheet: Sheet, x: Floats, known: float) -> Structure | None:
         )
         return None
     sheet.warnings.extend(structure.warnings)
-    note = "for lags from 0 on" if sheet.subject.causal else "for lags of both signs"
+    note = _side(sheet.subject)
     if growing is not None:
         note = f"{note}: X has {growing}"
     sheet.put("boundedness", 0.0 if growing is None else max(1.0, seen or 0.0), GROWN, note=note)
@@ -298,6 +367,8 @@ def generator_of(subject: Subject) -> tuple[Floats, float, float]:
     x = np.asarray(logm(once), dtype=np.complex128).real / step
     worst = 0.0
     for t in (2.0 * step, 16.0 * step, 7.0):
+        if t > subject.lags:
+            continue
         worst = max(worst, of_positions.residual(np.asarray(expm(t * x)), at(t)))
     off = of_positions.residual(once @ once, at(2.0 * step))
     size = step * float(np.linalg.norm(x, 2))

@@ -1,13 +1,18 @@
-"""What a reader of a structure must be told: what else X may be, and what would decide it."""
+"""What a reader of a structure must be told: what else X may be, and what would decide it.
+
+Where two structures are within reach of X, both are named, with the tolerance at which the answer
+turns from one to the other. A tolerance is advised only where the answer at it, and at three times
+it, is one and leaves nothing of this kind to say; else it is said that there is none.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gnomon.groups.checking import EPSILON
-from gnomon.groups.search import NEAR, Cluster
+from gnomon.groups.search import FARTHEST, NEAR, Cluster
 
 if TYPE_CHECKING:
     from gnomon.groups.classify import Found, Units
@@ -18,19 +23,58 @@ STEP = (
 )
 
 
+EXACT = 1e-3
+"""Share of the tolerance below which blocks are exact, so that no tolerance takes them apart."""
+THIN = 0.1
+"""Share of the tolerance above which what was put to zero, or together, is spoken of."""
+CLEAR = 10.0
+"""The next structure is so many tolerances away, where an answer is settled."""
+SENSITIVE = 100.0
+"""Condition from which an eigenvalue may be one of a block that was split."""
+SPLIT = 3e-6
+"""Change of X, as a share, that is looked for behind such an eigenvalue."""
+Settled = Callable[[float], float | None]
+"""A tolerance to begin with -> one at which the answer is settled, or None."""
+
+
 def warnings_of(
-    structure: Sequence[Found], generic: Sequence[Found], misses: Sequence[Cluster], units: Units
+    clusters: Sequence[Cluster],
+    structure: Sequence[Found],
+    generic: Sequence[Found],
+    misses: Sequence[Cluster],
+    units: Units,
+    settled: Settled,
 ) -> tuple[str, ...]:
     """Return the warnings, each a sentence."""
+    asked = suggestion(structure, misses, units)
+    advised = None if asked is None else settled(asked)
     said = [
-        _defective(structure, generic),
-        _near(misses, units.norm),
-        _nearly_undamped(structure, units),
-        _undecided(structure, units),
+        _defective(structure, generic, units),
+        _merged(structure, units),
+        _near(misses, units.norm, advised),
+        _nearly_undamped(structure, units, advised),
+        _zeroed(clusters, units),
+        _undecided(structure, units) or _fragile(structure, units),
         _narrow(units),
         _is_step(structure, units),
     ]
     return tuple(sentence for sentence in said if sentence)
+
+
+def suggestion(
+    structure: Sequence[Found], misses: Sequence[Cluster], units: Units, *, most: float = math.inf
+) -> float | None:
+    """Return a tolerance that takes in all that is near up to so many tolerances, or None."""
+    asked = [2.0 * one.distance / units.norm for one in _widest(misses)]
+    asked = asked or [2.0 * ratio * units.tolerance for ratio in _nearly_zero(structure, units)]
+    return max((one for one in asked if one <= most * units.tolerance), default=None)
+
+
+def is_settled(structure: Sequence[Found], misses: Sequence[Cluster], units: Units) -> bool:
+    """Whether no other structure is near and no eigenvalue may be a part of a block."""
+    if suggestion(structure, misses, units, most=CLEAR) is not None:
+        return False
+    return not (_undecided(structure, units) or _fragile(structure, units))
 
 
 def in_words(one: Found) -> str:
@@ -46,23 +90,64 @@ def in_words(one: Found) -> str:
     return name if one.count == 1 else f"{one.count} x {name}"
 
 
-def _defective(structure: Sequence[Found], generic: Sequence[Found]) -> str:
+def _defective(structure: Sequence[Found], generic: Sequence[Found], units: Units) -> str:
     chains = [one for one in structure if one.order > 1]
     if not chains:
         return ""
     alone = [one for one in generic if one.condition == math.inf]
     error = max(one.backward_error for one in chains)
+    turns = error > EXACT * units.tolerance
+    below = ", and at a tolerance below that distance the second reading is the answer"
+    below = below if turns else ""
     return (
         f"the blocks {_listed(chains)} hold within {error:.1e} of |X|, but eigenvalues alone read "
-        f"{_listed(alone)}: almost every change of X takes such blocks apart."
+        f"{_listed(alone)}: almost every change of X takes such blocks apart{below}."
     )
 
 
-def _near(misses: Sequence[Cluster], norm: float) -> str:
-    """Say which tolerance would make the structure more special."""
-    widest = [
+def _merged(structure: Sequence[Found], units: Units) -> str:
+    """Say which eigenvalues are equal only since the tolerance is as large as it is."""
+    thin = [one for one in structure if one.order == 1 and one.count > 1]
+    thin = [one for one in thin if one.backward_error > THIN * units.tolerance]
+    if not thin:
+        return ""
+    error = max(one.backward_error for one in thin)
+    return (
+        f"the eigenvalues of {_listed(thin)} are equal within {error:.1e} of |X|; at a tolerance "
+        "below that they differ."
+    )
+
+
+def _zeroed(clusters: Sequence[Cluster], units: Units) -> str:
+    """Say which real parts are zero only since the tolerance is as large as it is."""
+    moved = [(one.mean.real, units.delta * one.condition) for one in clusters]
+    thin = [(abs(part) / most, part) for part, most in moved if THIN * most < abs(part) <= most]
+    if not thin:
+        return ""
+    ratio, part = max(thin)
+    count = "1 real part is" if len(thin) == 1 else f"{len(thin)} real parts are"
+    return (
+        f"{count} within the tolerance of zero (up to {part * units.scale:.2g}); at a tolerance "
+        f"below {ratio * units.tolerance:.1e} such a part is not zero."
+    )
+
+
+def _widest(misses: Sequence[Cluster]) -> list[Cluster]:
+    return [
         one for one in misses if not any(set(one.members) < set(other.members) for other in misses)
     ]
+
+
+def _advice(advised: float | None) -> str:
+    """Return the advice to pass a tolerance that was tried, or that there is none to pass."""
+    if advised is None:
+        return "no tolerance was found at which the answer is settled"
+    return f"pass tolerance={advised:.0e}"
+
+
+def _near(misses: Sequence[Cluster], norm: float, advised: float | None) -> str:
+    """Say which tolerance would make the structure more special."""
+    widest = _widest(misses)
     if not widest:
         return ""
     far = max(one.distance for one in widest) / norm
@@ -70,20 +155,25 @@ def _near(misses: Sequence[Cluster], norm: float) -> str:
     more = ", ..." if len(widest) > 4 else ""
     return (
         f"a more special structure ({sizes}{more}) is {far:.1e} of |X| away; if X is not known "
-        f"better than that, pass tolerance={_rounded_up(2.0 * far)}."
+        f"better than that, {_advice(advised)}."
     )
 
 
-def _nearly_undamped(structure: Sequence[Found], units: Units) -> str:
+def _nearly_zero(structure: Sequence[Found], units: Units) -> list[float]:
+    """Return real parts, in tolerances, that a larger tolerance would call zero."""
+    most = max(NEAR, FARTHEST / units.tolerance)
+    return [ratio for ratio in _in_tolerances(structure, units) if 1.0 < ratio <= most]
+
+
+def _nearly_undamped(structure: Sequence[Found], units: Units, advised: float | None) -> str:
     """Warn of real parts that a slightly larger tolerance would call zero."""
-    near = [ratio for ratio in _in_tolerances(structure, units) if 1.0 < ratio <= NEAR]
+    near = _nearly_zero(structure, units)
     if not near:
         return ""
-    wider = _rounded_up(2.0 * max(near) * units.tolerance)
     parts = "1 real part is" if len(near) == 1 else f"{len(near)} real parts are"
     return (
         f"{parts} not zero, but within {max(near):.0f} tolerances of it; if X is not known better "
-        f"than that, pass tolerance={wider}."
+        f"than that, {_advice(advised)}."
     )
 
 
@@ -96,6 +186,30 @@ def _undecided(structure: Sequence[Found], units: Units) -> str:
     return (
         f"{len(lost)} eigenvalues are not told from their neighbours at this tolerance (condition "
         f"up to {worst:.1e}): what they are is not known; try a smaller or a larger tolerance."
+    )
+
+
+def _fragile(structure: Sequence[Found], units: Units) -> str:
+    """Warn of simple eigenvalues that a small change of X moves onto each other.
+
+    So do those of a block that was split: J_m at a distance e becomes eigenvalues e^(1/m) apart,
+    each of a condition that is the inverse of e^(1 - 1/m).
+    """
+    reach = max(units.tolerance, SPLIT) * units.norm
+    found = []
+    for one in structure:
+        if one.order > 1 or one.condition < SENSITIVE:
+            continue
+        apart = min(one.gap or math.inf, 2.0 * one.frequency or math.inf) / units.scale
+        if 0.25 * apart <= reach * one.condition:
+            found.append((0.25 * apart / one.condition / units.norm, one.condition))
+    if not found:
+        return ""
+    least, worst = min(found)[0], max(found, key=lambda pair: pair[1])[1]
+    return (
+        f"{_counted(len(found), 'eigenvalue')} may reach a neighbour by a change of {least:.1e} "
+        f"of |X| (condition up to {worst:.1e}): if X is not known much better than that they may "
+        "be parts of blocks of higher order, which only a tolerance above its error shows."
     )
 
 
@@ -128,12 +242,20 @@ def _in_tolerances(structure: Sequence[Found], units: Units) -> list[float]:
     return [decay / most for decay, most in moved if decay]
 
 
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def _listed(founds: Sequence[Found]) -> str:
     shown = [in_words(one) for one in founds[:4]]
     return ", ".join(shown) + (", ..." if len(founds) > 4 else "")
 
 
-def _rounded_up(value: float) -> str:
-    """Return a number with one digit that is no smaller."""
+def rounded_up(value: float) -> float:
+    """Return a number with one digit that is no smaller.
+
+    >>> rounded_up(1.2e-8)
+    2e-08
+    """
     power = 10.0 ** math.floor(math.log10(value))
-    return f"{min(math.ceil(value / power) * power, 0.1):.0e}"
+    return float(f"{min(math.ceil(value / power) * power, 0.1):.0e}")

@@ -8,11 +8,11 @@ is a mixture of laws: type v has one of a few laws g_k, and each of its cells a 
 
     k_v ~ pi,    theta_iv ~ g_k,    x'_iv ~ Poisson(lambda_iv theta_iv),
 
-with g_k on a grid, fitted by EM to all cells of the class [kieferwolfowitz1956]. Positions whose tau
-is of another size have g_k of their own, since what fills a slot of a template thins out all other
-types there. A type is known by all of its cells together, which tells a marker from a type that
-stands still even where no single count could. With q(X) the pilot of a count X ~ Poisson(l theta),
-in units of p_v,
+with g_k on a grid, fitted by EM to all cells of the class [kieferwolfowitz1956]. Positions whose
+tau is of another size have g_k of their own, since what fills a slot of a template thins out all
+other types there. A type is known by all of its cells together, which tells a marker from a type
+that stands still even where no single count could. With q(X) the pilot of a count X ~ Poisson(l
+theta), in units of p_v,
 
     r = sqrt q / 2 + (X/l) / (2 sqrt q),   o = X/l + [(X/l - q)^2 / q - X / (l^2 q)] / 4
 
@@ -54,7 +54,9 @@ _SMALLEST, _BELOW, _ABOVE = 0.03, 20, 30
 """The grid of theta: 0, points from the smallest to 1, points from 1 up."""
 _SPREADS = (0.02, 0.3, 1.0)
 """Where the laws begin: log-normal of these deviations, and one flat in the logarithm."""
-_STEPS = 150
+_CYCLES = 20
+"""Of three steps of EM, at most."""
+_FURTHEST = 64.0
 _ENOUGH = 1e-4
 
 
@@ -181,15 +183,16 @@ def _ratios(cells: _Cells, outstanding: NDArray[np.bool_]) -> Floats:
             (level, group, *_chance(level, theta, laws[:, group]))
             for level, group in zip(means, cells.group, strict=True)
         ]
-        for group in np.unique(groups[cells.kinds == kind]):
-            part = (groups == group) & (cells.kinds == kind)
-            types, own = resp[part].sum(axis=0), float(cells.own[part].mean())
-            moments = [
-                _moments(*one, max(shared, own), theta, laws)
-                for one, shared in zip(chances, cells.shared, strict=True)
-            ]
-            apart = int(group > 3)
-            true, found = _energies(np.array(moments), means, cells.pairs)
+        held = np.unique(groups[cells.kinds == kind])
+        parts = [(groups == group) & (cells.kinds == kind) for group in held]
+        own = np.array([cells.own[part].mean() for part in parts])
+        moments = [
+            _moments(*one, np.maximum(shared, own), theta, laws)
+            for one, shared in zip(chances, cells.shared, strict=True)
+        ]
+        for part, group, made in zip(parts, held, np.stack(moments, axis=1), strict=True):
+            types, apart = resp[part].sum(axis=0), int(group > 3)
+            true, found = _energies(made, means, cells.pairs)
             above[apart] += float(types @ true)
             below[apart] += float(types @ found)
     ratio = np.divide(above, below, out=np.ones(2), where=below > 0.0)
@@ -218,36 +221,88 @@ def _thirds(own: Floats) -> NDArray[np.int64]:
 
 
 def _fitted(cells: _Cells) -> tuple[Floats, Floats, Floats]:
-    """Return the points of theta, the laws (by group), and how likely each type is to have each."""
-    means = cells.means[cells.place, cells.kind]
-    theta = _grid(1.2 * float((cells.observed / np.maximum(means, 0.5)).max()))
-    rates = np.outer(means, theta)
-    logs = np.log(np.maximum(rates, 1e-300)) * cells.observed[:, None] - rates
-    likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
-    groups = [np.flatnonzero(cells.group[cells.place] == g) for g in range(cells.group.max() + 1)]
-    laws = np.repeat(_first_laws(theta)[:, None], len(groups), axis=1)
-    share = np.full(len(laws), 1.0 / len(laws))
-    chance = np.empty((len(means), len(laws)))
-    before, turned = -np.inf, csr_array(cells.number.T)
-    for _ in range(_STEPS):
-        for g, own in enumerate(groups):
-            chance[own] = likelihood[own] @ laws[:, g].T
+    """Return the points of theta, the laws (by group), and how likely each type is to have each.
+
+    EM, each two steps of which are followed further along their own curve [varadhan2008].
+    """
+    mixture = _mixture(cells)
+    laws = np.repeat(_first_laws(mixture.theta)[:, None], len(mixture.groups), axis=1)
+    before, state = -np.inf, (np.full(len(laws), 1.0 / len(laws)), laws)
+    for _ in range(_CYCLES):
+        first, _, now = mixture.step(*state)
+        second, resp, _ = mixture.step(*first)
+        if now - before < _ENOUGH * len(resp):
+            break
+        before = now
+        jumped = tuple(map(_further, state, first, second))
+        state, _, reached = mixture.step(*jumped)
+        if reached < now:
+            state = second
+    return mixture.theta, second[1], resp
+
+
+def _further(start: Floats, first: Floats, second: Floats) -> Floats:
+    """Return chances further along the curve of two steps of EM."""
+    change = first - start
+    bend = second - first - change
+    size = float(np.sqrt(np.sum(change**2) / max(float(np.sum(bend**2)), 1e-300)))
+    size = min(max(size, 1.0), _FURTHEST)
+    made = np.maximum(start + 2.0 * size * change + size**2 * bend, 1e-12)
+    further: Floats = made / made.sum(axis=-1, keepdims=True)
+    return further
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Mixture:
+    """What the steps of EM share."""
+
+    cells: _Cells
+    turned: csr_array
+    """cells x types."""
+    theta: Floats
+    likelihood: Floats
+    """cells x theta, each row up to a factor."""
+    groups: list[NDArray[np.int64]]
+    """For every group of places: its cells."""
+
+    def step(self, share: Floats, laws: Floats) -> tuple[tuple[Floats, Floats], Floats, float]:
+        """Return better shares and laws, how likely each type had each, and the likelihood."""
+        chance = np.empty((len(self.likelihood), len(laws)))
+        for g, own in enumerate(self.groups):
+            chance[own] = self.likelihood[own] @ laws[:, g].T
         np.maximum(chance, 1e-300, out=chance)
-        support = cells.number @ np.log(chance) + np.log(share)
+        support = self.cells.number @ np.log(chance) + np.log(share)
         top = support.max(axis=1, keepdims=True)
         resp = np.exp(support - top)
         total = resp.sum(axis=1, keepdims=True)
         resp /= total
-        now = float((np.log(total) + top).sum())
-        if now - before < _ENOUGH * len(resp):
-            break
-        before = now
-        share = np.maximum(resp.mean(axis=0), 1e-12)
-        gain = (turned @ resp) / chance
-        for g, own in enumerate(groups):
-            laws[:, g] *= gain[own].T @ likelihood[own]
-        laws /= np.maximum(laws.sum(axis=2, keepdims=True), 1e-300)
-    return theta, laws, resp
+        gain = (self.turned @ resp) / chance
+        better = np.stack(
+            [
+                laws[:, g] * (gain[own].T @ self.likelihood[own])
+                for g, own in enumerate(self.groups)
+            ],
+            axis=1,
+        )
+        better /= np.maximum(better.sum(axis=2, keepdims=True), 1e-300)
+        likely = float((np.log(total) + top).sum())
+        return (np.maximum(resp.mean(axis=0), 1e-12), better), resp, likely
+
+
+def _mixture(cells: _Cells) -> _Mixture:
+    means = cells.means[cells.place, cells.kind]
+    theta = _grid(1.2 * float((cells.observed / np.maximum(means, 0.5)).max()))
+    rates = np.outer(means, theta)
+    logs = np.log(np.maximum(rates, 1e-300)) * cells.observed[:, None] - rates
+    return _Mixture(
+        cells=cells,
+        turned=csr_array(cells.number.T),
+        theta=theta,
+        likelihood=np.exp(logs - logs.max(axis=1, keepdims=True)),
+        groups=[
+            np.flatnonzero(cells.group[cells.place] == g) for g in range(cells.group.max() + 1)
+        ],
+    )
 
 
 def _grid(largest: float) -> Floats:
@@ -278,12 +333,18 @@ def _moments(
     group: int,
     counts: Floats,
     chance: Floats,
-    energy: float,
+    energies: Floats,
     theta: Floats,
     laws: Floats,
 ) -> Floats:
-    """Return E sqrt theta, E theta and E r, E o for cells that expect `level`, for every law."""
-    law = relative_pilot(counts, np.full(len(counts), level), np.full(len(counts), energy))
+    """Return E sqrt theta, E theta, E r and E o for cells that expect `level`.
+
+    Energies x these four x laws.
+    """
+    shape = (len(energies), len(counts))
+    seen, drift = np.broadcast_to(counts, shape), np.broadcast_to(energies[:, None], shape)
+    law = relative_pilot(seen, np.full(shape, level), drift)
     root, own = corrected(counts / level, level, law)
-    among = laws[:, group]
-    return np.array([among @ np.sqrt(theta), among @ theta, chance @ root, chance @ own])
+    true = laws[:, group] @ np.stack([np.sqrt(theta), theta], axis=1)
+    found = np.stack([root @ chance.T, own @ chance.T], axis=1)
+    return np.concatenate([np.broadcast_to(true.T, found.shape), found], axis=1)

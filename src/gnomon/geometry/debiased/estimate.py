@@ -159,7 +159,9 @@ def _filled(
     bent = np.zeros_like(variance)
     for factor, band in zip(factors, bands, strict=True):
         band.scale(factor)
-        bent += np.einsum("c,cij->ij", np.abs(1.0 - 1.0 / band.curvature), np.abs(band.energy))
+        for ratio, energy in zip(band.curvature, band.energy, strict=True):
+            if ratio != 1.0:
+                bent += abs(1.0 - 1.0 / ratio) * np.abs(energy)
     first, *others = bands
     for band in others:
         first.deleted[...] += band.deleted

@@ -87,11 +87,15 @@ def relative_pilot(
     """
     rho = observed / means
     rho -= 1.0
-    logs = np.log(np.maximum(observed, np.finfo(float).tiny) / means)
-    deviance = 2.0 * (observed * logs - observed + means)
-    own = np.maximum(energies, rho**2 - 1.0 / means)
-    trust = np.where(deviance > doubtless, own, energies)
-    trust *= means
+    trust = energies * means
+    # The deviance is at most twice lambda rho^2: few cells need its logarithm.
+    far = np.flatnonzero(2.0 * means * rho * rho > doubtless)
+    if far.size:
+        count, mean, own = observed.flat[far], means.flat[far], rho.flat[far]
+        logs = np.log(np.maximum(count, np.finfo(float).tiny) / mean)
+        beyond = 2.0 * (count * logs - count + mean) > doubtless
+        sure = np.where(beyond, mean * own**2 - 1.0, -np.inf)
+        trust.flat[far] = np.maximum(trust.flat[far], sure)
     trust /= 1.0 + trust
     rho *= trust
     rho += 1.0

@@ -32,6 +32,8 @@ from gnomon.numeric.routes import compiled, each, stripes
 
 RARE_SHARE = 0.06
 """A class is rare where its types occur in fewer than this share of the cells, by the mean."""
+_FEW = 64
+"""So few types are all treated as dense."""
 _BLOCK_BYTES = 32 * 2**20
 _ROWS = 16
 """Positions per task of one thread."""
@@ -89,7 +91,7 @@ class RareSums:
 
 def common_classes(folded: FoldedCounts) -> int:
     """Return how many classes, from the common end, are to be treated as dense."""
-    if not compiled():
+    if not compiled() or len(folded.type_tokens) <= _FEW:
         return folded.classes
     entries = np.diff(folded.columns.indptr[folded.class_bounds])
     cells = np.diff(folded.class_bounds) * folded.columns.shape[0]

@@ -55,7 +55,7 @@ def remainder(folded: FoldedCounts, types: slice, seen: Floats, at: Pilot) -> Fl
 
 def corrected(shares: Floats, level: float, law: Floats) -> tuple[Floats, Floats]:
     """Return what is taken for sqrt p and p of cells that expect `level`, at the pilot law q."""
-    root, observations = np.sqrt(law), np.full(len(law), level)
+    root, observations = np.sqrt(law), np.full(law.shape, level)
     tangent = 0.5 * root + 0.5 * shares / root
     own = shares + 0.25 * ((shares - law) ** 2 / law - shares / (level * law))
     trust = _trust(observations)

@@ -1,0 +1,138 @@
+"""`classify` is right, or says that another structure is near: never wrong without a word."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from scipy.linalg import block_diag
+
+from gnomon.groups.blocks import Block
+from gnomon.groups.classify import classify
+
+
+def noisy(blocks, level, rng, condition=30.0):
+    """X = P J P^-1 with noise of a share of |X|, in a basis of a given condition."""
+    form = block_diag(*[block.matrix() for block in blocks])
+    size = len(form)
+    turns = [np.linalg.qr(rng.standard_normal((size, size)))[0] for _ in range(2)]
+    basis = turns[0] @ np.diag(np.geomspace(1.0, 1.0 / condition, size)) @ turns[1]
+    x = basis @ form @ np.linalg.inv(basis)
+    noise = rng.standard_normal((size, size))
+    return x + level * np.linalg.norm(x, 2) * noise / np.linalg.norm(noise, 2)
+
+
+def kinds(found):
+    return sorted((one.kind, one.order) for one in found.structure for _ in range(one.count))
+
+
+def is_right(blocks, found):
+    if kinds(found) != sorted((block.kind, block.order) for block in blocks):
+        return False
+    return all(
+        any(
+            (one.kind, one.order) == (block.kind, block.order)
+            and abs(complex(one.decay - block.decay, one.frequency - block.frequency))
+            <= max(0.01, one.error)
+            for one in found.structure
+        )
+        for block in blocks
+    )
+
+
+def is_told(found):
+    return any("tolerance" in said for said in found.warnings)
+
+
+def advised(found):
+    named = [re.search(r"pass tolerance=([0-9.]+e[-+]\d+)", said) for said in found.warnings]
+    return next((float(one.group(1)) for one in named if one), None)
+
+
+STRANGERS = [
+    Block(decay=-0.27, order=4),
+    Block(decay=-0.29, frequency=0.025),
+    Block(frequency=0.05),
+    Block(),
+]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_split_block_is_gathered_though_others_stand_between_its_eigenvalues(seed):
+    """J4 at noise 1e-7 spreads over 0.02, and the turn beside it is nearer than its own parts."""
+    x = noisy(STRANGERS, 1e-7, np.random.default_rng(seed), condition=1.5)
+    found = classify(x, tolerance=1e-6)
+    assert is_right(STRANGERS, found), kinds(found)
+
+
+@pytest.mark.parametrize("frequency", [0.003, 0.01, 0.03, 0.1])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_slowly_turning_block_of_order_4_is_right_or_told(frequency, seed):
+    """Its eigenvalues mix with their own mirror images; read as damped pairs that must be said."""
+    blocks = [Block(decay=-0.2 * (seed % 2), frequency=frequency, order=4)]
+    x = noisy(blocks, 1e-9, np.random.default_rng(seed), condition=10.0 ** (seed / 2))
+    for tolerance in (None, 1e-8):
+        found = classify(x, tolerance=tolerance)
+        assert is_right(blocks, found) or is_told(found)
+
+
+def chains(rng):
+    blocks = []
+    for _ in range(int(rng.integers(1, 5))):
+        decay = -float(rng.choice([0.0, 1.0])) * 10.0 ** rng.uniform(-2.0, 0.0)
+        frequency = float(rng.choice([0.0, 1.0])) * 10.0 ** rng.uniform(-2.0, 0.5)
+        if all(abs(complex(decay - b.decay, frequency - b.frequency)) > 0.02 for b in blocks):
+            order = int(rng.integers(1, 5))
+            blocks.append(Block(decay=decay, frequency=frequency, order=order))
+    return blocks
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_answer_is_wrong_without_a_word_at_any_of_three_tolerances(seed):
+    """A slice of the study of 1,500 that benchmarks/bench_classify.py makes."""
+    rng = np.random.default_rng([seed, 5])
+    blocks, level = chains(rng), 10.0 ** rng.uniform(-12.0, -6.0)
+    x = noisy(blocks, level, rng, condition=10.0 ** rng.uniform(0.0, 3.0))
+    first = classify(x)
+    answers = [first, classify(x, tolerance=10.0 * level)]
+    if advised(first) is not None:
+        answers.append(classify(x, tolerance=advised(first)))
+        assert kinds(classify(x, tolerance=3.0 * advised(first))) == kinds(answers[-1])
+    for found in answers:
+        assert is_right(blocks, found) or is_told(found)
+
+
+def test_a_real_part_that_the_tolerance_alone_puts_to_zero_is_said():
+    x = noisy([Block(decay=-3e-4, frequency=1.0)], 0.0, np.random.default_rng(0), condition=1.0)
+    found = classify(x, tolerance=1e-3)
+    assert kinds(found) == [("rotation", 1)]
+    (said,) = [one for one in found.warnings if "within the tolerance of zero" in one]
+    edge = float(re.search(r"at a tolerance below ([0-9.e-]+) such", said).group(1))
+    assert kinds(classify(x, tolerance=0.9 * edge)) == [("damped", 1)]
+    assert not any("within the tolerance" in one for one in classify(x, tolerance=1e-2).warnings)
+
+
+def test_eigenvalues_that_the_tolerance_alone_makes_equal_are_said():
+    x = block_diag(*[Block(frequency=1.0 + part).matrix() for part in (0.0, 1e-3)])
+    found = classify(x, tolerance=1e-3)
+    assert [one.count for one in found.structure] == [2]
+    assert any("are equal within 5.0e-04 of |X|" in said for said in found.warnings)
+    assert [one.count for one in classify(x, tolerance=4e-4).structure] == [1, 1]
+
+
+def test_blocks_that_the_tolerance_alone_makes_are_said_with_the_other_reading():
+    x = [[0.0, 1.0], [1e-6, 0.0]]
+    (said, *_) = classify(x, tolerance=1e-5).warnings
+    assert said.startswith("the blocks J2(0) hold within 1.0e-06 of |X|, but eigenvalues alone")
+    assert said.endswith("at a tolerance below that distance the second reading is the answer.")
+    (exact, *_) = classify([[0.0, 1.0], [0.0, 0.0]]).warnings
+    assert exact.endswith("almost every change of X takes such blocks apart.")
+
+
+def test_where_no_tolerance_settles_it_none_is_advised():
+    """Real parts and gaps of one size: at any tolerance that takes one, the next is near."""
+    steps = 10.0 ** -np.arange(2.0, 9.0, 0.5)
+    found = classify(np.diag(steps) + 1e-9 * np.random.default_rng(0).normal(size=(14, 14)))
+    assert advised(found) is None
+    assert any("no tolerance was found at which the answer is settled" in w for w in found.warnings)
