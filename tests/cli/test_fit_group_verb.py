@@ -65,6 +65,8 @@ def test_a_planted_period_is_said_and_written(fit, text: Path) -> None:
     assert (called.code, called.err) == (0, "")
     assert called.out.rstrip().endswith(f"written to {file}")
     assert "a period of " in called.out
+    assert "fit: chi^2 is " in called.out
+    assert "the layer's kernel explains " in called.out
     made: Any = gnomon.encoding(file)
     assert (made.name, made.dimension) == ("jordan", 16)
     periods = 2 * np.pi / made.frequencies[made.frequencies > 0]
@@ -78,6 +80,8 @@ def test_the_json_is_what_the_library_finds(fit, text: Path) -> None:
     assert value["found"] == wanted["found"]
     assert value["kernel"] == wanted["kernel"]
     assert value["file"] == str(file)
+    assert 0.5 < value["layer"]["explained"] <= 1.0
+    assert value["found"]["fit"]["chi2_per_dof"] < 3.0
     made: Any = gnomon.encoding(file)
     wanted = {"name": "jordan", "dimension": 64, "heads": None}
     assert value["encoding"] == wanted | {
@@ -228,4 +232,8 @@ def test_the_card_of_a_file_is_that_of_its_encoding(call, fit, text: Path) -> No
     assert value["name"] == "jordan"
     assert value["made_with"]["dimension"] == 8
     assert "order" in value["parameters"]
+    explained = origin_of(file)["layer"]["explained"]
+    assert value["layer"]["explained"] == explained
+    said = f"its kernel explains {explained:.0%} of how the measured one varies"
+    assert said in " ".join(call("card", file).out.split())
     assert call("verify", file, "-q").code == 0

@@ -7,7 +7,7 @@ import pytest
 
 from gnomon.groups.combs import combs
 from gnomon.groups.dependence import dependence
-from gnomon.groups.lags import lag_kernel
+from gnomon.groups.lags import LagKernel, jackknife_errors, lag_kernel
 
 
 def letters(rng, length, types=60):
@@ -137,6 +137,79 @@ def test_a_period_long_beside_the_lags_comes_back_and_not_its_parts(period):
         documents = (rng.random((60, 600, 1)) > rows).sum(axis=2).clip(max=7)
         found = dependence(lag_kernel(documents, lags=599), lags=128)
         assert found.periods == (pytest.approx(period, abs=0.05),)
+
+
+def cyclic(rng, period, *, documents=150, length=400, types=16):
+    laws = rng.dirichlet(np.full(types, 0.5), size=period).cumsum(axis=1)
+    rows = laws[(rng.integers(period, size=(documents, 1)) + np.arange(length)) % period]
+    return (rng.random((documents, length, 1)) > rows).sum(axis=2).clip(max=types - 1)
+
+
+@pytest.mark.parametrize("pair", [(7, 12), (5, 9), (8, 11)])
+def test_two_periods_that_are_mixed_are_those_two(pair):
+    """Harmonics that both have were taken for a longer period: 14 or 28 for 7."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        one, other = (cyclic(rng, period) for period in pair)
+        documents = np.where(rng.random(one.shape) < 0.5, one, other)
+        found = dependence(lag_kernel(documents, lags=320), lags=128)
+        np.testing.assert_allclose(sorted(found.periods), pair, rtol=0.005)
+
+
+@pytest.mark.parametrize("pair", [(7, 12), (5, 8)])
+def test_the_product_of_two_periods_is_said_to_be_that(pair):
+    rng = np.random.default_rng(1)
+    laws = np.ones((200, 600, 12))
+    for period in pair:
+        parts = rng.dirichlet(np.ones(12), size=period)
+        laws *= parts[(rng.integers(period, size=(200, 1)) + np.arange(600)) % period]
+    edges = (laws / laws.sum(axis=2, keepdims=True)).cumsum(axis=2)
+    documents = (rng.random((200, 600, 1)) > edges).sum(axis=2).clip(max=11)
+    found = dependence(lag_kernel(documents, lags=450), lags=128)
+    np.testing.assert_allclose(sorted(found.periods), pair, rtol=0.005)
+    sums = [mode for mode in found.modes if mode.product]
+    assert sums
+    assert all(sorted(np.rint(mode.product)) == list(pair) for mode in sums)
+
+
+def test_measurements_in_turn_have_the_period_of_all_of_them():
+    """Eight in turn, each with a day of 24 turns: 192 tokens, and no sideband is a period."""
+    rng = np.random.default_rng(0)
+    base = rng.dirichlet(np.ones(12), size=8)
+    phases = rng.uniform(0.0, 2.0 * np.pi, (8, 12))
+    place = rng.integers(192, size=(80, 1)) + np.arange(1500)
+    angle = 2.0 * np.pi * ((place // 8) % 24) / 24
+    laws = base[place % 8] * (1.0 + 0.6 * np.cos(angle[..., None] + phases[place % 8]))
+    edges = (laws / laws.sum(axis=2, keepdims=True)).cumsum(axis=2)
+    documents = (rng.random((80, 1500, 1)) > edges).sum(axis=2).clip(max=11)
+    found = dependence(lag_kernel(documents, lags=1024), lags=128)
+    assert found.periods == (pytest.approx(192.0, rel=0.005),)
+
+
+@pytest.mark.parametrize("short", [3.0, 6.0, 12.0])
+def test_a_longer_period_needs_harmonics_of_its_own(short):
+    """Lines at 1, 2, ... of a period are it; with one of twice as long the longer is told."""
+    lags = np.arange(1, 401)
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        lines = np.arange(1, int(short) // 2 + 1) / short
+        for extra, wanted in ((0.0, short), (0.02, 2.0 * short)):
+            values = 0.02 * np.cos(2.0 * np.pi * np.outer(lags, lines)).sum(axis=1)
+            values += extra * np.cos(2.0 * np.pi * lags / (2.0 * short))
+            parts = values + 0.02 * rng.normal(size=(32, 400))
+            left_out = (32 * parts.mean(axis=0) - parts) / 31
+            kernel = LagKernel(
+                lags=lags,
+                values=parts.mean(axis=0),
+                errors=jackknife_errors(left_out),
+                shuffled=np.zeros(400),
+                across=np.zeros(400),
+                pairs=np.full(400, 10**6),
+                replicates=left_out,
+                documents=32,
+            )
+            (comb,), _ = combs(kernel)
+            assert 1.0 / comb.frequency == pytest.approx(wanted, rel=0.005)
 
 
 def test_no_comb_is_found_where_there_is_no_order():

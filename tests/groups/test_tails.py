@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from gnomon.groups.information import lag_information
-from gnomon.groups.tails import law_of
+from gnomon.groups.lags import lag_kernel
+from gnomon.groups.tails import CLEAR, Law, _agreed, law_of
 
 
 def chain(rng, stay, *, types=6, documents=120, length=300):
@@ -89,3 +90,50 @@ def test_dependence_at_few_lags_tells_no_law(rng):
     law = law_of(lag_information(2 * bits[:, :-1] + bits[:, 1:], lags=32))
     assert law.law == "neither can be told apart"
     assert law.reason == "laws need 5 bins of lags with dependence, and it is detected in 1"
+
+
+def states(rng, half_life, *, types, documents=300, length=300):
+    """A state of one of many types by Zipf's law stays or is drawn anew."""
+    law = 1.0 / np.arange(1, types + 1)
+    made = []
+    for _ in range(documents):
+        kept = rng.random(length) < 2.0 ** (-1.0 / half_life)
+        held = np.maximum.accumulate(np.where(kept, 0, np.arange(length)))
+        made.append(rng.choice(types, p=law / law.sum(), size=length)[held])
+    return made
+
+
+@pytest.mark.parametrize("types", [8, 200])
+def test_an_exponential_is_no_power_law_however_many_types_share_it(types):
+    """Information of rare types is no square of their dependence, and bends."""
+    for seed in range(2):
+        documents = states(np.random.default_rng([11, seed]), 20.0, types=types)
+        kernel = lag_kernel(documents, lags=96, folds=32)
+        law = law_of(lag_information(documents, lags=96), kernel=kernel)
+        assert law.kernel_evidence < -CLEAR
+        assert law.law != "power law"
+
+
+def test_heavy_runs_are_a_power_law_in_equal_tokens_too(rng):
+    documents = runs(rng, 1.5, documents=100, length=1200)
+    kernel = lag_kernel(documents, lags=96, folds=32)
+    law = law_of(lag_information(documents, lags=96), kernel=kernel)
+    assert law.law == "power law"
+    assert law.kernel_evidence > CLEAR
+
+
+@pytest.mark.parametrize(
+    ("law", "all_lags", "equal", "named"),
+    [
+        ("power law", 20.0, 30.0, "power law"),
+        ("power law", 20.0, None, "power law"),
+        ("power law", -20.0, None, "neither can be told apart"),
+        ("power law", 4.0, -30.0, "neither can be told apart"),
+        ("exponential", -4.0, 30.0, "neither can be told apart"),
+        ("exponential", -90.0, -1.0, "exponential"),
+        ("none", -90.0, 90.0, "none"),
+    ],
+)
+def test_a_law_is_named_where_nothing_speaks_against_it(law, all_lags, equal, named):
+    given = Law(law=law, reason="as it is", begins=3.0)
+    assert _agreed(given, all_lags, equal).law == named

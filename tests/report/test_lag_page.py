@@ -15,6 +15,7 @@ from gnomon.report.figures.lags import (
     kernel_figure,
     lags_figures,
     modes_figure,
+    periods_of,
 )
 from gnomon.report.page.lags import lags_page
 
@@ -65,6 +66,8 @@ def test_information_that_is_not_above_zero_is_not_drawn_on_a_logarithmic_axis()
     assert "told from chance at 1 lag, the furthest 1 (5 % for" in figure.summary
     nothing = information_figure(curves | {"values": [-0.1, 0.0, -0.2]})
     assert nothing.missing == "no lag has more than its nulls"
+    less = information_figure(curves | {"p_values": [0.01, 0.01, 0.3]})
+    assert "told from chance at 1 lag, the furthest 1 (" in less.summary
     unsure = information_figure(curves | {"p_values": [0.9] * 3})
     assert unsure.summary.endswith("at no lag is that told from chance.")
 
@@ -104,6 +107,21 @@ def test_the_page_says_in_words_what_the_text_says(bars: Any) -> None:
     assert "<h2>1 period</h2>" in shown
     assert f"{bars.documents:,} documents, {bars.tokens:,} tokens" in shown
     assert 'gnomon.torch.layer("e.safetensors")' in shown
+
+
+def test_the_page_says_how_well_modes_and_layer_fit(bars: Any) -> None:
+    layer = {"explained": 0.914, "scale": 0.5, "largest_error": 0.0312, "largest_at": 7}
+    shown = page(bars, **WRITTEN, layer=layer)
+    fit = bars.found.fit
+    assert f"χ² is {fit.chi2_per_dof:.3g} for each degree of freedom" in shown
+    assert f"off by {fit.largest_error:.2g} at most, at lag {fit.largest_at}" in shown
+    assert "explains 91 % of how the measured one varies with the lag" in shown
+    assert "off by 0.031 at most, at lag 7" in shown
+
+
+def test_what_belongs_to_other_periods_is_no_period_of_its_own() -> None:
+    sums = mode(period=84.0, half_life=None, product=[7.0, 12.0])
+    assert periods_of([mode(period=7.0, half_life=None), sums]) == [7.0]
 
 
 def test_a_page_of_nothing_says_why_there_is_no_file() -> None:

@@ -50,11 +50,13 @@ def staying(rng, share, length):
 
 def test_a_half_life_its_law_and_its_slopes_are_said_in_words(rng):
     found = gnomon.dependence([staying(rng, 0.9, 300) for _ in range(100)], lags=64)
-    information, law, life, slopes = found.text().splitlines()[1:]
+    information, law, life, fit, documents, slopes = found.text().splitlines()[1:]
     assert information.startswith("mutual information: ")
     assert f"detected up to lag {found.information.reach} of 64" in information
     assert law.startswith("it falls exponentially, by half every ")
     assert life.startswith("a half-life of ")
+    assert fit.startswith("fit: chi^2 is ")
+    assert "of it is the dependence found here, spread by shuffles" in documents
     assert slopes.startswith("slopes for 8 heads: ")
     # Covariances fall as 0.9^lag, their squares twice as fast.
     truth = np.log(0.5) / np.log(0.9)
@@ -198,6 +200,118 @@ def test_what_falls_before_it_turns_is_not_called_a_period():
     assert list(said_modes(found)) == [
         "a half-life of 2 [1.9, 2.1] tokens, turning once in 8, amplitude 0.5"
     ]
+
+
+def phrases(rng, *, documents=60, count=48):
+    """Measures of eight that return after two or three of them, never after one."""
+    made = []
+    for _ in range(documents):
+        measures = list(rng.integers(12, size=(3, 8)))
+        for _ in range(count - 3):
+            again = measures[-2] if rng.random() < 0.6 else measures[-3]
+            text = np.where(rng.random(8) < 0.7, again, rng.integers(12, size=8))
+            text = np.where(text == measures[-1], rng.integers(12, size=8), text)
+            measures.append(text)
+        made.append(np.concatenate(measures)[rng.integers(8) :])
+    return made
+
+
+@pytest.fixture(scope="module")
+def music():
+    return gnomon.dependence(phrases(np.random.default_rng(0)), lags=96)
+
+
+def test_modes_that_do_not_fit_are_withheld_and_the_measured_peaks_are_said(music):
+    """A period of 8 was named where tokens eight apart are less alike than by chance."""
+    assert music.kernel.values[7] < 0.0
+    assert music.found.periods == ()
+    assert music.found.fit.poor
+    text = music.text()
+    assert "these modes do not fit: chi^2 is " in text
+    assert "withheld: no turns and decays of such a size stand above what is left" in text
+    best = int(np.argmax(music.kernel.values)) + 1
+    assert f"tokens are most alike at lags {best} ({music.kernel.values[best - 1]:.2g})" in text
+    assert "nothing depends" not in text
+    fit = json.loads(json.dumps(music.to_dict(), allow_nan=False))["found"]["fit"]
+    assert fit["chi2_per_dof"] > 2.0
+    assert fit["withheld"] > 0
+
+
+def test_lags_with_less_than_nothing_are_never_the_most(rng):
+    """Documents that remember for longer than they last: beyond some lag less than shuffles."""
+    for seed in range(4):
+        made = []
+        for _ in range(120):
+            held = np.ceil(np.random.default_rng([seed, len(made)]).random(200) ** (-1.0 / 1.2))
+            line = np.repeat(rng.integers(4, size=200), held.astype(int).clip(max=2000))
+            start = rng.integers(len(line) - 200 + 1)
+            made.append(line[start : start + 200])
+        found = gnomon.dependence(made, lags=128)
+        bits = found.information
+        assert bits.values[bits.strongest] > 0.0
+        assert np.all(bits.values[bits.detected] > 0.0)
+        assert bits.reach == int(bits.lags[bits.detected].max())
+        said = re.search(r"most at lag \d+ with (\S+) bits", found.text())
+        assert said is None or float(said.group(1)) > 0.0
+
+
+def test_what_shuffles_take_off_is_given_back_beside(rng):
+    """A state of half-life 20 in documents of 128: 7/8 2^(-5) is left at lag 100, and not -0.28."""
+    made = []
+    for _ in range(300):
+        held = np.where(rng.random(128) < 2.0 ** (-1.0 / 20.0), 0, np.arange(128))
+        made.append(rng.integers(8, size=128)[np.maximum.accumulate(held)])
+    found = gnomon.dependence(made, lags=112)
+    lags = np.arange(1, 113)
+    truth = 7.0 / 8.0 * 2.0 ** (-lags / 20.0)
+    assert found.kernel.values[99] < -0.2
+    assert np.abs(found.kernel.whole - truth)[:100].max() < 0.05
+    assert -found.found.constant == pytest.approx(found.kernel.level.mean(), rel=0.15)
+    said = re.search(r"the excess of equal tokens at lag 100 is (\S+)", found.text())
+    assert float(said.group(1)) == pytest.approx(truth[99], abs=0.03)
+
+
+def test_topics_are_said_to_be_no_order(rng):
+    laws = rng.dirichlet(np.full(8, 0.4), size=80)
+    found = gnomon.dependence([rng.choice(8, p=law, size=150) for law in laws], lags=48)
+    truth = float((laws**2).sum(axis=1).mean() - (laws.mean(axis=0) ** 2).sum())
+    assert found.found.modes == ()
+    assert found.kernel.level[20] == pytest.approx(truth, abs=0.02)
+    text = found.text()
+    assert "tokens of one document are equal by +0.2" in text or "equal by +0.1" in text
+    assert "memory longer than they are, which lags do not tell apart" in text
+
+
+def test_the_kernel_of_the_layer_is_compared_with_the_measured_one(music):
+    """A period that the layer has is explained; of two waves that it adds as one it is not."""
+    rng = np.random.default_rng(3)
+    place = rng.integers(6, size=(100, 1)) + np.arange(240)
+    laws = rng.dirichlet(np.full(8, 0.4), size=6).cumsum(axis=1)
+    documents = (rng.random((100, 240, 1)) > laws[place % 6]).sum(axis=2).clip(max=7)
+    found = gnomon.dependence(documents, lags=64)
+    fit = found.layer_fit(found.encoding(64))
+    assert fit.explained > 0.9
+    other = gnomon.encoding("jordan", dimension=2, order=1, frequencies=[[0.9]], decays=[-9.0])
+    assert found.layer_fit(other).explained < 0.2
+    with pytest.raises(EncodingError):
+        music.encoding(64)
+
+
+def test_few_of_many_periods_are_told():
+    modes = tuple(
+        Mode(
+            period=float(period),
+            period_interval=(period - 0.01, period + 0.01),
+            half_life=float("inf"),
+            half_life_interval=None,
+            amplitude=1.0 / period,
+        )
+        for period in (5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+    )
+    lines = list(said_modes(Dependence(modes=modes, rank=20, lags=128, largest_error=0.0)))
+    assert lines[0].startswith("a period of 5 [")
+    assert len(lines) == 9
+    assert lines[-1] == "and 2 weaker ones"
 
 
 def test_rare_words_are_said_to_be_merged(rng):

@@ -84,6 +84,8 @@ def fit_lags(
     value = _value(found, made, reason, place, given["heads"])
     text = found.text(heads=given["heads"])
     lines = [text, ""]
+    if value["layer"] is not None:
+        lines.append(_layer(value["layer"]))
     if made is None:
         lines.append(f"no file is written: {reason}")
     else:
@@ -95,9 +97,13 @@ def fit_lags(
 
 def _encoding(found: Any, given: dict[str, Any]) -> tuple[Any, str | None]:
     """Return the encoding that has what was found, or None and the reason."""
+    from gnomon.encodings.fitted.group import usable
+
     family, size = given["family"], _dimension(given)
-    if found.slopes if family == "alibi" else found.both.modes:
+    if found.slopes if family == "alibi" else usable(found.both.modes):
         return found.encoding(size, heads=given["heads"], family=family), None
+    if family != "alibi" and found.both.modes:
+        return None, "what was found is below 0 at near lags, and pairs add up with one sign"
     if not found.both.modes and not found.slopes:
         seen = "no period and no half-life stands above the noise here"
         none = seen if found.information.reach else "nothing depends on the lag here"
@@ -154,8 +160,18 @@ def _value(found: Any, made: Any, reason: str | None, place: Path, heads: Any) -
     if heads is not None:
         value["slopes"] = list(found.slopes_for(heads))
     value["encoding"] = None if made is None else _numbers(made)
+    grouped = made is not None and made.name != "alibi"
+    value["layer"] = found.layer_fit(made).to_dict() if grouped else None
     value["file"] = None if made is None else str(place)
     return value if reason is None else value | {"reason": reason}
+
+
+def _layer(layer: dict[str, Any]) -> str:
+    """Return how near the kernel of the layer is to the measured one, in words."""
+    return (
+        f"the layer's kernel explains {layer['explained']:.0%} of how the measured one varies with "
+        f"the lag; it is off by {layer['largest_error']:.2g} at most, at lag {layer['largest_at']}"
+    )
 
 
 def _numbers(made: Any) -> dict[str, Any]:
@@ -176,7 +192,7 @@ def _write(made: Any, place: Path, value: dict[str, Any]) -> None:
     """Write the encoding; its origin is what was found, without the curves."""
     from gnomon.encodings.files.stored import write_encoding
 
-    kept = ("source", "documents", "tokens", "found", "positions", "law", "slopes")
+    kept = ("source", "documents", "tokens", "found", "positions", "law", "slopes", "layer")
     origin = {key: value[key] for key in kept}
     write_encoding(made, place, origin=origin | {"gnomon": gnomon.__version__})
 

@@ -1,16 +1,27 @@
-r"""Sharp periods: one fundamental frequency, and all its harmonics.
+r"""Sharp periods: fundamental frequencies, each with its harmonics.
 
 A mark that stands at every 61st place has 30 harmonics of equal size, too many and too close for a
-Hankel matrix of 128 lags, yet one number, the period, says where all of them are. It is searched
-for in the kernel's spectrum (`gnomon.groups.spectrum`), as in searches for pulsars [ransom2002]:
+Hankel matrix of 128 lags, yet one number, the period, says where all of them are. All lines of the
+kernel's spectrum (`gnomon.groups.lines`) are explained together, by the fewest words: a set of
+fundamentals costs
 
-1. From the strongest line, of frequency u, the fundamentals u, u/2, u/3, ... are tried, and near
-   each the one with the largest sum over its harmonics h of ln(1 + ratio(h v)) - ln(1 + LINE) / 2.
-   A harmonic that is no line costs, so a period of 10 is not taken for 20, nor for 5. The
-   fundamental itself need be no line: a period of 100 may be told from 50, 33.3, 20, ... alone.
-2. The fundamental is refined over its slow lines together: the v with the largest sum of ratios.
-   Its interval is that of a jackknife over folds of documents.
-3. Its part c_h = 2 Re Z(h v) e^(a tau) is taken off the kernel, and the next one is searched for.
+    sum_v [ln(places of v) + ln binom(N, m) + ln(N + 1)] + sum_(lines of none) ln(1 / 2 e) + 1
+
+where v has N harmonics below half a turn, m of which are lines, and e is the error of a line
+[rissanen1978]. So a period of 7 is not taken for 14, whose odd harmonics are missing, two periods
+of 7 and 12 not for one of 84, and eight lines beside those of another period are one longer period.
+A whole number of tokens takes fewer words than any other period.
+
+1. The set with the least cost is searched for, all up to three, more one by one.
+2. *Octaves*. The harmonics of v/2 and v/3 that v has not are tested together, one-sided, since the
+   kernel of a periodic process is nowhere negative in its spectrum; where they are there, the
+   period is the longer one.
+3. *Products*. Of a period that is the product of two others, whose harmonics tower above the rest,
+   these two are the periods; what is left, sums and differences of their frequencies, is named as
+   that. So is a line at i u + j v of two fundamentals.
+4. A fundamental is refined over its slow lines together, as in searches for pulsars [ransom2002]:
+   the v with the largest sum of ratios. Its interval is that of a jackknife over folds of
+   documents. Its part c_h = 2 Re Z(h v) e^(a tau) is taken off the kernel, before the next one.
 
 Decay a is what the lines of the window's second half are less than those of the first.
 """
@@ -18,38 +29,58 @@ Decay a is what the lines of the window's second half are less than those of the
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
+from scipy.special import gammaln
+from scipy.stats import binom, chi2
+from scipy.stats import f as f_law
 from scipy.stats import t as student
 
 from gnomon.groups.lags import LagKernel, jackknife_errors
 from gnomon.groups.line import Floats
+from gnomon.groups.lines import APART, SLOWEST, Lines, lines_of
 from gnomon.groups.spectrum import Spectrum, spectrum_of
 
 LINE = 30.0
-"""A line's ratio, at least: five and a half standard deviations."""
+"""Ratio of the strongest line, at least: five and a half standard deviations."""
 FAINT = 16.0
-"""Ratio of a line where a comb has a harmonic anyway."""
-SLOWEST = 5.0
-"""Resolution cells of the slowest frequency: slower ones are not told from trends."""
-APART = 1.5
-"""Cells between two lines that are told apart."""
+"""Ratio of lines beside others of their comb."""
 SLOW = 0.25
 """Turns per token up to which lines are used to refine a fundamental."""
-WEAK = 0.2
-"""Size of a single line beside a comb it may belong to."""
 DIVISORS = 256
-"""Fundamentals that are tried below the strongest line."""
-MOST = 4
+"""Fundamentals that are tried below a line."""
+SEEDS = 12
+"""Lines below which fundamentals are tried, the strongest."""
+MARGIN = 3.0
+"""What a fundamental of several lines has to save, at least: many are tried."""
+FOLDED = 3.0
+"""Cost of saying that harmonics of over half a turn are seen."""
+TWICE = 2
+"""Turns a token up to which harmonics are looked for, folded."""
+HALVES, SMALL = 0.05, 5
+"""Up to so many periods are this far from a whole number of tokens, where harmonics are folded."""
+POOL = 28
+"""Fundamentals of which sets are made."""
+MOST = 8
 """Combs in one kernel, at most."""
-CLOSEST = 3.0
-"""Cells between the lines of a comb, at least: of a fundamental that may be weak itself."""
 EXACT = 0.02
 """Cells to which a line is known, at best."""
 FEWEST = 32
 """Lags in the window below which there is no spectrum to speak of."""
+OCTAVE = 1e-3
+"""Of a false alarm, for harmonics of a longer period."""
+STRAY = 0.02
+"""That lines are harmonics of a longer period by chance, at most."""
+SHARE = 0.02
+"""Of a comb's size, what harmonics of a longer period have, at least."""
+CHANCE = 1e-3
+"""That harmonics of two periods tower above those of their product by chance."""
+ORDER = 6
+"""Multiples of two fundamentals that a line is compared with, at most."""
+Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +98,17 @@ class Comb:
     """The decay where it is more than its error, else 0: it lasts."""
     least: float = 0.0
     """Error of the fundamental, at least: documents that end within a period shift it a little."""
+    product: tuple[float, ...] = ()
+    """The two periods whose product this is; it is no period of its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Near:
+    """A fundamental near which a comb is, the harmonics that are lines, and what it is made of."""
+
+    frequency: float
+    harmonics: Whole
+    product: tuple[float, ...] = ()
 
 
 def comb_values(lags: Floats, frequencies: Floats, amplitudes: Floats, decay: float) -> Floats:
@@ -75,73 +117,338 @@ def comb_values(lags: Floats, frequencies: Floats, amplitudes: Floats, decay: fl
     return np.asarray(amplitudes @ waves)
 
 
-def combs(kernel: LagKernel, *, least: float = LINE) -> tuple[tuple[Comb, ...], LagKernel]:
+def combs(
+    kernel: LagKernel, *, least: float = LINE, slowest: float = SLOWEST
+) -> tuple[tuple[Comb, ...], LagKernel]:
     """Return the combs of a kernel, the strongest first, and the kernel without them.
 
-    `least` is the ratio of the strongest line of a comb, at least.
+    `least` is the ratio of the strongest line, at least; `slowest` how often it turns.
     """
     if len(kernel.lags) - len(kernel.lags) // 8 < FEWEST:
         return (), kernel
+    lines, left = lines_of(kernel, least=least, faint=FAINT * least / LINE, slowest=slowest)
+    if not len(lines):
+        return (), kernel
     found: list[Comb] = []
     rest = kernel
-    for _ in range(2 * MOST):
+    for near in _explained(left, lines):
         spectrum = spectrum_of(rest)
-        strongest = _strongest(spectrum, least)
-        if strongest is None or len(found) == MOST:
-            break
-        comb, rest = _taken(rest, spectrum, _lines(spectrum, strongest))
-        if not any(_echo(comb, other, spectrum.cell) for other in found):
+        if len(found) < MOST and _stands(spectrum, near, found):
+            comb, rest = _taken(rest, spectrum, near)
             found.append(comb)
-    return tuple(found), rest
+    power = [-float((comb.amplitudes**2).sum()) for comb in found]
+    return tuple(found[place] for place in np.argsort(power, kind="stable")), rest
 
 
-def _echo(comb: Comb, other: Comb, cell: float) -> bool:
-    """Say whether a weak single line is one of a stronger comb, of up to two turns."""
-    if len(comb.harmonics) > 1 or comb.amplitudes.sum() > WEAK * other.amplitudes.sum():
-        return False
-    turns = other.frequency * np.arange(1.0, np.ceil(2.0 / other.frequency))
-    seen = np.abs(turns - np.rint(turns))  # as whole lags show them
-    return bool(np.abs(seen - comb.frequency).min() < 2.0 * cell)
+def _stands(spectrum: Spectrum, near: _Near, found: list[Comb]) -> bool:
+    """Say whether a comb has a line in what others left that is not beside one of theirs."""
+    places = near.frequency * near.harmonics
+    free = spectrum.ratio_at(np.minimum(places, 0.5)) >= (FAINT if len(places) > 1 else LINE)
+    for comb in found:
+        turns = comb.frequency * np.arange(1.0, np.ceil(1.0 / comb.frequency))
+        seen = np.abs(turns - np.rint(turns))  # as whole lags show them
+        free &= np.abs(seen[:, None] - places).min(axis=0) >= APART * spectrum.cell
+    return bool(free.any())
 
 
-def _strongest(spectrum: Spectrum, least: float) -> float | None:
-    """Return the frequency of the strongest line, or None where there is no line."""
-    ratios = np.where(spectrum.frequencies >= SLOWEST * spectrum.cell, spectrum.ratios, 0.0)
-    return float(spectrum.frequencies[np.argmax(ratios)]) if ratios.max() >= least else None
+def _explained(left_over: Spectrum, lines: Lines) -> list[_Near]:
+    """Return the combs that explain all lines, the strongest first; `left` is without them."""
+    tried = _tried(lines)
+    chosen = _least(lines, tried)
+    chosen = [_shortened(lines, one, [two for two in chosen if two is not one]) for one in chosen]
+    left = ~np.any([one.mask for one in chosen], axis=0) if chosen else np.ones(len(lines), bool)
+    fundamentals = [one.frequency for one in chosen]
+    own = [_longer(left_over, lines, one.frequency, fundamentals) for one in chosen]
+    single = _lowest(lines, np.flatnonzero(left))
+    own += [_longer(left_over, lines, one, fundamentals) for one in single]
+    made = [_Near(first, _harmonics(lines, first)) for first in dict.fromkeys(own)]
+    made.sort(key=lambda near: -_power(lines, near))
+    parts = [part for near in made for part in _factors(lines, near)]
+    return _without_sums(lines, parts)
 
 
-def _fundamental(spectrum: Spectrum, strongest: float) -> float:
-    """Return the fundamental with the best score of those that have a line as a harmonic.
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """A fundamental, the lines it has, and what it costs to say so."""
 
-    Between tokens nothing is seen, so the line may also be one of more than half a turn.
+    frequency: float
+    mask: NDArray[np.bool_]
+    cost: float
+
+
+def _tried(lines: Lines) -> list[_Tried]:
+    """Return fundamentals that some line may be a harmonic of, those first that save most."""
+    starts: list[tuple[float, float]] = []
+    seeds = list(zip(lines.frequencies[:SEEDS], lines.errors[:SEEDS], strict=True))
+    for line, error in seeds:
+        for whole, first in ((float(line), 1), (1.0 - float(line), 2)):
+            # Between tokens nothing is seen: the line may be one of more than half a turn.
+            last = min(DIVISORS, int(whole / (SLOWEST * lines.cell)))
+            starts += [(whole / d, float(error) / d) for d in range(first, last + 1)]
+    for (one, error), (other, more) in combinations(seeds[: SEEDS // 2], 2):
+        apart, reach = abs(float(one - other)), float(np.hypot(error, more))
+        starts += [(apart / d, reach / d) for d in (1, 2) if apart / d >= SLOWEST * lines.cell]
+    found: dict[bytes, tuple[float, _Tried]] = {}
+    for frequency, reach in starts:
+        for one in _variants(lines, frequency, reach):
+            saved = float(_alone(lines)[one.mask].sum()) - one.cost
+            key = np.packbits(one.mask).tobytes()
+            if saved > 0.0 and (key not in found or saved > found[key][0]):
+                found[key] = saved, one
+    return [one for _, one in sorted(found.values(), key=lambda pair: -pair[0])]
+
+
+def _alone(lines: Lines) -> Floats:
+    """Return what it costs to name each line by itself."""
+    return np.asarray(np.log(0.5 / lines.errors) + 1.0)
+
+
+def _variants(lines: Lines, frequency: float, reach: float) -> list[_Tried]:
+    """Return a fundamental, refined by its lines, and as a whole number of tokens if it is near."""
+    made = []
+    nearest = round(1.0 / frequency)
+    if abs(nearest * frequency - 1.0) * frequency <= reach * nearest * frequency + 1e-12:
+        made.append(_judged(lines, 1.0 / nearest, np.log(float(1.0 / lines.cell))))
+    refined = _by_lines(lines, frequency, reach)
+    if refined is not None:
+        first, error = refined
+        made.append(_judged(lines, first, float(np.log(0.5 / error)) + 1.0))
+    return [one for one in made if one.mask.any()]
+
+
+def _judged(lines: Lines, frequency: float, naming: float) -> _Tried:
+    """Return a fundamental with its lines and its cost; folded harmonics double their number."""
+    count = _count(frequency)
+    whole = np.rint(lines.frequencies / frequency)
+    straight = (np.abs(lines.frequencies - whole * frequency) <= lines.errors) & (whole >= 1)
+    straight &= whole <= count
+    # Harmonics of over half a turn are seen folded, unless they fall on slower ones.
+    turns = frequency * np.arange(count + 1.0, 2.0 * TWICE * count + 2.0)
+    folded = np.abs(turns - np.rint(turns))
+    apart = np.abs(lines.frequencies[:, None] - folded).min(axis=1)
+    bent = (apart <= lines.errors) & ~straight
+    naming += MARGIN if straight.sum() > 1 else 0.0
+    plain = _Tried(frequency, straight, naming + _words(count, len(set(whole[straight]))))
+    small = np.arange(2.0, SMALL + 1.0) / frequency  # so many periods are one of whole tokens
+    if bent.sum() < 2 or np.abs(small - np.rint(small)).min() < HALVES:
+        return plain
+    words = naming + MARGIN + FOLDED + _words(2 * TWICE * count, int((straight | bent).sum()))
+    both = _Tried(frequency, straight | bent, words)
+    gained = float(_alone(lines)[bent].sum())
+    return both if gained > both.cost - plain.cost else plain
+
+
+def _words(places: int, lines: int) -> float:
+    """Return ln binom(places, lines) + ln(places + 1)."""
+    lines = min(lines, places)
+    ways = gammaln(places + 1) - gammaln(lines + 1) - gammaln(places - lines + 1)
+    return float(ways + np.log(places + 1.0))
+
+
+def _by_lines(lines: Lines, frequency: float, reach: float) -> tuple[float, float] | None:
+    """Return a fundamental and its error from the lines near its harmonics, low ones first."""
+    for most in (4, 32, 256):
+        whole = np.rint(lines.frequencies / frequency)
+        allowed = lines.errors + np.minimum(whole * reach, 0.5 * lines.cell)
+        near = (np.abs(lines.frequencies - whole * frequency) <= allowed) & (whole >= 1)
+        near &= whole <= most * max(float(whole[near].min(initial=1.0)), 1.0)
+        if not near.any():
+            continue
+        weights = (whole[near] / lines.errors[near]) ** 2
+        frequency = float(weights @ (lines.frequencies[near] / whole[near]) / weights.sum())
+        reach = float(1.0 / np.sqrt(weights.sum()))
+    return (frequency, reach) if frequency >= SLOWEST * lines.cell else None
+
+
+def _least(lines: Lines, tried: list[_Tried]) -> list[_Tried]:
+    """Return the set of fundamentals of least cost: all sets of up to three, then one more each."""
+    alone = _alone(lines)
+
+    def cost(chosen: tuple[_Tried, ...]) -> float:
+        covered = np.any([one.mask for one in chosen], axis=0)
+        return sum(one.cost for one in chosen) + float(alone[~covered].sum())
+
+    best: tuple[_Tried, ...] = ()
+    least = float(alone.sum())
+    pool = tried[: POOL // 2]
+    if pool:  # and those that explain what the first does not
+        free = ~pool[0].mask
+        other = sorted(tried[POOL // 2 :], key=lambda one: one.cost - alone[one.mask & free].sum())
+        pool = pool + other[: POOL // 2]
+    for size in (1, 2, 3):
+        for chosen in combinations(pool, size):
+            now = cost(chosen)
+            if now < least - 1e-9:
+                best, least = chosen, now
+    while best and len(best) < MOST:
+        more = min(((cost((*best, one)), k) for k, one in enumerate(tried)), default=(least, 0))
+        if more[0] >= least - 1e-9:
+            break
+        best, least = (*best, tried[more[1]]), more[0]
+    return list(best)
+
+
+def _lowest(lines: Lines, places: Whole) -> list[float]:
+    """Return single lines, less those at a multiple of a lower one, which chance seldom makes."""
+    kept: list[float] = []
+    for place in places[np.argsort(lines.frequencies[places])]:
+        line, error = float(lines.frequencies[place]), float(lines.errors[place])
+        whole = [max(round(line / one), 1) for one in kept]
+        near = [
+            abs(line - n * one) <= error * (1.0 + n) and 2.0 * error * (1.0 + n) < STRAY * one
+            for n, one in zip(whole, kept, strict=True)
+        ]
+        if not any(near):
+            kept.append(line)
+    return kept
+
+
+def _shortened(lines: Lines, chosen: _Tried, others: list[_Tried]) -> _Tried:
+    """Return a fundamental, or its multiple where only chance lines would speak for the slower one.
+
+    Lines that others do not explain fall within their errors of a harmonic now and then.
     """
-    tried = [
-        _best_near(spectrum, line, divisor)
-        for line, least in ((strongest, 1), (1.0 - strongest, 2))
-        for divisor in range(least, DIVISORS + 1)
-        if line / divisor >= CLOSEST * spectrum.cell
+    whole = np.rint(lines.frequencies / chosen.frequency)
+    free = ~np.any([one.mask for one in others], axis=0) if others else np.ones(len(lines), bool)
+    for part in (2, 3, 5):
+        kept = chosen.mask & (whole % part == 0)
+        only = chosen.mask & free & (whole % part != 0)
+        tried = free & ~kept
+        if not kept.any() or not only.any() or part * chosen.frequency > 0.5 + lines.cell:
+            continue
+        places = _count(chosen.frequency) * (1.0 - 1.0 / part)
+        share = min(places * 4.0 * float(lines.errors[tried].mean()), 1.0)
+        if binom.sf(only.sum() - 1, tried.sum(), share) > STRAY:
+            shorter = replace(chosen, frequency=part * chosen.frequency, mask=kept)
+            return _shortened(lines, shorter, others)
+    return chosen
+
+
+def _longer(left: Spectrum, lines: Lines, frequency: float, others: list[float]) -> float:
+    """Return the fundamental, or a half or third of it, where harmonics of that are told together.
+
+    What is a harmonic of another fundamental, or beside one, is not counted; nor are lines.
+    """
+    size = _sizes(lines, _Near(frequency, _harmonics(lines, frequency))).sum()
+    for part in (2, 3):
+        first = frequency / part
+        if first < SLOWEST * lines.cell:
+            continue
+        whole = np.arange(1, _count(first) + 1)
+        places = np.minimum(first * whole[whole % part != 0], 0.5)
+        known = np.concatenate([np.arange(one, 0.5 + one, one) for one in (*others, frequency)])
+        known = np.concatenate([known, lines.frequencies])
+        places = places[np.abs(places[:, None] - known).min(axis=1) >= APART * lines.cell]
+        there = left.lines(left.values, places).clip(min=0.0).sum() if len(places) else 0.0
+        if there >= SHARE * size and chi2.sf(left.ratio_at(places).sum(), len(places)) < OCTAVE:
+            return first
+    return frequency
+
+
+def _harmonics(lines: Lines, frequency: float) -> Whole:
+    """Return which harmonics of a fundamental are lines."""
+    whole = np.rint(lines.frequencies / frequency).astype(np.int64)
+    near = np.abs(lines.frequencies - whole * frequency) <= 2.0 * lines.errors
+    found = np.unique(whole[near & (whole >= 1) & (whole <= _count(frequency))])
+    return found if len(found) else np.ones(1, dtype=np.int64)
+
+
+def _sizes(lines: Lines, near: _Near) -> Floats:
+    """Return the sizes of the lines nearest to its harmonics."""
+    apart = np.abs(lines.frequencies[:, None] - near.frequency * near.harmonics)
+    return np.asarray(lines.sizes[np.argmin(apart, axis=0)])
+
+
+def _power(lines: Lines, near: _Near) -> float:
+    return float((_sizes(lines, near) ** 2).sum())
+
+
+def _factors(lines: Lines, near: _Near) -> list[_Near]:
+    """Return the two periods that a comb is the product of, and what is left; or the comb.
+
+    Sizes of harmonics that have nothing to do with each other are as squares of complex normal
+    numbers, so that the ratio of two means has a law of F.
+    """
+    count, sizes = _count(near.frequency), np.zeros(_count(near.frequency))
+    sizes[near.harmonics - 1] = _sizes(lines, near)
+    whole = np.arange(1, count + 1)
+    steps = [
+        step for step in range(2, count + 1) if abs(1.0 / near.frequency / step % 1.0 - 0.5) > 0.49
     ]
-    return max(tried)[1]
+    best: tuple[float, tuple[int, int] | None] = (CHANCE, None)
+    for pair in combinations(steps, 2):
+        groups = [(whole % step == 0) & (whole % other != 0) for step, other in (pair, pair[::-1])]
+        rest = (whole % pair[0] != 0) & (whole % pair[1] != 0)
+        if np.gcd(*pair) != 1 or not rest.any() or not (groups[0].any() and groups[1].any()):
+            continue
+        mean = max(float(sizes[rest].mean()), 1e-300)
+        odds = [
+            f_law.sf(sizes[one].mean() / mean, 2 * one.sum(), 2 * rest.sum())
+            for one in (*groups, groups[0] | groups[1])
+        ]
+        if max(odds[:2]) < 0.05 and odds[2] < best[0]:
+            best = float(odds[2]), pair
+    return [near] if best[1] is None else _split(near, best[1])
 
 
-def _best_near(spectrum: Spectrum, line: float, divisor: int) -> tuple[float, float]:
-    """Return the largest score of fundamentals near line / divisor, and that fundamental."""
-    middle = line / divisor
-    count = _count(middle)
-    reach = spectrum.cell / divisor
-    points = np.linspace(middle - reach, middle + reach, 8 * count // divisor + 9)
-    harmonics = np.arange(1, count + 1)
-    at = np.minimum(points[:, None] * harmonics, 0.5)
-    scores = (np.log1p(spectrum.ratio_at(at)) - 0.5 * np.log1p(LINE)).sum(axis=1)
-    best = int(np.argmax(scores))
-    return float(scores[best]), float(points[best])
+def _split(near: _Near, steps: tuple[int, int]) -> list[_Near]:
+    """Return the combs of two periods inside of a longer one, and the sums of their frequencies."""
+    made = []
+    left = np.ones(len(near.harmonics), dtype=bool)
+    for step in steps:
+        there = (near.harmonics % step == 0) & left
+        if there.any():
+            made.append(_Near(near.frequency * step, near.harmonics[there] // step))
+        left &= ~there
+    periods = tuple(1.0 / (near.frequency * step) for step in steps)
+    if left.any():
+        made.append(_Near(near.frequency, near.harmonics[left], periods))
+    return made
 
 
-def _taken(
-    kernel: LagKernel, spectrum: Spectrum, near: tuple[float, NDArray[np.int64]]
-) -> tuple[Comb, LagKernel]:
+def _without_sums(lines: Lines, made: list[_Near]) -> list[_Near]:
+    """Return combs; what is at i u + j v of two stronger fundamentals is named as that."""
+    named: list[_Near] = []
+    for near in sorted(made, key=lambda one: -_power(lines, one)):
+        periods = near.product
+        if not periods and len(near.harmonics) == 1:
+            line = near.frequency * int(near.harmonics[0])
+            place = int(np.argmin(np.abs(lines.frequencies - line)))
+            periods = _sum_of(line, float(lines.errors[place]), named)
+        elif not periods:
+            periods = _product_of(near, named)
+        named.append(replace(near, product=periods))
+    return named
+
+
+def _product_of(near: _Near, strong: list[_Near]) -> tuple[float, ...]:
+    """Return the two stronger periods whose product a comb's period is, or none."""
+    for one, other in combinations([comb for comb in strong if not comb.product], 2):
+        steps = one.frequency / near.frequency, other.frequency / near.frequency
+        whole = round(steps[0]), round(steps[1])
+        if min(whole) < 2:
+            continue
+        exact = max(abs(step / n - 1.0) for step, n in zip(steps, whole, strict=True))
+        if exact < 1e-3 and np.gcd(*whole) == 1:
+            return 1.0 / one.frequency, 1.0 / other.frequency
+    return ()
+
+
+def _sum_of(line: float, error: float, strong: list[_Near]) -> tuple[float, ...]:
+    """Return the two periods whose frequencies add up to a line, each times a few, or none."""
+    few = np.arange(-ORDER, ORDER + 1)
+    few = few[few != 0]
+    for one, other in combinations([near for near in strong if not near.product], 2):
+        sums = np.abs(few[:, None] * one.frequency + few[None, :] * other.frequency)
+        sums = np.abs(sums - np.rint(sums))
+        if np.abs(sums - line).min() <= error:
+            return 1.0 / one.frequency, 1.0 / other.frequency
+    return ()
+
+
+def _taken(kernel: LagKernel, spectrum: Spectrum, near: _Near) -> tuple[Comb, LagKernel]:
     """Return the comb near a fundamental with some lines, and the kernel without it."""
-    first, lines = near
+    first, lines = near.frequency, near.harmonics
     teeth = _slow(spectrum, first, lines.astype(np.float64))
     weights = 1.0 / np.maximum(spectrum.lines(spectrum.values, first * teeth) ** 2, 1e-300)
     weights = weights * spectrum.ratio_at(np.minimum(first * teeth, 0.5))
@@ -151,19 +458,21 @@ def _taken(
     decay = _decay(spectrum, spectrum.values, frequency * teeth)
     lasting = decay <= student.ppf(0.975, len(decays) - 1) * float(jackknife_errors(decays))
     rate = 0.0 if lasting else decay
-    at = _all(spectrum, frequency)  # weak harmonics go with the others
-    sizes, *others = (
-        _amplitudes(spectrum, one, at, rate) for one in (spectrum.values, *spectrum.replicates)
-    )
+    # Weak harmonics go with the others; of sums of frequencies only what was seen.
+    own = np.asarray(frequency * lines, dtype=np.float64)
+    at = own if near.product else _all(spectrum, frequency)
+    sizes = _amplitudes(spectrum, spectrum.values, at, rate)
+    others = np.stack([_amplitudes(spectrum, one, at, rate) for one in spectrum.replicates])
     lags = kernel.lags.astype(np.float64)
     rest = replace(
         kernel,
         values=kernel.values - comb_values(lags, at, sizes, rate),
-        replicates=kernel.replicates - comb_values(lags, at, np.stack(others), rate),
+        replicates=kernel.replicates - comb_values(lags, at, others, rate),
     )
-    sizes = sizes[lines - 1]
+    sizes = sizes if near.product else sizes[lines - 1]
     harmonics, least = tuple(lines.tolist()), EXACT * spectrum.cell / float(teeth.max())
-    return Comb(frequency, decay, harmonics, sizes, np.array(moved), decays, rate, least), rest
+    comb = Comb(frequency, decay, harmonics, sizes, np.array(moved), decays, rate, least)
+    return replace(comb, product=near.product), rest
 
 
 def _slow(spectrum: Spectrum, first: float, lines: Floats) -> Floats:
@@ -187,19 +496,6 @@ def _all(spectrum: Spectrum, frequency: float) -> Floats:
     above = frequency * np.arange(len(below) + 1.0, np.floor(1.0 / frequency) + 1.0)
     apart = np.abs((1.0 - above)[:, None] - np.append(below, 0.0)).min(axis=1)
     return np.concatenate([below, above[apart > APART * spectrum.cell]])
-
-
-def _lines(spectrum: Spectrum, strongest: float) -> tuple[float, NDArray[np.int64]]:
-    """Return the fundamental, and which of its harmonics are lines, the greatest divisor out."""
-    first = _fundamental(spectrum, strongest)
-    whole = np.arange(1, _count(first) + 1)
-    ratios = spectrum.ratio_at(np.minimum(whole * first, 0.5))
-    lines = whole[ratios >= LINE]
-    if not len(lines):
-        return strongest, np.ones(1, dtype=np.int64)
-    divisor = int(np.gcd.reduce(lines))
-    seen = whole[(ratios >= FAINT) & (whole % divisor == 0)]
-    return divisor * first, seen // divisor
 
 
 def _count(frequency: float) -> int:

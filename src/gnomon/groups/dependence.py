@@ -1,14 +1,19 @@
 r"""A group from the lags of a corpus: periods and half-lives, with intervals, or nothing.
 
 The kernel of equal tokens (`gnomon.groups.lags`) is read in two steps. Sharp periods, that last
-over all lags, come first, each with all its harmonics (`gnomon.groups.combs`). The rest is realised
-as k(tau) = c + sum_m c_m e^(a_m tau) cos(b_m tau + p_m) [ho1966]: its Hankel matrix has a rank
-above the noise, or none, and the step gives decays a and frequencies b. Noise is what folds of
-documents do: a fold's deviation in a jackknife [efron1982], times sqrt(folds - 1), has the
-covariance of the kernel's own error, so the largest singular value that any of them has, times
-`EDGE`, is the edge.
+over all lags, come first, each with all its harmonics (`gnomon.groups.combs`). The rest is read as
+k(tau) = c + sum_m c_m e^(a_m tau) cos(b_m tau + p_m), mode by mode, each of which has to stand
+above the noise and above what all modes leave unexplained (`gnomon.groups.waves`). Noise is what
+folds of documents do: a fold's deviation in a jackknife [efron1982], times sqrt(folds - 1), has the
+covariance of the kernel's own error.
 
-Nothing may grow: |e^a| above 1 is put on the unit circle. A constant is left out: it is what a
+The model is then asked for its fit: with r what it leaves at each lag and s the error there,
+chi^2 = sum (r / s)^2 over its degrees of freedom, about 1 where it fits; its chance, from the same
+deviations with random signs; and the share of what varies with the lag, beyond noise, that it
+explains. Where it does not fit, waves of less than `CLEAR` times the largest error are withheld,
+and sharp periods that bring the modes no nearer to the kernel.
+
+Nothing may grow. A constant is left out: it is what a
 finite document's own dependence adds to its shuffles. Such modes are read only where the kernel is
 told from nothing at some lag (`gnomon.groups.detection`).
 
@@ -28,21 +33,34 @@ from scipy.stats import t as student
 
 from gnomon.errors import GroupError
 from gnomon.groups.blocks import Block, Floats
-from gnomon.groups.combs import Comb, combs
+from gnomon.groups.combs import Comb, comb_values, combs
 from gnomon.groups.detection import told_from_nothing
 from gnomon.groups.generator import Generator
-from gnomon.groups.hankel import hankel, step_of
 from gnomon.groups.lags import LagKernel
+from gnomon.groups.waves import (
+    Waves,
+    chi_square,
+    noise_chance,
+    parameters_of,
+    steady_errors,
+    waves_of,
+)
 from gnomon.results import Result
 
 FEWEST = 16
 """Lags below which nothing is read from a kernel."""
-MOST = 48
-"""Rank of what is left without sharp periods, at most."""
 ENOUGH = 4
 """Lags are searched for sharp periods where there are this part of the pairs at lag 1."""
-EDGE = 1.2
-"""Of 17 exchangeable values one is the largest in 6 % of all cases; with this, in less than 1 %."""
+POOR, RARE = 2.0, 0.01
+"""chi^2 over its degrees of freedom above which, with less than such a chance, modes do not fit."""
+CLEAR = 2.0
+"""Size of a mode beside the largest error, at least, where the modes do not fit."""
+BESIDE = 3.0
+"""Cells (1 over the lags) from a sharp period's harmonic within which a wave belongs to it."""
+SLOW = 0.125
+"""Half-life, as a part of all lags, from which a wave has a line beside a harmonic."""
+SNAP = 0.25
+"""Tokens from a whole number to either end of a period's interval, at most, to be taken as it."""
 DISTANT = 0.1
 """A mode that moves by more than this between folds is not the same mode, and has no interval."""
 SAME = 0.02
@@ -55,8 +73,8 @@ LASTING = 0.5
 """Half-life of a harmonic, as a part of its fundamental's, at least."""
 EVERY_OTHER = 0.5 - 1e-6
 """Turns a token of what alternates."""
-STRAIGHT = 1e-3
-"""Frequencies below this, in turns over all lags, are none."""
+TURNS = 2.0
+"""Turns over all lags, at least: slower ones are not told from what falls."""
 Complex = NDArray[np.complex128]
 Interval = tuple[float, float]
 
@@ -70,8 +88,15 @@ class Mode(Result):
     half_life: float
     half_life_interval: Interval | None
     amplitude: float
+    phase: float = 0.0
+    """p in amplitude e^(-a (tau - 1)) cos(b tau + p), in radians; pi where it is below 0."""
     harmonic: int = 1
     """1, or of which multiple of a slower mode's frequency it is."""
+    product: tuple[float, ...] = ()
+    """The periods it belongs to: it is at a sum of two frequencies, or beside one of them."""
+
+    slow: bool = False
+    """Whether it turns fewer than twice over the lags: a change without a period to speak of."""
 
     @property
     def fundamental(self) -> float:
@@ -81,13 +106,47 @@ class Mode(Result):
     @property
     def oscillates(self) -> bool:
         """Say whether half of it is left after half a period: otherwise no period is seen."""
-        return bool(np.isfinite(self.period) and 2.0 * self.half_life >= self.period)
+        seen = np.isfinite(self.period) and 2.0 * self.half_life >= self.period
+        return bool(seen and not self.slow)
+
+    @property
+    def weight(self) -> float:
+        """Return the part that is even in the lag: below 0 where near tokens are less alike."""
+        return float(self.amplitude * np.cos(self.phase))
+
+    def at(self, lags: Floats) -> Floats:
+        """Return what it adds to the kernel at lags."""
+        turns = 2.0 * np.pi * lags / self.period + self.phase
+        return np.asarray(self.amplitude * 0.5 ** ((lags - 1.0) / self.half_life) * np.cos(turns))
 
     @property
     def block(self) -> Block:
         """Return the block of a generator."""
         decay = -np.log(2.0) / self.half_life if np.isfinite(self.half_life) else 0.0
         return Block(decay=decay, frequency=2.0 * np.pi / self.period)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fit(Result):
+    """How well modes fit the kernel they were read from."""
+
+    chi2_per_dof: float
+    """Squares of what is left over its errors, over degrees of freedom: about 1 where they fit."""
+    p_value: float
+    """That noise alone leaves as much."""
+    explained: float | None
+    """Share of what varies with the lag, beyond noise; None where nothing does."""
+    largest_error: float
+    """Of what is left, over all lags, the constant apart."""
+    largest_at: int
+    """The lag of it."""
+    withheld: int = 0
+    """Modes that were found and are not kept, since they do not stand above what is left."""
+
+    @property
+    def poor(self) -> bool:
+        """Say whether the modes do not fit."""
+        return self.chi2_per_dof > POOR and self.p_value < RARE
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -100,20 +159,33 @@ class Dependence(Result):
     lags: int
     largest_error: float
     """Of the modes, over all lags, beside the kernel itself."""
+    fit: Fit | None = None
+    """How well the modes fit; None where nothing was fitted."""
+    constant: float = 0.0
+    """What the fit has at every lag, below 0: shuffles hold so much of what was found."""
+
+    def at(self, lags: Floats) -> Floats:
+        """Return the sum of all modes at lags, without the constant."""
+        return np.asarray(sum((mode.at(lags) for mode in self.modes), np.zeros(len(lags))))
 
     @property
     def families(self) -> tuple[tuple[Mode, ...], ...]:
-        """Return modes that are harmonics of one period together, the slowest of each first."""
+        """Return modes that are harmonics of one period together, the strongest family first."""
         made: list[list[Mode]] = []
         for mode in self.modes:
             home = next((one for one in made if _related(one[0], mode, self.lags)), None)
             made.append([mode]) if home is None else home.append(mode)
+        made.sort(key=lambda family: -sum(mode.amplitude**2 for mode in family))
         return tuple(tuple(sorted(family, key=lambda one: one.harmonic)) for family in made)
 
     @property
     def periods(self) -> tuple[float, ...]:
         """Return the periods that are seen, each once for all harmonics, the strongest first."""
-        seen = (family[0] for family in self.families if any(one.oscillates for one in family))
+        seen = (
+            family[0]
+            for family in self.families
+            if any(one.oscillates for one in family) and not family[0].product
+        )
         return tuple(first.fundamental for first in seen)
 
     def generator(self) -> Generator:
@@ -126,6 +198,8 @@ class Dependence(Result):
 def _related(one: Mode, other: Mode, lags: int) -> bool:
     """Say whether two modes are harmonics of one period, and last alike."""
     if not (np.isfinite(one.period) and np.isfinite(other.period)):
+        return False
+    if one.product != other.product or one.slow or other.slow:
         return False
     alike = _lasts(one, other, lags) and _lasts(other, one, lags)
     return alike and bool(abs(one.fundamental / other.fundamental - 1.0) < SAME)
@@ -154,13 +228,99 @@ def dependence(kernel: LagKernel, *, lags: int | None = None, known: bool = Fals
         )
     near = min(len(kernel.lags) if lags is None else max(lags, FEWEST), len(kernel.lags))
     sharp, rest = combs(kernel.first(max(counted(kernel), near)))
-    rest = rest.first(near)
-    told = known or bool(sharp) or told_from_nothing(kernel.first(near))
-    others, rank, error = _modes(rest, most=MOST if told else 0)
-    modes = sorted([*teeth(sharp), *others], key=lambda mode: -mode.amplitude)
+    whole, rest = kernel.first(near), rest.first(near)
+    told = known or bool(sharp) or told_from_nothing(whole)
+    waves, fit = _with_waves(whole, rest, _numbers(sharp)) if told else (None, None)
+    if fit is not None and fit.poor:
+        helping = tuple(comb for comb in sharp if _helps(comb, rest, waves))
+        rest = _put_back(rest, [comb for comb in sharp if comb not in helping])
+        withheld = fit.withheld + len(sharp) - len(helping)
+        sharp = helping
+        fit = replace(_fit(whole, rest, waves, _numbers(sharp)), withheld=withheld)
+    lasting = list(teeth(sharp))
+    others = [] if waves is None else [_beside(one, lasting, near) for one in _modes(waves, near)]
+    modes = sorted([*lasting, *_harmonics(lasting, others, near)], key=lambda one: -one.amplitude)
     lines = sum(len(comb.harmonics) for comb in sharp)
+    rank = 0 if waves is None else parameters_of(waves.steps.imag) // 2
     return Dependence(
-        modes=_harmonics(modes, near), rank=rank + 2 * lines, lags=near, largest_error=error
+        modes=tuple(modes),
+        rank=rank + 2 * lines,
+        lags=near,
+        largest_error=_swing(whole) if fit is None else fit.largest_error,
+        fit=fit,
+        constant=0.0 if waves is None else waves.constant,
+    )
+
+
+def _swing(kernel: LagKernel) -> float:
+    """Return how far a kernel is from its mean at most."""
+    return float(np.abs(kernel.values - kernel.values.mean()).max())
+
+
+def _numbers(sharp: Iterable[Comb]) -> int:
+    """Return how many numbers combs have: a period, a decay, and a size for each harmonic."""
+    return sum(2 + len(comb.harmonics) for comb in sharp)
+
+
+def _with_waves(whole: LagKernel, rest: LagKernel, taken: int) -> tuple[Waves, Fit]:
+    """Return the waves in what combs leave, and the fit of all; weak ones are not kept in a bad."""
+    waves = waves_of(rest, taken=taken)
+    fit = _fit(whole, rest, waves, taken)
+    while fit.poor and len(waves.steps):
+        kept = waves.amplitudes >= CLEAR * fit.largest_error
+        if kept.all():
+            break
+        waves = waves.only(rest, kept)
+        fit = _fit(whole, rest, waves, taken)
+    return waves, fit
+
+
+def _helps(comb: Comb, rest: LagKernel, waves: Waves | None) -> bool:
+    """Say whether a comb brings the modes nearer to the kernel at all lags that were asked for."""
+    left = rest.values if waves is None else rest.values - waves.values
+    without = left + _of(comb, rest)
+    return bool(np.var(without) > np.var(left))
+
+
+def _put_back(rest: LagKernel, dropped: Iterable[Comb]) -> LagKernel:
+    """Return what combs left, with some of them in it again."""
+    values = sum((_of(comb, rest) for comb in dropped), np.array(rest.values))
+    return replace(rest, values=values)
+
+
+def _of(comb: Comb, kernel: LagKernel) -> Floats:
+    """Return what a comb adds to a kernel at its lags."""
+    turns = comb.frequency * np.array(comb.harmonics, dtype=np.float64)
+    return comb_values(kernel.lags.astype(np.float64), turns, comb.amplitudes, comb.rate)
+
+
+def _whole(period: float, interval: Interval, *, lasts: bool) -> float:
+    """Return the period: where its interval is narrow and holds a whole number, and it lasts, that.
+
+    Tokens are counted in whole numbers, and most that lasts repeats after one.
+    """
+    (low, high), nearest = interval, float(round(period))
+    near = low <= nearest <= high and max(nearest - low, high - nearest) <= SNAP
+    return nearest if near and lasts and nearest > 1.0 else period
+
+
+def _fit(whole: LagKernel, rest: LagKernel, waves: Waves | None, taken: int) -> Fit:
+    """Return how well sharp periods, which were taken off, and waves fit a kernel."""
+    left = rest.values - rest.values.mean() if waves is None else rest.values - waves.values
+    used = 1 + taken + (0 if waves is None else parameters_of(waves.steps.imag))
+    freedom = max(len(left) - used, 1)
+    square = chi_square(rest, left)
+    noise = float((steady_errors(whole) ** 2).sum())
+    varies = float(((whole.values - whole.values.mean()) ** 2).sum()) - noise
+    unexplained = max(float((left**2).sum()) - noise * freedom / len(left), 0.0)
+    worst = int(np.argmax(np.abs(left)))
+    return Fit(
+        chi2_per_dof=square / freedom,
+        p_value=noise_chance(rest, square / freedom),
+        explained=1.0 - min(unexplained / varies, 1.0) if varies > 0.0 else None,
+        largest_error=float(np.abs(left[worst])),
+        largest_at=int(whole.lags[worst]),
+        withheld=0 if waves is None else waves.withheld,
     )
 
 
@@ -172,33 +332,41 @@ def teeth(sharp: Iterable[Comb]) -> Iterator[Mode]:
     """
     for comb in sharp:
         low, high = _inverted(comb.frequency, comb.frequencies, 1.0, least=comb.least)
+        first = 1.0 / _whole(1.0 / comb.frequency, (low, high), lasts=comb.rate == 0.0)
         alternates = comb.frequency >= EVERY_OTHER or low <= 2.0
         lasting = _inverted(comb.decay, comb.decays, float(np.log(2.0)))
         for harmonic, size in zip(comb.harmonics, comb.amplitudes, strict=True):
             yield Mode(
-                period=2.0 if alternates else 1.0 / (comb.frequency * harmonic),
+                period=2.0 if alternates else 1.0 / (first * harmonic),
                 period_interval=None if alternates else (low / harmonic, high / harmonic),
                 half_life=float(np.log(2.0) / comb.rate) if comb.rate else float("inf"),
                 half_life_interval=lasting,
                 amplitude=float(size),
                 harmonic=harmonic,
+                product=comb.product,
             )
 
 
-def _modes(kernel: LagKernel, *, most: int) -> tuple[list[Mode], int, float]:
-    """Return the modes of a kernel by its Hankel matrix, their rank, and their largest error."""
-    values = np.asarray(kernel.values)
-    rank = min(_rank(kernel), most) if most else 0
-    if rank == 0:
-        return [], 0, float(np.abs(values - values.mean()).max())
-    steps = _steps(values, rank)
-    replicates = [_steps(one, rank) for one in kernel.replicates]
-    weights, error = _weights(values, steps)
-    modes = [
-        _mode(one, size, [_nearest(others, one) for others in replicates], len(values))
-        for one, size in zip(steps, weights, strict=True)
-    ]
-    return [mode for mode in modes if not _constant(mode, len(values))], rank, error
+def _modes(waves: Waves, lags: int) -> list[Mode]:
+    """Return the modes of waves, but for what neither turns nor falls."""
+    parts = zip(waves.steps, waves.cosines, waves.sines, waves.moved.T, strict=True)
+    modes = [_mode(step, complex(u, -v), moved, lags) for step, u, v, moved in parts]
+    return [mode for mode in modes if not _constant(mode, lags)]
+
+
+def _beside(mode: Mode, lasting: Iterable[Mode], lags: int) -> Mode:
+    """Return a wave; beside a harmonic of a sharp period it is that one, swelling and falling."""
+    if not np.isfinite(mode.period) or mode.slow:
+        return mode
+    reach = BESIDE if mode.half_life >= SLOW * lags else 0.5
+    line = 1.0 / mode.period
+    for base in dict.fromkeys(one.fundamental for one in lasting if not one.product):
+        turns = np.arange(1.0, np.ceil(base) + 1.0) / base
+        away = float(np.abs(np.abs(turns - np.rint(turns)) - line).min())
+        if away * lags < reach and lags > 2.0 * BESIDE * base:
+            other = (1.0 / away,) if 2.0 * away * lags > 1.0 else ()
+            return replace(mode, product=(base, *other))
+    return mode
 
 
 def _constant(mode: Mode, lags: int) -> bool:
@@ -208,57 +376,26 @@ def _constant(mode: Mode, lags: int) -> bool:
     return mode.half_life_interval is None or not np.isfinite(mode.half_life_interval[1])
 
 
-def _rank(kernel: LagKernel) -> int:
-    """Return how many singular values exceed all that noise of the same folds has.
-
-    A fold's deviation times sqrt(folds - 1) has the covariance of the kernel's own error.
-    """
-    folds = len(kernel.replicates)
-    noise = np.sqrt(folds - 1) * (kernel.replicates - kernel.replicates.mean(axis=0))
-    edge = EDGE * max(hankel(one[:, None, None]).singular_values[0] for one in noise)
-    return int((hankel(kernel.values[:, None, None]).singular_values > edge).sum())
-
-
-def _steps(values: Floats, rank: int) -> Complex:
-    """Return the logarithms a + ib of the modes, b >= 0 and a <= 0."""
-    found = np.linalg.eigvals(step_of(hankel(values[:, None, None]), rank)).astype(np.complex128)
-    logs = np.log(np.where(np.abs(found) < 1e-12, 1e-12, found))
-    kept = logs[logs.imag >= -1e-12]
-    straight = np.abs(kept.imag) * len(values) < 2.0 * np.pi * STRAIGHT
-    return np.minimum(kept.real, 0.0) + 1j * np.where(straight, 0.0, np.abs(kept.imag))
-
-
-def _weights(values: Floats, steps: Complex) -> tuple[Floats, float]:
-    """Return the amplitude of each mode at lag 1, and the largest error of their sum."""
-    lags = np.arange(len(values))[:, None]
-    waves = np.exp(lags * steps)
-    columns = np.concatenate([waves.real, waves.imag], axis=1)
-    fitted = np.linalg.lstsq(columns, values, rcond=None)[0]
-    sizes = np.hypot(fitted[: len(steps)], fitted[len(steps) :])
-    return np.asarray(sizes), float(np.abs(columns @ fitted - values).max())
-
-
-def _nearest(others: Complex, one: complex) -> complex:
-    return complex(others[np.argmin(np.abs(others - one))])
-
-
-def _mode(step: complex, amplitude: float, moved: list[complex], lags: int) -> Mode:
+def _mode(step: complex, weight: complex, near: Complex, lags: int) -> Mode:
     """Return a mode with intervals from how it moves when folds are left out."""
-    near = np.array([other for other in moved if abs(other - step) <= DISTANT])
-    steady = len(near) == len(moved)
+    steady = bool(np.abs(near - step).max() <= DISTANT)
     decay, turn = -step.real, step.imag
     slow = decay * lags < 1e-3  # over all lags it does not fall by a thousandth
     alternates = turn >= 2.0 * np.pi * EVERY_OTHER
     known = steady and turn and not alternates
     between = _inverted(turn, near.imag, 2.0 * np.pi) if known else None
-    # A turn that is longer than all lags, or hardly more than its error, is none.
-    turns = turn * lags >= 2.0 * np.pi and (between is None or between[1] <= VAGUE * between[0])
+    # A turn that is longer than half of all lags, or hardly more than its error, is no period.
+    turns = turn * lags >= TURNS * 2.0 * np.pi
+    turns = turns and (between is None or between[1] <= VAGUE * between[0])
+    period = float(2.0 * np.pi / turn) if turn else float("inf")
     return Mode(
-        period=float(2.0 * np.pi / turn) if turns else float("inf"),
+        slow=bool(turn and not turns),
+        period=_whole(period, between, lasts=slow) if turns and between else period,
         period_interval=between if turns else None,
         half_life=float("inf") if slow else float(np.log(2.0) / decay),
         half_life_interval=_inverted(decay, -near.real, np.log(2.0)) if steady else None,
-        amplitude=float(amplitude),
+        amplitude=float(abs(weight)),
+        phase=float(np.angle(weight)),
     )
 
 
@@ -272,18 +409,19 @@ def _inverted(rate: float, moved: Floats, unit: float, *, least: float = 0.0) ->
     return (float(unit / fastest) if fastest > 0.0 else float("inf")), upper
 
 
-def _harmonics(modes: list[Mode], lags: int) -> tuple[Mode, ...]:
-    """Name multiples of a slower frequency; of one comb the slowest mode is the period."""
-    slow = sorted((m for m in modes if np.isfinite(m.period)), key=lambda mode: -mode.period)
-    names: dict[int, int] = {}
-    for place, mode in enumerate(slow):
-        bases = (base for base in slow[:place] if names.get(id(base), base.harmonic) == 1)
-        for base in bases if mode.harmonic == 1 else ():
-            whole = _multiple(mode, base, lags)
-            if whole > 1:
-                names[id(mode)] = whole
-                break
-    return tuple(replace(mode, harmonic=names.get(id(mode), mode.harmonic)) for mode in modes)
+def _harmonics(lasting: list[Mode], waves: list[Mode], lags: int) -> list[Mode]:
+    """Name waves at multiples of a slower frequency; of several the slowest is the period."""
+    named: list[Mode] = []
+    bases = [mode for mode in lasting if mode.harmonic == 1 and not mode.product]
+    for mode in sorted(waves, key=lambda one: -one.period):
+        if np.isfinite(mode.period) and not mode.product and not mode.slow:
+            found = (_multiple(mode, base, lags) for base in bases)
+            whole = next((one for one in found if one > 1), 1)
+            bases += [mode] if whole == 1 else []
+            named.append(replace(mode, harmonic=whole))
+        else:
+            named.append(mode)
+    return named
 
 
 def _multiple(mode: Mode, base: Mode, lags: int) -> int:

@@ -10,12 +10,28 @@ from __future__ import annotations
 import numpy as np
 
 from gnomon.groups.lags import LagKernel
-from gnomon.groups.line import Floats
+from gnomon.groups.line import Floats, Whole
 
 LEVEL = 0.05
 """Of a false alarm, over all lags together."""
 SIGNS = 2048
 """Random signs of the folds."""
+
+
+def peaks(kernel: LagKernel) -> Whole:
+    """Return places of lags with more equal tokens than by chance, the most first.
+
+    They are told from nothing all together, and are not less than at the lags beside them.
+    """
+    folds = len(kernel.replicates)
+    parts = folds * kernel.values - (folds - 1) * kernel.replicates
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(SIGNS, folds))
+    least = np.quantile(np.abs(_scores(signs, parts)).max(axis=1), 1.0 - LEVEL)
+    scores = _scores(np.ones((1, folds)), parts)[0]
+    beside = np.pad(np.asarray(kernel.values), 1, constant_values=-np.inf)
+    top = (kernel.values >= beside[:-2]) & (kernel.values >= beside[2:])
+    places = np.flatnonzero(top & (scores > least) & (kernel.values > 0.0))
+    return places[np.argsort(-kernel.values[places], kind="stable")]
 
 
 def told_from_nothing(kernel: LagKernel) -> bool:

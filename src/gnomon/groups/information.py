@@ -21,6 +21,9 @@ as 1/N, whatever depends inside a document: I* = F I - (F - 1) mean_f I_(-f) [ef
 *Rare types*, with fewer than sqrt(N) tokens or beyond the `MOST` most frequent, are one type:
 pairs of them are expected less than once. This can only lower I.
 
+What a document tells as a whole, information of its shuffles, is kept beside: it is what documents
+are about, or memory longer than they are, which lags do not tell apart. `whole` is both together.
+
 *Detection*. With Q_f the pairs of fold f less both nulls, E Q_f = 0 where nothing depends on the
 lag. Then U = sum_(f != g) <Q_f, Q_g>, in which no fold meets itself, is 0 on average, and as likely
 with any signs of the folds. Its law under random signs, the largest over all lags [westfall1993],
@@ -64,6 +67,8 @@ class LagInformation(Result):
     """As counted: with its bias, and both nulls in it."""
     shuffled: Floats
     across: Floats
+    whole_errors: Floats
+    """Errors of `whole`."""
     p_values: Floats
     """That nothing depends on the lag, adjusted for all lags."""
     replicates: Floats
@@ -75,8 +80,22 @@ class LagInformation(Result):
 
     @property
     def detected(self) -> NDArray[np.bool_]:
-        """Return the lags with dependence, 5 % for a false one anywhere."""
-        return np.asarray(self.p_values <= LEVEL)
+        """Return the lags with more than nothing, 5 % for a false one anywhere.
+
+        Where tokens are less alike than shuffles, as at lags beyond what a document remembers,
+        there is dependence too, and no information beyond the nulls: such a lag is not among them.
+        """
+        return np.asarray((self.p_values <= LEVEL) & (self.values > 0.0))
+
+    @property
+    def furthest(self) -> int:
+        """Return the furthest lag with dependence of either sign, 0 where there is none."""
+        return int(np.max(self.lags[self.p_values <= LEVEL], initial=0))
+
+    @property
+    def whole(self) -> Floats:
+        """Return bits beyond other documents: what order tells, and the document as a whole."""
+        return np.asarray(self.values + self.shuffled)
 
     @property
     def strongest(self) -> int:
@@ -85,7 +104,7 @@ class LagInformation(Result):
 
     @property
     def reach(self) -> int:
-        """Return the furthest lag at which dependence is detected, 0 where there is none."""
+        """Return the furthest lag at which more than nothing is detected, 0 where there is none."""
         return int(np.max(self.lags[self.detected], initial=0))
 
 
@@ -110,6 +129,7 @@ def lag_information(
         plugin=whole[0],
         shuffled=parts[1],
         across=parts[2] - parts[3],
+        whole_errors=jackknife_errors(left_out[0] - (left_out[2] - left_out[3])),
         p_values=_adjusted(grams, np.random.default_rng([seed, 1]))
         if line.types > 1
         else np.ones(len(steps)),

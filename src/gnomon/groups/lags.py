@@ -11,6 +11,8 @@ signed, so that a period of 10 shows as 10; mutual information is not, and would
   two different documents; A is the same at any positions. Where a corpus has a law for each
   position, as aligned sequences do, this part is that law and no dependence.
 
+What shuffles have beyond other documents, S - A, is kept beside, as the document's own level.
+
 Errors are a jackknife over folds of documents [efron1982]; the second null counts as known in them.
 """
 
@@ -47,6 +49,24 @@ class LagKernel(Result):
     replicates: Floats
     """The values without each fold in turn, (folds, lags)."""
     documents: int
+    anywhere: float = 0.0
+    """Rate of equal tokens at any two positions of different documents."""
+    level_errors: Floats | None = None
+    """Errors of `level`; None where the kernel is not one of documents."""
+
+    @property
+    def level(self) -> Floats:
+        """Return what documents alone add: equal tokens of shuffles, beyond other documents.
+
+        That is what documents are about, or memory longer than they are; lags do not tell these
+        apart. What depends on the lag and ends within documents is in it, too, spread over lags.
+        """
+        return np.asarray(self.shuffled - self.anywhere)
+
+    @property
+    def whole(self) -> Floats:
+        """Return the excess over tokens of other documents: of order, and of the document."""
+        return np.asarray(self.values + self.level)
 
     def first(self, lags: int) -> LagKernel:
         """Return the same at the first so many lags."""
@@ -54,6 +74,8 @@ class LagKernel(Result):
             name: getattr(self, name)[..., :lags]
             for name in ("lags", "values", "errors", "shuffled", "across", "pairs", "replicates")
         }
+        if self.level_errors is not None:
+            cut["level_errors"] = self.level_errors[:lags]
         return replace(self, **cut)
 
 
@@ -68,11 +90,15 @@ def lag_kernel(
     steps = steps_of(line, lags)
     equal = equal_pairs(line, steps)
     expected, pairs = _shuffled(line, steps)
-    across = _across(line, steps, equal.sum(axis=0), pairs.sum(axis=0))
+    anywhere = _anywhere(line)
+    across = _across(line, steps, equal.sum(axis=0), pairs.sum(axis=0)) - anywhere
 
     def kernel(weights: Floats) -> Floats:
         count = np.maximum(weights @ pairs, 1.0)
         return np.asarray((weights @ (equal - expected)) / count - across)
+
+    def shuffles(weights: Floats) -> Floats:
+        return np.asarray(weights @ expected / np.maximum(weights @ pairs, 1.0))
 
     left_out = np.stack([kernel(1.0 - one) for one in np.eye(line.folds)])
     total = pairs.sum(axis=0)
@@ -85,6 +111,10 @@ def lag_kernel(
         pairs=total.astype(np.int64),
         replicates=left_out,
         documents=len(line.fold),
+        anywhere=anywhere,
+        level_errors=jackknife_errors(
+            np.stack([shuffles(1.0 - one) for one in np.eye(line.folds)])
+        ),
     )
 
 
@@ -122,18 +152,21 @@ def _over_lengths(line: Line, rates: Floats, steps: Whole) -> Floats:
 
 
 def _across(line: Line, steps: Whole, equal: Floats, pairs: Floats) -> Floats:
-    """Return what positions alone add: the rate between documents at a lag, less that anywhere."""
+    """Return the rate of equal tokens between documents at a lag."""
     types = np.bincount(line.tokens).astype(np.float64)
-    owned = line.counts
-    lengths = line.lengths.astype(np.float64)
-    others = len(line.tokens) ** 2 - float((lengths**2).sum())
-    anywhere = float((types**2).sum() - (owned.data**2).sum()) / max(others, 1.0)
     place = line.place
     there = np.bincount(place).astype(np.float64)
     between = _correlated(there[None], steps) - pairs
     products = _products(line, place, types, steps) - equal
-    rates = products / np.maximum(between, 1.0) - anywhere
-    return np.where(between > 0.5, rates, 0.0)
+    return np.where(between > 0.5, products / np.maximum(between, 1.0), _anywhere(line))
+
+
+def _anywhere(line: Line) -> float:
+    """Return the rate of equal tokens between documents, at any positions."""
+    types = np.bincount(line.tokens).astype(np.float64)
+    lengths = line.lengths.astype(np.float64)
+    others = len(line.tokens) ** 2 - float((lengths**2).sum())
+    return float((types**2).sum() - (line.counts.data**2).sum()) / max(others, 1.0)
 
 
 def _products(line: Line, place: Whole, types: Floats, steps: Whole) -> Floats:

@@ -29,6 +29,8 @@ from gnomon.groups.spectrum import spectrum_of
 
 SHARP = 150.0
 """Ratio of a line in the law of positions, at least."""
+TURNS = 5.0
+"""Times that a line repeats over the far lags, at least: a law that drifts has slow ones."""
 EXPLAINED = 0.7
 """Share of the kernel's variance at far lags beyond noise, at least."""
 TYPES = 128
@@ -56,13 +58,14 @@ def position_kernel(line: Line, steps: Whole) -> LagKernel:
         pairs=pairs[0].astype(np.int64),
         replicates=made[1:],
         documents=len(line.fold),
+        anywhere=float(anywhere[0]),
     )
 
 
 def position_periods(kernel: LagKernel) -> Dependence:
     """Return the periods of a law of positions, none where it has none."""
     near = kernel.first(counted(kernel))
-    sharp, rest = combs(near, least=SHARP)
+    sharp, rest = combs(near, least=SHARP, slowest=TURNS)
     if not sharp or _beyond_noise(rest) > (1.0 - EXPLAINED) * _beyond_noise(near):
         sharp, rest = (), near
     modes = sorted(teeth(sharp), key=lambda mode: -mode.amplitude)

@@ -14,18 +14,24 @@ the sums of squares,
 a log likelihood ratio in nats, above 0 for a power law. A law is named where its evidence is above
 `CLEAR`, and its interval over folds keeps to its side; otherwise they are not to be told apart, nor
 where neither fits. Where I does not fall over the lags, there is no tail and no law.
+
+Information is no straight measure of dependence: what is shared with probability q tells about
+q^2 bits of frequent types and q ln(q / p) of rare ones, so that an exponential of many types bends.
+A law is therefore named only where two others do not speak against it: all lags, from the first on,
+and the excess of equal tokens (`gnomon.groups.lags`), in which a state that is forgotten with a
+constant chance falls as an exponential exactly, less a constant that shuffles take off.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import least_squares
 from scipy.stats import t as student
 
 from gnomon.groups.information import LagInformation
-from gnomon.groups.lags import jackknife_errors
+from gnomon.groups.lags import LagKernel, jackknife_errors
 from gnomon.groups.line import Floats
 from gnomon.results import Result
 
@@ -62,6 +68,8 @@ class Law(Result):
     """The lag from which the laws are compared."""
     misfit: float | None = None
     """chi^2 of the better law over its degrees of freedom."""
+    kernel_evidence: float | None = None
+    """Nats for the power law in the excess of equal tokens; None where that is not asked."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +80,13 @@ class _Bins:
     means: Floats
 
 
-def law_of(information: LagInformation, *, period: float = 1.0) -> Law:
-    """Return the law by which mutual information falls, averaged over whole periods."""
+def law_of(
+    information: LagInformation, *, period: float = 1.0, kernel: LagKernel | None = None
+) -> Law:
+    """Return the law by which mutual information falls, averaged over whole periods.
+
+    With the kernel of equal tokens at the same lags, a law is named where it agrees.
+    """
     if information.reach == 0:
         return Law(law="none", reason="no dependence is detected at any lag")
     bins = _bins(information.lags.astype(np.float64), max(round(period), 1))
@@ -91,7 +104,67 @@ def law_of(information: LagInformation, *, period: float = 1.0) -> Law:
     others = np.stack([_compared(tail, one[start:], spread[start:]) for one in replicates])
     reach = student.ppf(0.975, len(others) - 1) * jackknife_errors(others)
     begins = float(bins.lags[np.argmax(tail.means[0] > 0.0)])
-    return _named(whole, reach, begins, len(values) - start - 2)
+    law = _named(whole, reach, begins, len(values) - start - 2)
+    all_lags = float(_compared(bins, values, spread)[2]) if start else float(whole[2])
+    equal = None if kernel is None or kernel.errors.max() <= 0.0 else _by_kernel(bins, kernel)
+    return _agreed(replace(law, kernel_evidence=equal), all_lags, equal)
+
+
+def _agreed(law: Law, all_lags: float, equal: float | None) -> Law:
+    """Return the law, or that it can not be told where all lags or equal tokens speak against it.
+
+    Evidence is above 0 for a power law.
+    """
+    side = {"power law": 1.0, "exponential": -1.0}.get(law.law)
+    if side is None:
+        return law
+    against = None
+    if side * all_lags < -CLEAR:
+        against = f"it is so from lag {law.begins:g} on, and the other way over all lags"
+    elif equal is not None and side * equal < -max(CLEAR, 0.1 * abs(all_lags)):
+        against = "information falls as one of them, and the excess of equal tokens as the other"
+    return law if against is None else replace(law, law="neither can be told apart", reason=against)
+
+
+def _by_kernel(bins: _Bins, kernel: LagKernel) -> float | None:
+    """Return the evidence in the excess of equal tokens, with a constant beside both laws.
+
+    Bins share the noise of the same documents, so squares are of what their covariance leaves.
+    """
+    means = bins.means
+    values, parts = means @ kernel.values, (kernel.replicates - kernel.values) @ means.T
+    if values[0] <= 0.0:
+        return None
+    folds = len(parts)
+    spread = parts - parts.mean(axis=0)
+    noise = (folds - 1.0) / folds * spread.T @ spread
+    slack = np.diag((SLACK * 0.5 * (values - values.min())) ** 2)
+    usual = 1e-6 * np.trace(noise) / len(values) + 1e-300
+    factor = np.linalg.cholesky(noise + slack + usual * np.eye(len(values)))
+    scale = float(bins.lags[-1])
+    squares = []
+    for clock, starts in (
+        (np.log(bins.lags), (0.2, 0.7, 2.0)),
+        (bins.lags, (0.1 / scale, 3.0 / scale, 30.0 / scale)),
+    ):
+        curves = [_least_squares(means, values, factor, clock, start) for start in starts]
+        squares.append(min(curves))
+    return 0.5 * (squares[1] - squares[0])
+
+
+def _least_squares(
+    means: Floats, values: Floats, factor: Floats, clock: Floats, start: float
+) -> float:
+    """Return the least sum of squares of c e^(-r clock) + b, over c > 0, r > 0 and b <= 0."""
+
+    def left(numbers: Floats) -> Floats:
+        rate, size = np.exp(np.clip(numbers[:2], -30.0, 10.0))
+        made = size * (means @ np.exp(-np.clip(rate * clock, 0.0, 700.0))) - abs(numbers[2])
+        return np.asarray(np.linalg.solve(factor, made - values))
+
+    first = float(values[0] - min(float(values.min()), 0.0))
+    begin = [np.log(start), np.log(max(first, 1e-12)), min(float(values.min()), 0.0)]
+    return 2.0 * float(least_squares(left, begin, max_nfev=200).cost)
 
 
 def _start(bins: _Bins, values: Floats, spread: Floats, last: int) -> int:

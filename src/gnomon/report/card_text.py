@@ -41,6 +41,17 @@ def _marks(card: Card) -> str:
     return ", ".join(mark for mark, holds in marks.items() if holds)
 
 
+def layer_in_words(layer: dict[str, Any] | None) -> str:
+    """Return how near the kernel of a fitted group is to the measured one."""
+    if layer is None:
+        return ""
+    return (
+        f"lags of {layer['source']}: its kernel explains {layer['explained']:.0%} of how the "
+        f"measured one varies, and is off by {layer['largest_error']:.2g} at most, at lag "
+        f"{layer['largest_at']}"
+    )
+
+
 def facts_of(contents: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what a card says, as names and values in words."""
     made = contents["made_with"]
@@ -54,6 +65,7 @@ def facts_of(contents: dict[str, Any]) -> list[tuple[str, str]]:
         "frameworks": ", ".join(contents["frameworks"]),
         "source": f"{contents['citation']} [{contents['source']}]",
         "verified": "; ".join(f"{p['against']} ({p['test']})" for p in contents["proofs"]),
+        "fitted to": layer_in_words(contents.get("layer")),
         "parameters": parameters_in_words(contents) if made is None else _listed(made),
     }
     return [(name, value) for name, value in facts.items() if value]

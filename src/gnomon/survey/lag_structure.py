@@ -28,7 +28,7 @@ from gnomon.groups.dependence import FEWEST, Dependence
 from gnomon.groups.dependence import dependence as modes_of
 from gnomon.groups.information import LagInformation, lag_information
 from gnomon.groups.lags import LagKernel, lag_kernel
-from gnomon.groups.line import Line, Whole, line_of, steps_of
+from gnomon.groups.line import Line, Whole, divided, line_of, steps_of
 from gnomon.groups.position_law import position_kernel, position_periods
 from gnomon.groups.tails import Law, law_of
 from gnomon.results import Result
@@ -40,8 +40,23 @@ WIDER = 8
 """Sharp periods are searched for at so many times the lags, where documents are long enough."""
 SHARE = 0.125
 """Of the pairs at lag 1: what has fewer is not looked at."""
+FINER = 4
+"""Folds of the kernel for one of the information: its noise at all lags comes from them."""
 HEADS = 8
 """Heads that slopes are given for, where no number is asked for."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LayerFit(Result):
+    """How near the kernel of an encoding's group comes to the one that was measured."""
+
+    explained: float
+    """Share of what varies with the lag that a multiple of its kernel and a constant explain."""
+    scale: float
+    """That multiple; 0 where the two go opposite ways."""
+    largest_error: float
+    largest_at: int
+    """The lag of the largest error."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -87,6 +102,31 @@ class LagStructure(Result):
             )
         many = HEADS if heads is None else heads
         return biases_of(self.found, self.law, reach=self.information.reach, heads=many)
+
+    def layer_fit(self, encoding: Encoding) -> LayerFit:
+        """Return how near the kernel of an encoding is to the measured one, over its lags.
+
+        The kernel of a group is the mean over its pairs of e^(-a tau) cos(b tau), which is what
+        equal queries and keys make of it; that of the corpus has the law of positions in it where
+        periods come from there.
+        """
+        lags = self.kernel.lags.astype(np.float64)
+        turns = np.ravel(np.asarray(encoding.frequencies)[..., 0])  # type: ignore[attr-defined]
+        falls = np.ravel(-np.asarray(encoding.rates))  # type: ignore[attr-defined]
+        waves = np.exp(-lags[:, None] * falls) * np.cos(lags[:, None] * turns)
+        made, wanted = waves.mean(axis=1), np.array(self.kernel.values)
+        if self.positions.modes:
+            wanted = wanted + self.kernel.across
+        made, wanted = made - made.mean(), wanted - wanted.mean()
+        scale = max(float(made @ wanted) / max(float(made @ made), 1e-300), 0.0)
+        left = wanted - scale * made
+        worst = int(np.argmax(np.abs(left)))
+        return LayerFit(
+            explained=1.0 - float(left @ left) / max(float(wanted @ wanted), 1e-300),
+            scale=scale,
+            largest_error=float(np.abs(left[worst])),
+            largest_at=int(self.kernel.lags[worst]),
+        )
 
     @property
     def both(self) -> Dependence:
@@ -144,17 +184,19 @@ def dependence(corpus: Any, *, lags: int = 128, **options: Any) -> LagStructure:
     counting = CountOptions(**options)
     source = open_corpus(corpus, counting)
     documents = list(_documents(source, counting))
-    line = line_of(documents, folds=_folds(len(documents), counting.folds), seed=counting.seed)
+    folds = _folds(len(documents), counting.folds)
+    line = line_of(documents, folds=folds, seed=counting.seed)
     steps = _counted_well(line, steps_of(line, lags))
-    wide = lag_kernel(line, lags=WIDER * len(steps))
+    wide = lag_kernel(divided(line, min(FINER, len(documents) // folds)), lags=WIDER * len(steps))
     information = lag_information(line, lags=len(steps), seed=counting.seed)
     found = modes_of(wide, lags=len(steps), known=information.reach > 0)
-    law = law_of(information, period=lasting_period(found))
+    near = wide.first(len(steps))
+    law = law_of(information, period=lasting_period(found), kernel=near)
     return LagStructure(
         source=str(source.name),
         documents=len(line.fold),
         tokens=len(line.tokens),
-        kernel=wide.first(len(steps)),
+        kernel=near,
         information=information,
         found=found,
         positions=position_periods(position_kernel(line, np.asarray(wide.lags))),

@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gnomon.groups.dependence import Dependence, Interval, Mode
+from gnomon.groups.detection import peaks
 from gnomon.groups.information import LagInformation
+from gnomon.groups.lags import LagKernel
 from gnomon.groups.tails import Law
 
 if TYPE_CHECKING:
     from gnomon.survey.lag_structure import LagStructure
 
+SHOWN = 8
+"""Periods and half-lives that are told, the strongest."""
+FEW = 4
+"""Lags that are named where no mode fits."""
+FAR = 100
+"""The lag that what documents tell as a whole is told at, or the last one."""
 CLEAR = 5.0
 """Errors above 0 from which a law of positions is spoken of."""
 
@@ -23,11 +31,14 @@ def said_all(structure: LagStructure, slopes: Sequence[float]) -> list[str]:
     information = structure.information
     if information.types == 1:
         return ["all tokens are the same: there is one type only, and nothing that could depend"]
+    found = structure.found
     lines = [*said_information(information), *said_law(structure.law)]
-    if structure.found.modes:
-        lines += said_modes(structure.found)
-    else:
-        lines.append(said_nothing(information, structure.found.lags))
+    if found.modes:
+        lines += said_modes(found)
+    elif found.fit is None or not found.fit.withheld:
+        lines.append(said_nothing(information, found.lags))
+    lines += said_fit(found, structure.kernel)
+    lines += said_documents(found, structure.kernel)
     lines += said_positions(structure.positions)
     if slopes:
         ladder = ", ".join(f"{slope:.3g}" for slope in slopes)
@@ -73,6 +84,11 @@ def said_information(information: LagInformation) -> Iterator[str]:
             first += f"{information.lags[best]} with "
         first += f"{information.values[best]:.3g} bits" + (" at lag 1" if best == 0 else "")
         yield f"mutual information: {first}, detected up to lag {information.reach} of {most}"
+    if information.reach < information.furthest:
+        yield (
+            f"beyond, up to lag {information.furthest}, tokens depend on the lag and tell no more "
+            "than shuffled documents do: how much is not told from what a document has anywhere"
+        )
     place = int(np.argmax(information.across))
     if information.across[place] > CLEAR * information.errors[place]:
         yield (
@@ -104,11 +120,82 @@ def said_modes(found: Dependence) -> Iterator[str]:
     """Yield periods with their harmonics, and half-lives, the strongest first."""
     if not found.modes:
         yield f"nothing depends on the lag, up to {found.lags}, beyond the noise"
-    for family in found.families:
-        if any(mode.oscillates for mode in family):
+    families = [one for one in found.families if not _swells(one[0])]
+    for family in families[:SHOWN]:
+        if family[0].product:
+            yield _sums(family)
+        elif any(mode.oscillates for mode in family):
             yield _period(family)
         else:
             yield from map(_decay, family)
+    if len(families) > SHOWN:
+        yield f"and {len(families) - SHOWN} weaker ones"
+    yield from _said_swelling(found.families)
+
+
+def said_fit(found: Dependence, kernel: LagKernel) -> Iterator[str]:
+    """Yield how well the modes fit, and where they are withheld what was measured."""
+    fit = found.fit
+    if fit is None or not (found.modes or fit.withheld):
+        return
+    share = "" if fit.explained is None else f"explain {fit.explained:.1%} of what varies and "
+    how = (
+        f"chi^2 is {fit.chi2_per_dof:.3g} for each degree of freedom; modes {share}leave "
+        f"{fit.largest_error:.2g} at most, at lag {fit.largest_at}"
+    )
+    yield f"these modes do not fit: {how}" if fit.poor else f"fit: {how}"
+    if fit.poor and fit.withheld:
+        many = "1 mode is" if fit.withheld == 1 else f"{fit.withheld} modes are"
+        yield f"{many} withheld: no turns and decays of such a size stand above what is left"
+    if fit.poor:
+        most = [f"{kernel.lags[k]} ({kernel.values[k]:.2g})" for k in peaks(kernel)[:FEW]]
+        if most:
+            yield f"as measured, tokens are most alike at lags {', '.join(most)}"
+
+
+def said_documents(found: Dependence, kernel: LagKernel) -> Iterator[str]:
+    """Yield what documents have as a whole, whatever the order, where that is not little."""
+    last = min(FAR, len(kernel.lags)) - 1
+    level = float(kernel.level[last])
+    if kernel.level_errors is None or level <= CLEAR * float(kernel.level_errors[last]):
+        return
+    own = f"tokens of one document are equal by {level:+.2g} more often than those of two"
+    spread = -found.constant
+    if found.modes and spread > 0.1 * level:
+        part = f"{min(spread, level):.2g} of it is the dependence found here, spread by shuffles"
+        rest = "the rest is" if spread < 0.9 * level else "what may be left is"
+        own = f"{own}: {part}; {rest} "
+    else:
+        own += ", whatever the lag: "
+    yield (
+        f"{own}what documents are about, or memory longer than they are, which lags do not tell "
+        f"apart; with it the excess of equal tokens at lag {kernel.lags[last]} is "
+        f"{float(kernel.whole[last]):+.2g}"
+    )
+
+
+def _said_swelling(families: Sequence[tuple[Mode, ...]]) -> Iterator[str]:
+    """Yield what stands beside harmonics of a period: it swells and falls."""
+    beside = [mode for family in families for mode in family if _swells(mode)]
+    for one in dict.fromkeys(mode.product[0] for mode in beside):
+        own = [mode for mode in beside if mode.product[0] == one]
+        turns = sorted(mode.product[1] for mode in own)
+        about = f"{turns[0]:.3g}" if len(own) == 1 else f"{turns[0]:.3g} to {turns[-1]:.3g}"
+        size = sum(mode.amplitude for mode in own)
+        yield f"the period of {one:.5g} swells and falls every {about} tokens, amplitude {size:.2g}"
+
+
+def _swells(mode: Mode) -> bool:
+    return len(mode.product) > 1 and bool(np.isfinite(mode.half_life)) and mode.harmonic == 1
+
+
+def _sums(family: tuple[Mode, ...]) -> str:
+    """Return in words what belongs to other periods: sums of frequencies, or what is beside one."""
+    size = f"amplitude {sum(mode.amplitude for mode in family):.2g}"
+    one, *other = family[0].product
+    if not other:
+        return f"of the period of {one:.5g} a part that falls, {size}"
+    return f"sums and differences of the periods of {one:.5g} and {other[0]:.5g}, {size}"
 
 
 def _period(family: tuple[Mode, ...]) -> str:
@@ -137,6 +224,11 @@ def _decay(mode: Mode) -> str:
     """Return a half-life in words."""
     life = f"{mode.half_life:.4g}{between(mode.half_life_interval)}"
     turning = f", turning once in {mode.period:.4g}" if np.isfinite(mode.period) else ""
+    if mode.slow:
+        fall = f", by half in {life}" if np.isfinite(mode.half_life) else ""
+        return (
+            f"a slow change{fall}, without a period in these lags, amplitude {mode.amplitude:.2g}"
+        )
     turning = ", alternating" if alternates(mode) else turning
     return f"a half-life of {life} tokens{turning}, amplitude {mode.amplitude:.2g}"
 

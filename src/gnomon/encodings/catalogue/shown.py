@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from gnomon.encodings.additive.table_files import names_table
@@ -73,7 +74,24 @@ def described(
         "needs": [key for key in declared if _needed(known, key)],
         "made_with": None if made is None else made.parameters,
     }
+    layer = _layer_of(name) if names_table(name) else None
+    if layer is not None:
+        contents["layer"] = layer
     return contents, made
+
+
+def _layer_of(name: str) -> dict[str, Any] | None:
+    """Return how near the kernel of a group in a file is to the corpus it was read from."""
+    from gnomon.encodings.files.container import format_of
+    from gnomon.encodings.files.stored import origin_of
+
+    file = Path(name)
+    if format_of(file) is None:
+        return None
+    origin = origin_of(file)
+    layer = origin.get("layer")
+    known = isinstance(layer, dict) and isinstance(layer.get("explained"), float)
+    return {"source": str(origin.get("source", "")), **layer} if known and layer else None
 
 
 def _entry_of_file(made: Encoding) -> str:

@@ -8,7 +8,8 @@ Heads share out the modes by half-life, the shortest first: each has a band of a
 or, where there are fewer modes than heads, one that neighbouring heads share. In a head every mode
 has a pair, the strongest first; where there is room for more, pairs go to modes by their amplitudes
 (highest quotients amplitude / (2 n + 1) of modes with n pairs [sainte-lague1910]), so that the
-trace of the group is about the kernel of the corpus.
+trace of the group is about the kernel of the corpus. Pairs add up with one sign: a mode whose part
+that is even in the lag is below 0, as where near tokens are less alike, has none.
 
 *Slopes*. A bias -m (i - j) is a decay by e^(-m) a token, so slopes are decays of covariances: those
 of the modes, of an exponential law of information (covariances take twice its half-life), and for a
@@ -35,6 +36,8 @@ from gnomon.numeric.bounded import softplus_inverse
 
 LONG = 16.0
 """The longest half-life of a mode, in units of the lags that were looked at."""
+LEAST = 0.1
+"""Part of a mode that is even in the lag and above 0, at least, to have a pair."""
 WIDE = 4.0
 """The steepest slope over the slowest, at least: heads that are alike would learn the same."""
 
@@ -52,12 +55,18 @@ def encoding_of(found: Dependence, *, dimension: int, heads: int | None = None) 
             "Nothing depends on the lag in these documents, so there is no encoding to fit; use "
             "one of the catalogue, or none."
         )
-    bands = shared_out(found.modes, 1 if heads is None else heads)
-    modes = [apportioned(band, dimension // 2) for band in bands]
+    modes = usable(found.modes)
+    if not modes:
+        raise EncodingError(
+            "What was found is below 0 at near lags, tokens that avoid each other, and pairs of a "
+            "group add up with one sign; use an entry of the catalogue, or none."
+        )
+    bands = shared_out(modes, 1 if heads is None else heads)
+    pairs = [apportioned(band, dimension // 2) for band in bands]
     longest = longest_life(found)
-    lives = np.array([[min(mode.half_life, longest) for mode in head] for head in modes])
+    lives = np.array([[min(mode.half_life, longest) for mode in head] for head in pairs])
     decays = np.maximum(np.log(2.0) / lives, 2.0 * Jordan.least) - Jordan.least
-    turns = np.array([[2.0 * np.pi / mode.period for mode in head] for head in modes])[..., None]
+    turns = np.array([[2.0 * np.pi / mode.period for mode in head] for head in pairs])[..., None]
     raw = np.vectorize(softplus_inverse)(decays)
     return Jordan(
         dimension=dimension,
@@ -66,6 +75,11 @@ def encoding_of(found: Dependence, *, dimension: int, heads: int | None = None) 
         frequencies=turns[0] if heads is None else turns,
         decays=raw[0] if heads is None else raw,
     )
+
+
+def usable(modes: Sequence[Mode]) -> list[Mode]:
+    """Return the modes that pairs of a group can have: their even part is above 0."""
+    return [mode for mode in modes if mode.weight > LEAST * mode.amplitude]
 
 
 def longest_life(found: Dependence) -> float:
@@ -92,9 +106,9 @@ def apportioned(modes: Sequence[Mode], pairs: int) -> list[Mode]:
     >>> [mode.period for mode in apportioned([weak, strong], 4)]
     [4.0, 4.0, 4.0, 5.0]
     """
-    order = sorted(modes, key=lambda mode: -mode.amplitude)[:pairs]
+    order = sorted(modes, key=lambda mode: -mode.weight)[:pairs]
     numbers = np.ones(len(order), dtype=int)
-    amplitudes = np.array([mode.amplitude for mode in order])
+    amplitudes = np.array([mode.weight for mode in order])
     while numbers.sum() < pairs:
         numbers[np.argmax(amplitudes / (2 * numbers + 1))] += 1
     return [mode for mode, number in zip(order, numbers, strict=True) for _ in range(number)]
@@ -103,7 +117,8 @@ def apportioned(modes: Sequence[Mode], pairs: int) -> list[Mode]:
 def slopes_of(found: Dependence, law: Law, *, reach: int, heads: int) -> tuple[float, ...]:
     """Return slopes for so many heads, the steepest first; none where nothing falls."""
     checks.whole("heads", heads, least=1)
-    rates = [np.log(2.0) / mode.half_life for mode in found.modes if np.isfinite(mode.half_life)]
+    falling = [mode for mode in usable(found.modes) if np.isfinite(mode.half_life)]
+    rates = [np.log(2.0) / mode.half_life for mode in falling]
     if law.law == "exponential" and law.half_life is not None:
         rates.append(np.log(2.0) / (2.0 * law.half_life))
     if law.law == "power law" and law.exponent is not None:

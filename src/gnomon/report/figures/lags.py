@@ -94,7 +94,7 @@ def information_figure(information: dict[str, Any]) -> Figure:
         return missing("information", title, "no lag has more than its nulls")
     floor = float(bits[seen].min()) / 2.0
     low, high = np.maximum(bits - WIDE * errors, floor), np.maximum(bits + WIDE * errors, floor)
-    told = np.array(information["p_values"], dtype=np.float64) <= LEVEL
+    told = (np.array(information["p_values"], dtype=np.float64) <= LEVEL) & seen
     return Figure(
         key="information",
         title=title,
@@ -161,7 +161,11 @@ def modes_figure(found: list[dict[str, Any]], *, placed: Sequence[dict[str, Any]
     Modes of the law of positions are drawn with the others, and said to be that.
     """
     title = "Periods and half-lives"
-    modes = [*found, *placed]
+    modes = [
+        mode | {"period": None, "period_interval": None} if mode.get("slow") else mode
+        for mode in (*found, *placed)
+    ]
+    modes = [mode for mode in modes if mode["period"] or mode["half_life"]]
     if not modes:
         return missing("modes", title, "no period and no half-life stands above the noise")
     kept = [one for one in _PANELS if any(mode[one[1]] is not None for mode in modes)]
@@ -254,7 +258,7 @@ def _about_placed(placed: int, modes: int) -> str:
 def turns(mode: dict[str, Any]) -> bool:
     """Say whether a mode has a period: half of it is left after half of one, and it has an end."""
     period, life, ends = mode["period"], mode["half_life"], mode["period_interval"]
-    if period is None or (ends is not None and ends[1] is None):
+    if period is None or mode.get("slow") or (ends is not None and ends[1] is None):
         return False
     return life is None or 2.0 * float(life) >= float(period)
 
@@ -262,7 +266,11 @@ def turns(mode: dict[str, Any]) -> bool:
 def periods_of(modes: list[dict[str, Any]]) -> list[float]:
     """Return the periods, the longest first; harmonics have that of the mode they belong to."""
     found: list[float] = []
-    known = (mode["period"] * mode["harmonic"] for mode in modes if turns(mode))
+    known = (
+        mode["period"] * mode["harmonic"]
+        for mode in modes
+        if turns(mode) and not mode.get("product")
+    )
     for period in sorted(known, reverse=True):
         if not found or period < SAME * found[-1]:
             found.append(period)

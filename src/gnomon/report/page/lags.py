@@ -73,12 +73,12 @@ def _rows(modes: list[dict[str, Any]], whose: str = "") -> list[list[str]]:
     """Return the cells of the table of modes."""
     return [
         [
-            _value(mode["period"], "none"),
+            _value(None if mode.get("slow") else mode["period"], "none"),
             _interval(mode["period_interval"]),
             _value(mode["half_life"], "no decay seen"),
             _interval(mode["half_life_interval"]),
             f"{mode['amplitude']:.2g}",
-            ", ".join(filter(None, [whose, _harmonic(mode["harmonic"])])),
+            ", ".join(filter(None, [whose, _harmonic(mode["harmonic"]), _belongs(mode)])),
         ]
         for mode in modes
     ]
@@ -86,6 +86,12 @@ def _rows(modes: list[dict[str, Any]], whose: str = "") -> list[list[str]]:
 
 def _harmonic(harmonic: int) -> str:
     return "" if harmonic == 1 else f"harmonic {harmonic}"
+
+
+def _belongs(mode: dict[str, Any]) -> str:
+    """Return which periods a mode belongs to that is none of its own."""
+    periods = [f"{period:.4g}" for period in mode.get("product", ())]
+    return f"of the periods {' and '.join(periods)}" if periods else ""
 
 
 def _value(value: float | None, without: str) -> str:
