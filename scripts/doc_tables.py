@@ -61,7 +61,7 @@ class Facts:
 
 def encodings(facts: Facts) -> str:
     """Return a line for each encoding and lift on the three-regime corpus."""
-    header = ["encoding", "lift", "d", "raw", "best scale", "scale-free", "skill"]
+    header = ["encoding", "lift", "d", "raw", "best scale", "scale-free", "skill, plug-in"]
     header += ["debiased", "interval", "violations"]
     return markdown(header, [_encoding(entry) for entry in facts.survey(SHOWN)["encodings"]])
 

@@ -14,6 +14,7 @@ from gnomon.corpus.counts import PositionCounts
 from gnomon.geometry.measure import measure
 from gnomon.geometry.nulls import dealt_geometry
 
+PLUGIN = ("--estimator", "plugin")
 NUMBERS = ("raw", "scale_free", "interval", "squared", "squared_interval", "skill", "simplex")
 
 
@@ -45,18 +46,18 @@ def value_of(call, *arguments: object) -> dict:
 
 def test_the_null_of_the_plugin_is_the_survey_s_own(call, regimes: Path) -> None:
     survey = json.loads((regimes / "survey.json").read_text(encoding="utf-8"))
-    null = value_of(call, "sinusoidal", regimes)["null"]
+    null = value_of(call, "sinusoidal", regimes, *PLUGIN)["null"]
     assert null["kind"] == "dealt"
     assert null["share"] == pytest.approx(survey["geometry"]["null"]["dealt"]["share"], rel=1e-12)
 
 
 def test_where_there_is_no_signal_the_null_has_the_stress_of_the_corpus(call, alike: Path) -> None:
     """One law everywhere: dealing changes nothing but the draw, so all figures come again."""
-    found = value_of(call, "sinusoidal", alike)
+    found = value_of(call, "sinusoidal", alike, *PLUGIN)
     assert found["null"]["share"] == pytest.approx(1.0, abs=0.1)
     assert found["null"]["stress"]["scale_free"] == pytest.approx(found["scale_free"], rel=0.2)
     assert found["null"]["stress"]["simplex"] == pytest.approx(found["simplex"], abs=0.01)
-    text = call("stress", "sinusoidal", alike).out
+    text = call("stress", "sinusoidal", alike, *PLUGIN).out
     assert "noise: its tokens dealt at random have " in text
     assert "the same encoding has raw stress " in text
 
@@ -66,7 +67,8 @@ def test_the_null_keeps_masked_positions_where_they_are(call, tmp_path: Path) ->
     counts = np.random.default_rng(1).multinomial(50, np.full(4, 0.25), size=5)
     counts[2] = 0
     PositionCounts.from_array(counts).save(tmp_path / "gap.npz")
-    found = value_of(call, "alibi", tmp_path / "gap.npz", "--lift", "slope")["null"]["stress"]
+    asked = ("alibi", tmp_path / "gap.npz", "--lift", "slope", *PLUGIN)
+    found = value_of(call, *asked)["null"]["stress"]
     deal = dealt_geometry(counts, measure(counts), np.random.SeedSequence([0, 2])).distances
     pairs = [(0, 1, 1), (0, 2, 3), (0, 3, 4), (1, 2, 2), (1, 3, 3), (2, 3, 1)]
     dh = sum(lag * deal[i, j] for i, j, lag in pairs)
@@ -194,3 +196,70 @@ def test_counts_without_folds_are_dealt_to_folds_as_in_a_survey(call, tmp_path: 
     np.fill_diagonal(chords, 0.0)
     truth = gnomon.stress(gnomon.encoding("alibi", heads=8), chords).scale_free
     assert found["scale_free"] == pytest.approx(truth, abs=0.02)
+
+
+def test_without_an_estimator_the_noise_is_taken_out(call, regimes: Path) -> None:
+    asked = value_of(call, "sinusoidal", regimes)
+    named = value_of(call, "sinusoidal", regimes, "--estimator", "debiased")
+    assert asked == named
+    assert asked["estimator"] == "debiased"
+
+
+def test_the_first_line_names_the_file_and_the_last_says_what_it_comes_to(
+    call, regimes: Path, tmp_path: Path
+) -> None:
+    """A table of random rows has nothing of the geometry, the corpus's own encoding has all."""
+    rng = np.random.default_rng(8)
+    np.save(tmp_path / "antibody.npy", rng.normal(size=(40, 16)))
+    lines = call("stress", tmp_path / "antibody.npy", regimes).out.splitlines()
+    assert lines[0].startswith("antibody.npy under the kernel lift")
+    assert "antibody.npy: position 0 is row 0 (--first-row), rows 0 to 31 of 40 are used." in lines
+    assert lines[-1].endswith("it has nothing of this geometry.")
+    found = value_of(call, tmp_path / "antibody.npy", regimes, "--first-row", "8")
+    assert (found["encoding"], found["called"]) == ("table", "antibody.npy")
+    assert (found["rows"]["first"], found["rows"]["last"]) == (8, 39)
+    own = call("stress", regimes / "encoding.safetensors", regimes).out.splitlines()
+    assert own[-1].endswith("it has this geometry.")
+
+
+def test_a_conclusion_on_plugin_distances_says_how_much_of_them_is_noise(
+    call, regimes: Path
+) -> None:
+    found = value_of(call, "sinusoidal", regimes, *PLUGIN)
+    assert "is what dealt tokens show as well" in found["conclusion"]
+    assert "--estimator debiased" in found["conclusion"]
+
+
+@pytest.mark.parametrize("equal", [False, True])
+def test_noise_alone_is_given_no_number_by_default(call, tmp_path: Path, *, equal: bool) -> None:
+    """Plug-in distances of noise look like a simplex, and whatever is like one fits them."""
+    rng = np.random.default_rng(12)
+    law = np.full(400, 1 / 400) if equal else rng.dirichlet(np.full(400, 0.3))
+    counts = rng.multinomial(60, law, size=(8, 30))
+    PositionCounts.from_array(counts).save(tmp_path / "noise.npz")
+    np.save(tmp_path / "own.npy", rng.normal(size=(30, 64)))
+    called = call("stress", tmp_path / "own.npy", tmp_path / "noise.npz")
+    assert called.code == 0
+    assert called.out.startswith("own.npy has no debiased stress here, since ")
+
+
+def test_counts_that_can_not_be_debiased_are_answered_with_the_reason(call, tmp_path: Path) -> None:
+    array = np.zeros((4, 3, 5), np.int64)
+    array[0] = 20  # all tokens are of one fold
+    PositionCounts.from_array(array + np.eye(3, 5, dtype=np.int64)).save(tmp_path / "one.npz")
+    PositionCounts.from_array(array[:2] + 1).save(tmp_path / "two.npz")
+    found = value_of(call, "rope", tmp_path / "two.npz")
+    assert found["scale_free"] is None
+    assert "the counts have 2 folds" in found["reason"]
+
+
+def test_a_first_row_is_for_tables_and_an_estimator_for_counts(
+    call, tmp_path: Path, regimes
+) -> None:
+    called = call("stress", "rope", regimes, "--first-row", "1")
+    assert called.code == 2
+    assert "--first-row 1 is for tables, and rope is none; leave it out." in called.err
+    np.save(tmp_path / "d.npy", 2.0 - 2.0 * np.eye(4))
+    called = call("stress", "rope", tmp_path / "d.npy", "--estimator", "debiased")
+    assert called.code == 2
+    assert "holds distances as they are" in called.err

@@ -12,6 +12,8 @@ from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.counts_file import load_counts, save_counts
 from gnomon.errors import CountsError
 
+PLUGIN = ("--estimator", "plugin")
+
 
 @pytest.fixture
 def surveyed(call, corpus: Path, tmp_path: Path) -> Path:
@@ -31,7 +33,7 @@ def refusal(call, *arguments: object) -> str:
 def test_the_stress_of_a_survey_is_found_again_from_its_counts(call, surveyed: Path) -> None:
     """Two routes to one number: the survey, and the verb on the file that the survey left."""
     found = json.loads((surveyed / "survey.json").read_text(encoding="utf-8"))
-    alone = json.loads(call("stress", "sinusoidal", surveyed, "--json", "-").out)
+    alone = json.loads(call("stress", "sinusoidal", surveyed, *PLUGIN, "--json", "-").out)
     inside = found["encodings"][0]["stress"]["plugin"]
     assert inside["raw"] == pytest.approx(alone["raw"], rel=1e-12)
     assert inside["nonmetric"] == pytest.approx(alone["nonmetric"], rel=1e-12)
@@ -42,7 +44,7 @@ def test_the_encoding_that_a_survey_wrote_can_be_measured(call, surveyed: Path) 
     found = json.loads((surveyed / "survey.json").read_text(encoding="utf-8"))
     line = next(e for e in found["encodings"] if e["label"].startswith("mds, debiased"))
     for name in ("encoding.safetensors", "encoding.safetensors:left"):  # float32 on disk
-        alone = json.loads(call("stress", surveyed / name, surveyed, "--json", "-").out)
+        alone = json.loads(call("stress", surveyed / name, surveyed, *PLUGIN, "--json", "-").out)
         assert alone["raw"] == pytest.approx(line["stress"]["plugin"]["raw"], rel=1e-5)
 
 

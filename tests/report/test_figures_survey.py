@@ -329,6 +329,26 @@ def test_several_surveys_stand_side_by_side(surveyed) -> None:
     assert stress.summary.endswith("no trusted geometry: same, no. 2, same, no. 3.")
 
 
+@pytest.mark.parametrize("measures", [("scale_free", "squared"), ("squared", "scale_free")])
+def test_corpora_are_drawn_by_one_measure_beside_each_other(surveyed, measures) -> None:
+    """A share of distances and a share of squared ones are not to be compared by eye."""
+    given = []
+    for measure in measures:
+        contents = json.loads(json.dumps(surveyed("seven").to_dict()))
+        contents["verdict"]["nearest"]["measure"] = measure
+        given.append((measure, contents))
+    stress = compare_figures(given)[2]
+    assert stress.data[0]["x"] == stress.data[1]["x"]
+    lines = [e for e in given[0][1]["encodings"] if e["lift"] == "kernel"]
+    assert {*stress.data[0]["x"]} == {e["stress"]["debiased"]["squared"] for e in lines}
+    assert "share of squared distances" in stress.layout["xaxis"]["title"]["text"]
+    assert stress.summary.endswith("all are drawn by squared distances here.")
+    alike = compare_figures([(label, given[0][1]) for label in "ab"])[2]
+    what = "squared distances" if measures[0] == "squared" else "distances"
+    assert alike.layout["xaxis"]["title"]["text"].startswith(f"share of {what} left")
+    assert "here" not in alike.summary
+
+
 def test_surveys_without_a_geometry_can_not_be_compared_by_stress(surveyed) -> None:
     flat = surveyed("flat").to_dict()
     _, directions, stress = compare_figures([("a", flat), ("b", flat)])

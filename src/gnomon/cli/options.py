@@ -27,8 +27,9 @@ Group = Annotated[
     str | None,
     typer.Option(
         "--group",
-        help="What is independent: a column, or `contained` (a row inside a longer row belongs "
-        "to it). Default: the document.",
+        help="What is independent: a column; `contained` (a row inside a longer row belongs to "
+        "it); `near-copies` (documents that agree in all but a few tokens belong together). "
+        "Default: the document.",
     ),
 ]
 Tokenizer = Annotated[
@@ -143,6 +144,15 @@ Shuffles = Annotated[
         "--shuffles",
         help="Passes over the corpus with every window shuffled, to tell the order of tokens from "
         "which documents reach a position; 0 for none.",
+        callback=in_range,
+    ),
+]
+Draws = Annotated[
+    int | None,
+    typer.Option(
+        "--draws",
+        help="Random draws of the tests: no p-value is below 2 / (draws + 1). Default: 99, beyond "
+        "128 positions 59.",
         callback=in_range,
     ),
 ]

@@ -1,7 +1,8 @@
 """`gnomon stress`: one encoding or table against one geometry, beside what noise alone gives.
 
-Against plug-in distances, as published, stands the null *dealt*: the same encoding against the
-corpus's tokens dealt at random. Debiased stress has an interval, or a sentence why there is none.
+Of counts the noise is taken out: debiased stress has an interval, or a sentence why there is none.
+Against plug-in distances, as published (`--estimator plugin`), stands the null *dealt*: the same
+encoding against the corpus's tokens dealt at random. A last sentence says what it comes to.
 """
 
 from __future__ import annotations
@@ -29,12 +30,21 @@ Target = Annotated[
     ),
 ]
 Lift = Annotated[str, typer.Option("--lift", help="kernel, vectors, probe or slope.")]
+FirstRow = Annotated[
+    int,
+    typer.Option(
+        "--first-row",
+        min=0,
+        help="Row of a table that stands for position 0: 1 where row 0 is that of [CLS], as in "
+        "BERT, 2 for RoBERTa and OPT.",
+    ),
+]
 Estimator = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--estimator",
-        help="plugin (as published, with what dealt tokens give), debiased (noise taken out, with "
-        "an interval), u, null-subtracted or split-half.",
+        help="debiased (noise taken out, with an interval; the default for counts), plugin (as "
+        "published, with what dealt tokens give), u, null-subtracted or split-half.",
     ),
 ]
 
@@ -47,26 +57,30 @@ def stress(
     dimension: o.Dimension = 128,
     parameter: Parameter = None,
     metric: o.Metric = "chord",
-    estimator: Estimator = "plugin",
+    estimator: Estimator = None,
+    first_row: FirstRow = 0,
     minimum_count: o.MinimumCount = 10,
     seed: o.Seed = 0,
     json_file: o.Json = None,
     quiet: o.Quiet = False,
 ) -> None:
     """Measure how far an encoding's distances are from those of a corpus, and from noise."""
-    from gnomon.cli.stress_values import Asked, against_counts, against_distances
+    from gnomon.cli.stress_values import DEBIASED, Asked, against_counts, against_distances
 
     check_json(json_file)
     given = given_parameters(parameter)
-    asked = Asked(name=encoding, lift=lift, dimension=dimension, given=given, seed=seed)
+    asked = Asked(
+        name=encoding, lift=lift, dimension=dimension, given=given, seed=seed, first_row=first_row
+    )
     progress = TerminalProgress(quiet=quiet)
     try:
         if Path(target).suffix == ".npy":
+            _check_given(estimator, target)
             value = against_distances(asked, _distances(Path(target)))
         else:
             counts = _counts(target, seed, progress).with_minimum_count(minimum_count)
             value = against_counts(
-                asked, counts, metric=metric, estimator=estimator, progress=progress
+                asked, counts, metric=metric, estimator=estimator or DEBIASED, progress=progress
             )
     finally:
         progress.close()
@@ -91,6 +105,14 @@ def _counts(target: str, seed: int, progress: TerminalProgress) -> Any:
     return load_counts(path / "counts.npz" if path.is_dir() else path)
 
 
+def _check_given(estimator: str | None, target: str) -> None:
+    if estimator is not None:
+        raise InputError(
+            f"--estimator {estimator} needs counts, and {target} holds distances as they are; pass "
+            "counts.npz or the folder of a survey, or leave the estimator out."
+        )
+
+
 def _distances(path: Path) -> Any:
     try:
         return load_array(path)
@@ -99,17 +121,17 @@ def _distances(path: Path) -> Any:
 
 
 def _text(value: dict[str, Any]) -> str:
-    """Return the stresses in a line each, then what noise has to do with them."""
-    from gnomon.cli.stress_values import NUMBERS
+    """Return the stresses in a line each, what noise has to do with them, and what they come to."""
+    from gnomon.cli.stress_values import NUMBERS, rows_in_words
 
     if value["scale_free"] is None:
-        return f"{value['encoding']} has no debiased stress here, since {value['reason']}."
+        return f"{value['called']} has no debiased stress here, since {value['reason']}."
     keys = [key for key in NUMBERS if not key.endswith("interval")]
     lift = f"the {value['lift']} lift ({value['note']})"
-    lines = [f"{value['encoding']} under {lift}, {value['estimator']} distances"]
+    lines = [f"{value['called']} under {lift}, {value['estimator']} distances"]
     lines += [_line(key, value) for key in keys if key in value]
     lines += [f"{key}: {reason}" for key, reason in value["reasons"].items()]
-    lines.append(_about_noise(value))
+    lines += [rows_in_words(value), _about_noise(value), value["conclusion"]]
     return "\n".join(line for line in lines if line)
 
 

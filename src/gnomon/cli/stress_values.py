@@ -2,6 +2,8 @@
 
 Debiased stress is that of the core against the low-rank geometry, as in a survey of the same counts
 with the same seed; where there is no such geometry its numbers are None and `reason` says why.
+`called` names the encoding, or the file of a table, whose `rows` are those compared; `conclusion`
+says in a sentence what the stress comes to, by the rule of a survey's verdict.
 """
 
 from __future__ import annotations
@@ -17,14 +19,22 @@ from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.progress import Progress
 from gnomon.diagnostics.pairs import lifted_of, target_of
 from gnomon.diagnostics.stress import stress
+from gnomon.encodings.additive.table import Table
 from gnomon.encodings.additive.table_files import names_table
 from gnomon.encodings.registry import encoding, takes
+from gnomon.errors import CountsError, InputError
 from gnomon.geometry.measure import Geometry, measure
 from gnomon.geometry.nulls import dealt_geometry, dealt_null
-from gnomon.survey.debiased_stress import DebiasedTarget
+from gnomon.survey.debiased_stress import DebiasedTarget, LeftOut, is_close
 from gnomon.survey.entries import ALIKE
+from gnomon.survey.nearest import MOSTLY
+from gnomon.survey.table_rows import rows_of
 from gnomon.survey.trust import Trust, in_folds, trust
+from gnomon.survey.words import percent, rows_used
 
+DEBIASED = "debiased"
+_LITTLE = 0.9
+"""Part of what equal distances leave from which an encoding has little of a geometry."""
 NUMBERS = (
     "raw",
     "scale_free",
@@ -50,11 +60,20 @@ class Asked:
     dimension: int
     given: Mapping[str, Any]
     seed: int
+    first_row: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse a first row of what has no rows."""
+        if self.first_row and not names_table(self.name):
+            raise InputError(
+                f"--first-row {self.first_row} is for tables, and {self.name} is none; leave it "
+                "out."
+            )
 
     def encoding(self, target: Any, axes: int) -> Any:
         """Return the encoding; a fitted one is fitted to the target."""
         if names_table(self.name):
-            return encoding("table", path=self.name)
+            return encoding("table", path=self.name, first_row=self.first_row)
         known = takes(self.name)
         defaults = {
             "dimension": self.dimension,
@@ -79,8 +98,11 @@ class Asked:
 def against_distances(asked: Asked, distances: Any) -> dict[str, Any]:
     """Return the stress against distances as they are given."""
     made = asked.encoding(distances, 1)
-    report = stress(made, distances, lift=asked.lift, nonmetric=True, rng=asked.rng)
-    value = _named(made, "given", report.to_dict())
+    wanted = target_of(distances)
+    lifted = lifted_of(made, wanted, lift_name=asked.lift, rng=asked.rng)
+    report = stress(lifted, wanted.distances, nonmetric=True).to_dict()
+    value = _named(made, "given", report, lifted, wanted.coordinates)
+    value["conclusion"] = _concluded(value, "distances", value["scale_free"], value["simplex"])
     return _without_null(value, "distances alone can not be dealt at random; pass counts")
 
 
@@ -88,7 +110,7 @@ def against_counts(
     asked: Asked, counts: PositionCounts, *, metric: str, estimator: str, progress: Progress
 ) -> dict[str, Any]:
     """Return the stress against the distances that an estimator finds in counts."""
-    if estimator == "debiased":
+    if estimator == DEBIASED:
         return _debiased(asked, counts, metric, progress)
     progress.stage("geometry")
     folds = counts if estimator == "plugin" else in_folds(counts, asked.seed)
@@ -96,21 +118,73 @@ def against_counts(
     geometry = measure(folds, metric, estimator=estimator, rng=rng)
     made = asked.encoding(geometry, geometry.coordinates.shape[1])
     lifted = lifted_of(made, target_of(geometry), lift_name=asked.lift, rng=asked.rng)
-    value = _named(made, estimator, stress(lifted, geometry, nonmetric=True).to_dict())
+    report = stress(lifted, geometry, nonmetric=True).to_dict()
+    value = _named(made, estimator, report, lifted, geometry.coordinates)
     value["negative_squares"] = geometry.negative_squares
+    what = f"{estimator} distances"
+    value["conclusion"] = _concluded(value, what, value["scale_free"], value["simplex"])
     if estimator != "plugin":
         return _without_null(value, "the dealt null is that of plug-in distances")
     progress.stage("the tokens dealt at random")
-    return value | {"null": _null(counts, geometry, lifted, asked.seed)}
+    null = _null(counts, geometry, lifted, asked.seed)
+    value["conclusion"] += (
+        f" Of these distances {percent(null['share'])} is what dealt tokens show as well, so this "
+        "is no number of the corpus alone; --estimator debiased takes the noise out."
+    )
+    return value | {"null": null}
 
 
-def _named(made: Any, estimator: str, report: dict[str, Any]) -> dict[str, Any]:
+def _named(
+    made: Any, estimator: str, report: dict[str, Any], lifted: Any, coordinates: Any
+) -> dict[str, Any]:
     return {
         "encoding": made.name,
+        "called": _called(made),
         "parameters": made.parameters,
         "estimator": estimator,
         **report,
+        **_rows(made, lifted, coordinates),
     }
+
+
+def _called(made: Any) -> str:
+    """Return the name of an encoding, of a table that of its file."""
+    return str(made.source) if isinstance(made, Table) else str(made.name)
+
+
+def _rows(made: Any, lifted: Any, coordinates: Any) -> dict[str, Any]:
+    found = rows_of(made, lifted.distances, np.asarray(coordinates)[:, 0].astype(np.int64))
+    return {} if found is None else {"rows": {**found.to_dict(), "warning": found.warning}}
+
+
+def rows_in_words(value: dict[str, Any]) -> str:
+    """Say which rows of a table were compared, and which stand apart."""
+    rows = value.get("rows")
+    if rows is None:
+        return ""
+    said = f"{rows_used(rows)}."
+    return said if rows["warning"] is None else f"{said} {rows['warning']}"
+
+
+def _concluded(
+    value: dict[str, Any], what: str, left: float, equal: float, without: LeftOut | None = None
+) -> str:
+    """Say what a stress comes to beside that of equal distances, by the rule of a verdict."""
+    name = value["called"]
+    said = (
+        f"{name} leaves {percent(left)} of the {what} unexplained, equal distances {percent(equal)}"
+    )
+    if left >= equal:
+        return f"{said}: it has nothing of this geometry."
+    if not is_close(left, equal):
+        part = "little" if left > _LITTLE * equal else "a part"
+        return f"{said}: it has {part} of this geometry and is not close to it."
+    if without is not None and not without.close:
+        return (
+            f"{said}; without position {without.position} {percent(without.value)} of "
+            f"{percent(without.equal)}: that it is close rests on this one position."
+        )
+    return f"{said}: it has this geometry."
 
 
 def _without_null(value: dict[str, Any], reason: str) -> dict[str, Any]:
@@ -142,10 +216,13 @@ def _debiased(
     progress.stage("geometry")
     geometry = measure(counts, metric)
     folds = in_folds(counts, asked.seed)
-    known = trust(folds, geometry, seed=asked.seed, progress=progress)
+    try:
+        known = trust(folds, geometry, seed=asked.seed, progress=progress)
+    except CountsError as error:
+        return _nothing(asked, geometry, str(error).rstrip("."), {})
     rows = np.searchsorted(geometry.positions, known.core)
     if known.no_geometry is not None:
-        return _nothing(asked, geometry, known)
+        return _nothing(asked, geometry, known.no_geometry, _core(known))
     wanted: Any = None
     if fitted:
         rng = np.random.default_rng([asked.seed, 3])
@@ -158,8 +235,16 @@ def _debiased(
     report = stress(lifted, distances, nonmetric=True).to_dict()
     found = target.stress(lifted.distances)
     reasons = report["reasons"] | ({"skill": ALIKE} if found.skill is None else {})
+    value = _named(made, DEBIASED, report, lifted, geometry.coordinates[rows])
+    squared = known.significant_share < MOSTLY
+    compared = (
+        ("squared distances", found.squared, target.simplex_squared, found.squared_left_out)
+        if squared
+        else ("distances", found.scale_free, target.simplex, found.left_out)
+    )
     return {
-        **_named(made, "debiased", report),
+        **value,
+        "conclusion": _concluded(value, *compared),
         "scale_free": found.scale_free,
         "interval": list(found.interval),
         "skill": found.skill,
@@ -170,19 +255,21 @@ def _debiased(
     }
 
 
-def _nothing(asked: Asked, geometry: Geometry, known: Trust) -> dict[str, Any]:
+def _nothing(asked: Asked, geometry: Geometry, reason: str, core: dict[str, Any]) -> dict[str, Any]:
     """Return an answer without numbers; what was asked for must exist all the same."""
     made = asked.encoding(geometry, geometry.coordinates.shape[1])
     lifted = lifted_of(made, target_of(geometry), lift_name=asked.lift, rng=asked.rng)
     return {
         "encoding": made.name,
+        "called": _called(made),
         "parameters": made.parameters,
-        "estimator": "debiased",
+        "estimator": DEBIASED,
         "lift": lifted.lift,
         "note": lifted.note,
         **dict.fromkeys(NUMBERS),
-        **_core(known),
-        "reason": known.no_geometry,
+        **core,
+        **_rows(made, lifted, geometry.coordinates),
+        "reason": reason,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +22,15 @@ Tables = Annotated[
         "--table",
         help="A table to compare (.npy, .npz, .safetensors; FILE:NAME where a file holds several); "
         "may be repeated.",
+    ),
+]
+FirstRow = Annotated[
+    list[int] | None,
+    typer.Option(
+        "--first-row",
+        min=0,
+        help="Row of a --table that stands for position 0: 1 where row 0 is that of [CLS], as in "
+        "BERT, 2 for RoBERTa and OPT. Once for all tables, or once for each. Default: 0.",
     ),
 ]
 Encodings = Annotated[
@@ -71,7 +81,9 @@ def survey(
     vocabulary: o.Vocabulary = None,
     errors: o.Errors = "strict",
     shuffles: o.Shuffles = 2,
+    draws: o.Draws = None,
     table: Tables = None,
+    first_row: FirstRow = None,
     encoding: Encodings = None,
     show_tokens: ShowTokens = False,
     engine: o.Engine = "local",
@@ -124,7 +136,9 @@ def survey(
         metric=metric,
         seed=seed,
         shuffles=shuffles,
+        draws=draws,
         tables=tuple(table or ()),
+        first_rows=tuple(first_row or ()),
         encodings=tuple(encoding or ()),
         show_tokens=show_tokens,
     )
@@ -132,11 +146,8 @@ def survey(
         _estimate(corpus, counting, surveying, json_file=json_file, quiet=quiet)
         return
     _check_places(out, json_file)
-    progress = TerminalProgress(quiet=quiet)
-    try:
+    with closing(TerminalProgress(quiet=quiet)) as progress:
         found, text = _surveyed(corpus, counting, surveying, out, progress, verbose=verbose)
-    finally:
-        progress.close()
     emit(found, text, json_file=json_file, quiet=quiet)
 
 

@@ -20,10 +20,11 @@ from gnomon.corpus.counts import PositionCounts, renamed
 from gnomon.corpus.documents import IdBatch, Source
 from gnomon.corpus.folds import GroupSketch, check_folds
 from gnomon.corpus.limits import Limits
+from gnomon.corpus.near_copies import CopySketch
 from gnomon.corpus.progress import Progress, Silence
 from gnomon.corpus.reading.resolve import open_source
 from gnomon.corpus.tokenizing.tokenizers import Tokenizer, open_tokenizer
-from gnomon.corpus.tokens import CONTAINED, FromText, TokenStream, open_tokens
+from gnomon.corpus.tokens import FOUND, FromText, TokenStream, open_tokens
 from gnomon.corpus.vocabulary import Vocabulary
 from gnomon.corpus.windows import Kind, Window, Windows, cutter
 from gnomon.errors import CorpusError, InputError
@@ -134,7 +135,7 @@ def open_corpus(corpus: Any, options: CountOptions) -> Source:
         corpus,
         format=options.format,
         column=None if options.column is None else str(options.column),
-        group=None if options.group == CONTAINED else options.group,
+        group=None if options.group in FOUND else options.group,
         unit=options.unit,
         split=options.split,
         separator=options.separator,
@@ -188,6 +189,8 @@ class _Run:
         self.tokens_read = 0
         self.document_sum = 0
         self.groups = GroupSketch()
+        alike = rearrange is None and self.axes is None and options.window != "packed"
+        self.copies = CopySketch() if alike else None
 
     def _length(self) -> int:
         if self.axes is None:
@@ -241,6 +244,8 @@ class _Run:
             size = self.stream.size or int(batch.values.max(initial=0)) + 1
             self._check_types(size)
             accumulator.add(windows, size)
+            if self.copies is not None:
+                self.copies.add(windows)
             self.groups.add(windows.keys if packed else batch.groups)
             self.rows += batch.rows
             self.tokens_read += len(batch.values)
@@ -300,6 +305,7 @@ class _Run:
             window=_window_name(self.window),
             minimum_count=self.options.minimum_count,
             notes=self._notes(accumulator),
+            near_copies=None if self.copies is None else self.copies.result(),
         )
         short = self.axes is None and accumulator.longest < self.window.length
         return counts.shortened(accumulator.longest) if short else counts

@@ -26,6 +26,7 @@ from scipy.sparse import csr_array, vstack
 from gnomon.corpus.binning import Binning, bin_counts, joined, noted
 from gnomon.corpus.folds import GroupSketch
 from gnomon.corpus.given import given_folds
+from gnomon.corpus.near_copies import NearCopies
 from gnomon.corpus.remarks import remarks
 from gnomon.corpus.vocabulary import Vocabulary, unite
 from gnomon.errors import CountsError
@@ -55,6 +56,8 @@ class PositionCounts(Result):
     """What only the making of the counts knows; what they show themselves is in `remarks`."""
     binning: Binning | None = None
     """How neighbouring positions were merged; None: every position is its own bin."""
+    near_copies: NearCopies | None = None
+    """Documents that agree in all but a few tokens; None where nothing was compared."""
 
     # -- what it says ---------------------------------------------------------------------------
 
@@ -144,6 +147,7 @@ class PositionCounts(Result):
             "digest": self.digest,
             "notes": [*self.notes, *self.remarks],
             "bins": None if self.binning is None else self.binning.to_dict(),
+            "near_copies": None if self.near_copies is None else self.near_copies.to_dict(),
         }
 
     def to_dataframe(self) -> Any:

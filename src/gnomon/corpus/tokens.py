@@ -17,13 +17,17 @@ import numpy as np
 from gnomon.corpus import cache
 from gnomon.corpus.documents import IdBatch, Ids, Keys, Offsets, Source, TextBatch, text_keys
 from gnomon.corpus.grouping import contained
+from gnomon.corpus.near_copies import families
 from gnomon.corpus.reading.separated import table_advice
-from gnomon.corpus.tokenizing.alphabets import Alphabet, LetterError
+from gnomon.corpus.tokenizing.alphabets import Alphabet, LetterError, offsets_of
 from gnomon.corpus.tokenizing.tokenizers import Tokenizer
 from gnomon.corpus.vocabulary import Vocabulary
 from gnomon.errors import CorpusError, InputError
 
 CONTAINED = "contained"
+NEAR_COPIES = "near-copies"
+FOUND = (CONTAINED, NEAR_COPIES)
+"""Groups that are found by comparing documents, not read from a column."""
 
 
 class TokenStream(Protocol):
@@ -62,7 +66,8 @@ def open_tokens(
                 f"--group contained compares texts, but {source.name} holds token ids; leave "
                 "--group out."
             )
-        return FromIds(source, _declared(source, tokenizer, vocabulary))
+        declared = _declared(source, tokenizer, vocabulary)
+        return FromIds(source, declared, near_copies=group == NEAR_COPIES)
     if vocabulary is not None:
         raise InputError(
             f"--vocabulary bounds token ids, but {source.name} holds text; leave --vocabulary out."
@@ -96,14 +101,20 @@ class FromIds:
 
     notes: tuple[str, ...] = ()
 
-    def __init__(self, source: Source, declared: Vocabulary | None) -> None:
+    def __init__(
+        self, source: Source, declared: Vocabulary | None, *, near_copies: bool = False
+    ) -> None:
         self._source = source
+        self._near_copies = near_copies
         self._declared = declared
         self._largest = 0
         self.size = None if declared is None else declared.size
 
     def batches(self) -> Iterator[IdBatch]:
         """Read from the beginning."""
+        return _in_families(list(self._read())) if self._near_copies else self._read()
+
+    def _read(self) -> Iterator[IdBatch]:
         rows = 0
         for batch in self._source.batches():
             if not isinstance(batch, IdBatch):
@@ -173,7 +184,7 @@ class FromText:
         self._source = source
         self._tokenizer = tokenizer
         self._alphabet = tokenizer if isinstance(tokenizer, Alphabet) else None
-        self._contained = group == CONTAINED
+        self._found = group if group in FOUND else None
         self._key = key
         self._keys: Keys = np.empty(0, np.uint64)
         self.size = None if tokenizer.grows else tokenizer.vocabulary().size
@@ -254,9 +265,43 @@ class FromText:
 
     def _texts(self) -> Iterator[TextBatch]:
         batches = (b for b in self._source.batches() if isinstance(b, TextBatch))
-        if not self._contained:
+        if self._found is None:
             return batches
-        # Containment is a relation between all rows, so all of them must be here at once.
+        # Both are relations between all rows, so all of them must be here at once.
         held = list(batches)
-        roots = iter(contained([text for batch in held for text in batch.texts]))
+        texts = [text for batch in held for text in batch.texts]
+        roots = iter(contained(texts) if self._found == CONTAINED else _near_copies(texts))
         return (replace(b, groups=[next(roots) for _ in b.texts]) for b in held)
+
+
+def _near_copies(texts: list[str]) -> list[str]:
+    """Return for every text the first of its family in the order of characters.
+
+    >>> _near_copies(["a b c d e f g h", "a b c d e f g x", "x y"])
+    ['a b c d e f g h', 'a b c d e f g h', 'x y']
+    """
+    numbers: dict[str, int] = {}
+    words = [[numbers.setdefault(word, len(numbers)) for word in text.split()] for text in texts]
+    offsets = offsets_of([len(row) for row in words])
+    flat = np.fromiter((w for row in words for w in row), dtype=np.int32, count=int(offsets[-1]))
+    labels = families(flat, offsets).tolist()
+    first: dict[int, str] = {}
+    for label, text in zip(labels, texts, strict=True):
+        first[label] = min(text, first.get(label, text))
+    return [first[label] for label in labels]
+
+
+def _in_families(held: list[IdBatch]) -> Iterator[IdBatch]:
+    """Give the batches again, every document in the group of its family."""
+    if not held:
+        return
+    values = np.concatenate([b.values[b.offsets[0] : b.offsets[-1]] for b in held])
+    lengths = np.concatenate([np.diff(b.offsets) for b in held])
+    labels = families(values, offsets_of(lengths))
+    keys = np.concatenate([b.documents for b in held])
+    least = np.full(int(labels.max(initial=0)) + 1, 2**64 - 1, np.uint64)
+    np.minimum.at(least, labels, keys)
+    groups = least[labels]
+    ends = np.cumsum([b.rows for b in held])
+    for batch, end in zip(held, ends.tolist(), strict=True):
+        yield replace(batch, groups=groups[end - batch.rows : end])

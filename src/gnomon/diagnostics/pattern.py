@@ -6,29 +6,36 @@ From squared distances d2 between positions and from which of them are *distinct
                        `share`, the part of sum d2 in pairs that touch them, is large for so few. Of
                        the distinct positions those are named whose mean d2 to the rest is at least
                        a twentieth of the largest, and their neighbours: others differ, but hardly
-                       add to the distances. Where most positions are distinct and no model below
-                       holds, the fewest first or last ones that stand out
+                       add to the distances. Where the few are not that few, or most positions are
+                       distinct, and no model below holds: all that are far from the largest set of
+                       positions of one law, where there is such a set. How many positions follow
+                       with that law does not matter, so a longer window names the same ones
     periodic           d2_ij depends on i and j modulo P, and falls back at the lags that are
                        multiples of P to a quarter of its largest mean
     blocks             d2_ij depends on the blocks of i and j, cut where neighbours are far apart;
                        the cuts have the least sum of squares inside blocks, and their number the
-                       largest ratio of variances between and inside [calinski1974]
+                       largest ratio of variances between and inside [calinski1974]; inside a block
+                       d2 is small
     drift              d2_ij depends on the lag and grows with it (rank correlation)
     throughout         none of these
 
 A model of the second kind is a partition of the pairs into classes, and its `share` the part of the
 variance of d2 between classes, adjusted for how many there are; the one that explains most is
 taken, if it explains 0.6. On a grid only the first kinds are told apart.
+
+Which positions are unlike the rest comes from a test of each, or better as stretches with what is
+unsure at their ends (`gnomon.diagnostics.apart`), where distances have errors.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.diagnostics.apart import FAINT, LEAST_REST, Apart
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]
@@ -37,12 +44,13 @@ EXPLAINED = 0.6
 """Share of the variance that a model must explain."""
 TOUCHED = 0.5
 """How far the share of sum d2 that touches a few positions is above what any as many touch."""
-FAINT = 0.05
-"""Part of the largest mean d2 to the rest below which a position hardly adds to the distances."""
 MOST_BLOCKS = 8
 _FALLEN = 0.25
 _SHARP = 4.0
 """Neighbours across a cut are this many times as far apart as neighbours inside blocks."""
+_TIGHT = 0.25
+"""Mean d2 inside a block is at most this part of that between blocks."""
+_ROUNDS = 10
 _GAIN = 0.15
 """Blocks explain this much more than the lag does: blocks that are many describe a drift too."""
 
@@ -56,16 +64,31 @@ class Pattern(Result):
     """The positions that differ (start, end, some), or where blocks begin."""
     share: float
     period: int | None = None
+    unsure: Indices = field(default_factory=lambda: np.array([], np.int64))
+    """Positions that may belong to those named or to the rest (start, end, some)."""
 
 
-def pattern(squares: Any, positions: Any, distinct: Any, *, axes: int = 1) -> Pattern:
+def pattern(
+    squares: Any, positions: Any, distinct: Any, *, axes: int = 1, apart: Apart | None = None
+) -> Pattern:
     """Name the pattern of squared distances between positions.
+
+    `apart` are the stretches unlike the rest, where distances have errors to find them by.
 
     >>> laws = np.array([0, 1, 1, 1, 1, 1.0])
     >>> pattern((laws[:, None] - laws) ** 2, np.arange(6), laws == 0).kind
     'start'
     """
-    squares, where, apart = np.asarray(squares), np.asarray(positions), np.asarray(distinct)
+    squares, where, flags = np.asarray(squares), np.asarray(positions), np.asarray(distinct)
+    if apart is not None:
+        flags = apart.named
+    found = _pattern(squares, where, flags, axes)
+    if apart is None or found.kind not in {"start", "end", "some"}:
+        return found
+    return replace(found, unsure=where[apart.unsure])
+
+
+def _pattern(squares: Floats, where: Indices, apart: NDArray[np.bool_], axes: int) -> Pattern:
     few = _few(squares, where, apart)
     if not squares.any():
         return few or _throughout(where, apart)
@@ -77,9 +100,12 @@ def pattern(squares: Any, positions: Any, distinct: Any, *, axes: int = 1) -> Pa
     models = [found for found in tried if found is not None]
     if models:
         return max(models, key=lambda found: found.share)
+    unlike = _unlike(squares, where, apart)
+    if unlike is not None:
+        return unlike
     if few is not None and few.share >= 0.5:
         return few
-    return _edge(squares, where) or _throughout(where, apart)
+    return _throughout(where, apart)
 
 
 def _throughout(where: Indices, apart: NDArray[np.bool_]) -> Pattern:
@@ -101,15 +127,39 @@ def _named(squares: Floats, where: Indices, named: NDArray[np.bool_]) -> Pattern
     return Pattern(kind=kind, positions=where[named], share=share)
 
 
-def _edge(squares: Floats, where: Indices) -> Pattern | None:
-    """Return the fewest first or last positions that stand out, where all positions differ."""
-    order = np.arange(len(where))
-    for count in range(1, len(where) // 4 + 1):
-        for named in (order < count, order >= len(where) - count):
-            found = _named(squares, where, named)
-            if _stands_out(found, len(where)):
-                return found
-    return None
+def _unlike(squares: Floats, where: Indices, apart: NDArray[np.bool_]) -> Pattern | None:
+    """Return the positions that are far from the largest set of one law, where there is one."""
+    rest = ~apart if LEAST_REST <= (~apart).sum() < len(apart) else _of_one_law(squares)
+    named = apart & ~rest
+    if rest.sum() < LEAST_REST or not named.any():
+        return None
+    inside = _pair_mean(squares[np.ix_(rest, rest)])
+    if inside > _TIGHT * float(squares[np.ix_(named, rest)].mean()):
+        return None
+    found = _named(squares, where, named)
+    return found if found.kind != "some" or 2 * named.sum() <= len(where) else None
+
+
+def _of_one_law(squares: Floats) -> NDArray[np.bool_]:
+    """Return the largest set of positions that are near each other on the scale of all.
+
+    Near is less than a twentieth of the largest mean d2 to the set, so both are found in turns.
+    """
+    rest = np.ones(len(squares), bool)
+    for _ in range(_ROUNDS):
+        near = squares <= FAINT * squares[:, rest].mean(axis=1).max()
+        ball = near[int(near.sum(axis=1).argmax())]
+        far = squares[:, ball].mean(axis=1)
+        renewed = far <= FAINT * far.max()
+        if (renewed == rest).all() or not renewed.any():
+            break
+        rest = renewed
+    return rest
+
+
+def _pair_mean(squares: Floats) -> float:
+    size = len(squares)
+    return float(squares.sum()) / max(size * (size - 1), 1)
 
 
 def _not_faint(squares: Floats, apart: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -182,7 +232,17 @@ def _blocks(pairs: _Pairs) -> Pattern | None:
     sharp = steps[cut].min() >= _SHARP * steps[~cut].mean()
     if share < EXPLAINED or not sharp or share < pairs.explained(pairs.lags) + _GAIN:
         return None
+    if not _tight(pairs.squares, block):
+        return None
     return Pattern(kind="blocks", positions=pairs.where[begins], share=share)
+
+
+def _tight(squares: Floats, block: Indices) -> bool:
+    """Say whether positions are alike inside every block."""
+    apart = block[:, None] != block[None, :]
+    most = _TIGHT * float(squares[apart].mean())
+    inside = [_pair_mean(squares[np.ix_(block == b, block == b)]) for b in np.unique(block)]
+    return max(inside) <= most
 
 
 def _cuts(squares: Floats, most: int) -> list[tuple[Indices, float]]:

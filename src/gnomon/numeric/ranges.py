@@ -20,6 +20,7 @@ RANGES: dict[str, tuple[int, int]] = {
     "seed": (0, MOST_SEED),
     "seeds": (1, MOST_REPETITIONS),
     "shuffles": (0, MOST_REPETITIONS),
+    "draws": (19, 100 * MOST_REPETITIONS - 1),
 }
 
 

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from gnomon.survey.words import order_in_words
+from gnomon.survey.words import order_in_words, p_in_words, rows_used
 
 Cell = str | float | int | None
 ZERO = "0"
@@ -95,7 +95,17 @@ def _corpus(survey: dict[str, Any]) -> str:
         f"n = {axes} {unit}; window: {corpus['window']}; {corpus['folds']} folds; "
         f"masked (under {corpus['minimum_count']} tokens): {_ranges(masked) or 'none'}"
     )
-    return "\n".join([read, placed, *(f"note: {note}" for note in corpus["notes"])])
+    notes = [f"note: {note}" for note in corpus["notes"]]
+    return "\n".join([read, placed, *_unestimated(survey), *notes])
+
+
+def _unestimated(survey: dict[str, Any]) -> list[str]:
+    """Say which positions have tokens enough and no debiased distances, by reason."""
+    found = [p for p in survey["positions"] if p["status"] == "unestimated"]
+    return [
+        f"not debiased: {_ranges([p for p in found if p['reason'] == why])} ({why})"
+        for why in dict.fromkeys(p["reason"] for p in found)
+    ]
 
 
 def _geometry(survey: dict[str, Any]) -> str:
@@ -151,9 +161,10 @@ def _debiased(survey: dict[str, Any]) -> list[str]:
     what = "the whole vocabulary" if whole else f"{head['types']:,} types, the rest as one"
     head_line = (
         f"head ({what}): {_with_interval(head['mean_squared'], head['interval'])}"
-        f"{'' if whole else ', a lower bound'}; positions: "
+        f"{'' if whole else ', coarser laws'}; positions: "
         f"{found['core']} core, {status.count('projected')} projected, "
         f"{status.count('masked')} masked"
+        + (f", {status.count('unestimated')} not debiased" if "unestimated" in status else "")
     )
     order = found["order"]
     rank_line = (
@@ -161,12 +172,16 @@ def _debiased(survey: dict[str, Any]) -> list[str]:
         + _optional(", participation ratio ", found["participation"])
         + _optional(", violations ", found["violations"])
         + f"; pairs significantly apart {percent(found['significant_share'])}; "
-        f"signal p = {found['signal']['p_value']:.2g}"
-        + ("" if order is None else f", {_order(survey)} p = {order['p_value']:.2g}")
+        f"signal {_p(found['signal'])}"
+        + ("" if order is None else f"; {_order(survey)} {_p(order)}")
     )
     distinct = [p for p in survey["positions"] if p["distinct"]]
     named = f"distinct positions (false discovery rate 5 %): {_ranges(distinct) or 'none'}"
     return [mean_line, head_line, rank_line, named]
+
+
+def _p(found: dict[str, Any]) -> str:
+    return p_in_words(found["p_value"], found["draws"], found.get("folds"))
 
 
 def _order(survey: dict[str, Any]) -> str:
@@ -187,7 +202,9 @@ def _encodings(survey: dict[str, Any]) -> str:
         "encoding", "lift", "d", "raw", "scale-free", "debiased", "interval", "skill", "squared",
         "violations", "ties", "Pearson",
     ]  # fmt: skip
-    return table(header, [_row(found) for found in survey["encodings"]])
+    lines = [table(header, [_row(found) for found in survey["encodings"]])]
+    lines += [rows_used(found["rows"]) for found in survey["encodings"] if "rows" in found]
+    return "\n".join(lines)
 
 
 def _row(found: dict[str, Any]) -> list[Cell]:
@@ -227,7 +244,15 @@ def bounded(low: float, high: float) -> str:
 
 
 def _more(survey: dict[str, Any]) -> str:
-    header = ["encoding", "lift", "best scale", "stress-1", "non-metric", "skill", "min sep."]
+    header = [
+        "encoding",
+        "lift",
+        "best scale",
+        "stress-1",
+        "non-metric",
+        "skill, plug-in",
+        "min sep.",
+    ]
     rows: list[list[Cell]] = []
     for found in survey["encodings"]:
         plugin = found["stress"]["plugin"]

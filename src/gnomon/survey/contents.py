@@ -17,6 +17,7 @@ from gnomon.results import plain
 from gnomon.survey.entries import monotonicity_dict
 from gnomon.survey.schema import SCHEMA_VERSION
 from gnomon.survey.typical import typical_tokens
+from gnomon.survey.unshared import WHY
 
 if TYPE_CHECKING:
     from gnomon.geometry.debiased.intervals import Figure
@@ -54,9 +55,10 @@ def _tokens(survey: Survey) -> dict[str, Any]:
 def _positions(survey: Survey) -> list[dict[str, Any]]:
     kept, status, distinct = survey.counts.kept, _status(survey), _distinct(survey)
     untested = survey.untrusted or "tokens in fewer than three folds"
-    found = []
+    apart = {} if survey.trust is None else {one.position: one for one in survey.trust.unshared}
+    found: list[dict[str, Any]] = []
     for index, tokens in enumerate(survey.counts.totals):
-        line = {
+        line: dict[str, Any] = {
             "index": index,
             "tokens": int(tokens),
             "status": status[index],
@@ -66,18 +68,22 @@ def _positions(survey: Survey) -> list[dict[str, Any]]:
             line["first"], line["last"] = survey.counts.extents[index]
         if not kept[index]:
             line["reason"] = "fewer tokens than the minimum count"
-        elif line["status"] is None or line["distinct"] is None:
+        elif index in apart:
+            one = apart[index]
+            line["reason"] = WHY
+            line["unshared"] = {"plugin": one.plugin, "at_least": _figure(one.at_least)}
+        elif line["status"] in (None, "unestimated") or line["distinct"] is None:
             line["reason"] = untested
         found.append(line)
     return found
 
 
 def _status(survey: Survey) -> list[str | None]:
-    """Return core, projected or masked for every position; None where nothing was debiased."""
+    """Return core, projected, unestimated or masked; None where nothing was debiased."""
     kept, trust = survey.counts.kept, survey.trust
     if trust is None:
         return [None if ok else "masked" for ok in kept]
-    status: list[str | None] = ["masked"] * len(kept)
+    status: list[str | None] = ["unestimated" if ok else "masked" for ok in kept]
     for index in trust.core:
         status[index] = "core"
     for index in trust.debiased.positions[outside_core(trust.debiased)]:
@@ -86,10 +92,7 @@ def _status(survey: Survey) -> list[str | None]:
 
 
 def _distinct(survey: Survey) -> dict[int, bool]:
-    if survey.tests is None:
-        return {}
-    pairs = zip(survey.tests.positions, survey.tests.signal.distinct, strict=True)
-    return {int(index): bool(flag) for index, flag in pairs}
+    return {} if survey.tests is None else survey.tests.flags
 
 
 def _geometry(survey: Survey) -> dict[str, Any]:
@@ -217,7 +220,9 @@ def _figure(found: Figure | None) -> dict[str, Any] | None:
 def _signal(found: Signal | None) -> dict[str, Any] | None:
     if found is None:
         return None
-    return {key: getattr(found, key) for key in ("p_value", "p_spread", "p_isolated", "draws")}
+    return {
+        key: getattr(found, key) for key in ("p_value", "p_spread", "p_isolated", "draws", "folds")
+    }
 
 
 def _dimensions(survey: Survey) -> list[dict[str, Any]]:

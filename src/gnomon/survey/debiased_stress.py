@@ -9,6 +9,11 @@ one to trust where most pairs are not significantly apart. Intervals push every 
 geometry through the same formula and hold sampling noise only. `skill` compares with equal
 distances; it is left out where the distances can not be told from equal ones: where the simplex's
 own stress is below the 95 % quantile that equal distances with the known noise would show.
+
+An encoding is *close* where its stress is at most a tenth, and at most three tenths of what equal
+distances leave. One position far from all others can make any encoding close that keeps a row
+apart, whatever the others do; `left_out` holds the same comparison with the position left out
+without which it comes out worst.
 """
 
 from __future__ import annotations
@@ -21,10 +26,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.geometry.debiased.intervals import figure, jackknife_error
+from gnomon.results import Result
 from gnomon.survey.trust import Trust
 
 Floats = NDArray[np.float64]
+MOST_STRESS = 0.1
+MOST_OF_SIMPLEX = 0.3
 _DRAWS = 40
+_NOTHING_LEFT = 1e-9
+"""Share of the sum of squares below which leaving a position out leaves no geometry."""
+
+
+def is_close(stress: float, equal: float) -> bool:
+    """Say whether a stress is small, beside what equal distances leave.
+
+    >>> is_close(0.05, 0.5), is_close(0.05, 0.1)
+    (True, False)
+    """
+    return stress <= min(MOST_STRESS, MOST_OF_SIMPLEX * equal) + 1e-12
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LeftOut(Result):
+    """The same comparison without one position: that without which it comes out worst."""
+
+    position: int
+    """Index of the position left out."""
+    value: float
+    equal: float
+    """What equal distances leave without it."""
+    close: bool
+    """Whether the encoding is still close."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +68,9 @@ class DebiasedStress:
     skill: float | None
     squared: float
     squared_interval: tuple[float, float]
+    left_out: LeftOut
+    """Of scale_free."""
+    squared_left_out: LeftOut
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +125,22 @@ class DebiasedTarget:
             skill=1.0 - float(plain[0]) / self.simplex if self.unequal else None,
             squared=float(squared[0]),
             squared_interval=_interval(squared),
+            left_out=self._left_out(made, self.targets[0]),
+            squared_left_out=self._left_out(made**2, self.targets[0] ** 2),
+        )
+
+    def _left_out(self, made: Floats, wanted: Floats) -> LeftOut:
+        """Return what is left without the position that matters most to being close."""
+        values = without_each(made, wanted)
+        equals = without_each(np.ones(len(wanted)), wanted)
+        most = np.minimum(MOST_STRESS, MOST_OF_SIMPLEX * equals)
+        worst = int(np.argmax(values - most))
+        value, equal = float(values[worst]), float(equals[worst])
+        return LeftOut(
+            position=int(self.trust.core[worst]),
+            value=value,
+            equal=equal,
+            close=is_close(value, equal),
         )
 
 
@@ -97,6 +148,31 @@ def scale_free(made: Floats, wanted: Floats) -> Floats:
     """Return 1 - (D h)^2 / (D^2 h^2) for every row h of `wanted`; 1 where D is all zero."""
     below = (made @ made) * np.einsum("kp,kp->k", wanted, wanted)
     ratio = np.divide((wanted @ made) ** 2, below, out=np.zeros(len(wanted)), where=below > 0.0)
+    stress: Floats = np.clip(1.0 - ratio, 0.0, 1.0)
+    return stress
+
+
+def without_each(made: Floats, wanted: Floats) -> Floats:
+    """Return the scale-free stress with each position left out in turn, from condensed distances.
+
+    Sums over pairs less those that touch the position: O(m^2) for all of them. Where nothing is
+    left of the distances the stress is 1, as no encoding can be close to nothing.
+
+    >>> far = np.array([3.0, 3.0, 3.0, 1.0, 1.0, 1.0])  # position 0 from all others
+    >>> without_each(far, np.array([3.0, 3.0, 3.0, 1.0, 2.0, 1.0])).round(3).tolist()
+    [0.111, 0.0, 0.043, 0.0]
+    """
+    size = round((1 + np.sqrt(1 + 8 * len(made))) / 2)
+    row, column = np.triu_indices(size, 1)
+
+    def rest(products: Floats) -> Floats:
+        total = float(products.sum())
+        touching = np.bincount(row, products, size) + np.bincount(column, products, size)
+        left: Floats = np.where(total - touching > _NOTHING_LEFT * total, total - touching, 0.0)
+        return left
+
+    below = rest(made * made) * rest(wanted * wanted)
+    ratio = np.divide(rest(made * wanted) ** 2, below, out=np.zeros(size), where=below > 0.0)
     stress: Floats = np.clip(1.0 - ratio, 0.0, 1.0)
     return stress
 

@@ -33,6 +33,7 @@ from gnomon.survey.asked import encoding_for, encoding_of_row
 from gnomon.survey.debiased_points import debiased_points
 from gnomon.survey.debiased_stress import DebiasedStress, DebiasedTarget
 from gnomon.survey.shepard import scaled_at_pairs
+from gnomon.survey.table_rows import TableRows, rows_of
 from gnomon.survey.trust import Trust
 
 NONMETRIC_UP_TO = 1024
@@ -68,6 +69,8 @@ class Entry(Result):
     """Why there is no debiased stress, where there is none."""
     reason: str | None = None
     """Why there is no dimension or no correlation, where there is none."""
+    rows: TableRows | None = None
+    """Which rows of a table were compared; None where the encoding is no table."""
     scaled: NDArray[np.float64] | None = None
     """Distances at the pairs of a Shepard plot, times the best scale (`gnomon.survey.shepard`)."""
 
@@ -98,7 +101,13 @@ class Entry(Result):
             | _because(self.separation.reason),
             "pearson": self.pearson,
             "spearman": self.spearman,
+            **self._rows(),
         } | _because(self.reason)
+
+    def _rows(self) -> dict[str, Any]:
+        if self.rows is None:
+            return {}
+        return {"rows": {**self.rows.to_dict(), "warning": self.rows.warning}}
 
     def _debiased(self) -> dict[str, Any]:
         if self.debiased is None:
@@ -132,6 +141,7 @@ def candidates(
     rank: int,
     seed: int,
     tables: tuple[Path, ...] = (),
+    first_rows: tuple[int, ...] = (),
     asked: tuple[str | Encoding, ...] = (),
     trust: Trust | None = None,
 ) -> Iterator[Candidate]:
@@ -144,8 +154,7 @@ def candidates(
             yield _best_alibi(geometry, axes)
     for what in asked:
         yield from _asked(what, dimension=dimension, axes=axes, seed=seed)
-    for path in tables:
-        yield Candidate(encoding=encoding("table", path=path), lift="kernel", label=path.stem)
+    yield from _tables(tables, first_rows)
     yield from _fitted(geometry, dimension, rank)
     if trust is not None and trust.no_geometry is None:
         made = debiased_encoding(trust, geometry, dimension)
@@ -169,6 +178,21 @@ def _asked(what: str | Encoding, *, dimension: int, axes: int, seed: int) -> Ite
         return
     made = encoding_for(what, dimension=dimension, axes=axes, seed=seed)
     yield Candidate(encoding=made, lift=made.lifts[0], label=made.name)
+
+
+def check_tables(paths: tuple[Path, ...], first_rows: tuple[int, ...]) -> None:
+    """Refuse tables that can not be read."""
+    for _ in _tables(paths, first_rows):
+        pass
+
+
+def _tables(paths: tuple[Path, ...], first_rows: tuple[int, ...]) -> Iterator[Candidate]:
+    """Yield the tables of the user; one first row is that of all of them."""
+    begins = first_rows * len(paths) if len(first_rows) == 1 else first_rows or (0,) * len(paths)
+    for path, begin in zip(paths, begins, strict=True):
+        made = encoding("table", path=path, first_row=begin)
+        label = f"{path.stem}, from row {begin}" if begin else path.stem
+        yield Candidate(encoding=made, lift="kernel", label=label)
 
 
 def _best_alibi(geometry: Geometry, axes: int) -> Candidate:
@@ -233,5 +257,6 @@ def entry(
         debiased=None if target is None else target.stress(distances),
         not_debiased=not_debiased,
         reason=_listed(reasons),
+        rows=rows_of(candidate.encoding, distances, geometry.positions),
         scaled=scaled_at_pairs(distances, geometry, target, seed),
     )

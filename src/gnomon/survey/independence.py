@@ -3,6 +3,11 @@
 Where rows repeat each other in several folds, their rarest words seem to drift with the position
 far more than common ones do: a rare word is at the same few positions in every copy, and in no
 other document. Equal documents share a fold anyway; parts and near copies do so only by --group.
+
+Copies of templates that share a vocabulary have no such words. They are found among the documents
+themselves (`gnomon.corpus.near_copies`). A document with k near-copies in other folds adds about k
+times its own noise to what seems to be signal, so copies are spoken of where k times the noise of
+the plug-in distances is more than the half-width of the mean's interval, or k is a half or more.
 """
 
 from __future__ import annotations
@@ -10,8 +15,15 @@ from __future__ import annotations
 import numpy as np
 
 from gnomon.corpus.counts import PositionCounts
+from gnomon.corpus.near_copies import NearCopies
 from gnomon.geometry.debiased.estimate import Debiased, debias
 from gnomon.geometry.debiased.intervals import Figure, mean_squared
+from gnomon.survey.words import percent
+
+LEAST_SHARE = 0.01
+"""Share of documents with a near-copy below which nothing is said."""
+MOST_PARTNERS = 0.5
+"""Near-copies of a document, on average, from which they are spoken of in any case."""
 
 
 def rare_drift(found: Debiased) -> float:
@@ -19,8 +31,28 @@ def rare_drift(found: Debiased) -> float:
     return float(found.profile[-3:].max()) if len(found.profile) else 0.0
 
 
-def caution(found: Debiased, *, most: float, grouped: bool) -> str | None:
-    """Say what to do where the folds do not look independent, and the verdict may be wrong."""
+def caution(
+    found: Debiased,
+    counts: PositionCounts,
+    mean: Figure,
+    noise: float,
+    *,
+    most: float,
+    grouped: bool,
+) -> str | None:
+    """Say what to do where the folds do not look independent, and the verdict may be wrong.
+
+    `noise` is what plug-in distances hold beyond the mean.
+    """
+    copies = counts.near_copies
+    if copies is not None and _matter(copies, mean, noise):
+        return (
+            f"{percent(copies.share)} of the {copies.looked_at:,} documents looked at are "
+            f"near-copies of another ({_families(copies.families)}, alike in all but a few "
+            "tokens), so what copies share looks like a finding: survey again with --group "
+            "near-copies, which counts each family as one, or with a column that names their "
+            "template, before you believe these numbers."
+        )
     if rare_drift(found) <= most:
         return None
     if grouped:
@@ -34,6 +66,18 @@ def caution(found: Debiased, *, most: float, grouped: bool) -> str | None:
         "finding: survey again with --group (a column that says what belongs together, or "
         "contained) before you believe these numbers."
     )
+
+
+def _matter(copies: NearCopies, mean: Figure, noise: float) -> bool:
+    """Say whether copies could make up for more than the interval allows."""
+    if copies.share < LEAST_SHARE:
+        return False
+    half = 0.5 * (mean.interval[1] - mean.interval[0])
+    return copies.partners >= MOST_PARTNERS or copies.partners * max(noise, 0.0) > half
+
+
+def _families(count: int) -> str:
+    return "one family" if count == 1 else f"{count:,} families"
 
 
 def doubts(

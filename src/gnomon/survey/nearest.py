@@ -6,6 +6,10 @@ every lift that the survey lists. Random tables are none: what is near them is n
 nearest has the least debiased scale-free stress, of squared distances where most pairs of positions
 are not significantly apart, since a root turns noise around zero into distances. Beside it stands
 what equal distances leave: an encoding that leaves as much or more has nothing of the corpus in it.
+
+One that is close (`gnomon.survey.debiased_stress`) whichever position is left out goes before one
+that is close with a certain position only: where a table keeps one row apart, and so does the
+corpus, that pair of rows alone may bring the stress down.
 """
 
 from __future__ import annotations
@@ -15,9 +19,11 @@ from dataclasses import dataclass
 
 from gnomon.encodings.registry import ENTRIES
 from gnomon.results import Result
-from gnomon.survey.debiased_stress import DebiasedTarget
+from gnomon.survey.debiased_stress import DebiasedTarget, LeftOut, is_close
 from gnomon.survey.entries import Entry
 
+MOSTLY = 0.5
+"""Share of pairs significantly apart below which squared distances are compared."""
 WHY_SQUARED = "squared, since most pairs of positions are not significantly apart"
 
 
@@ -38,6 +44,12 @@ class Nearest(Result):
     """What equal distances between all positions leave."""
     closer: bool
     """Whether it leaves less than they do."""
+    close: bool
+    """Whether that is little enough for nothing to be fitted, whichever position is left out."""
+    left_out: LeftOut
+    """The same without the position without which it comes out worst."""
+    rests_on: int | None
+    """The one position without which it would not be close; None where there is none such."""
 
     @property
     def called(self) -> str:
@@ -90,40 +102,62 @@ def nearest_known(target: DebiasedTarget | None, entries: Sequence[Entry]) -> Ne
     """Return the nearest known encoding; None where there is no geometry to compare with."""
     if target is None:
         return None
-    squared = target.trust.significant_share < 0.5
+    squared = target.trust.significant_share < MOSTLY
     equal = target.simplex_squared if squared else target.simplex
     fixed = known_names()
     known = [
-        (round(stress_of(entry, squared=squared), 9), place)
+        (not found.close, round(found.value, 9), place)
         for place, entry in enumerate(entries)
-        if entry.name in fixed and entry.debiased is not None
+        if entry.name in fixed and (found := _compared(entry, equal, squared=squared)) is not None
     ]
     if not known:
         return None
     # Rounded: encodings with the same distances (sinusoid and rotary phases) tie, the first wins.
-    least, place = min(known)
+    far, least, place = min(known)
     best = entries[place]
+    found = _compared(best, equal, squared=squared)
+    if found is None:
+        return None
     return Nearest(
         name=best.name,
         label=best.label,
         lift=best.lift,
         index=place,
         measure="squared" if squared else "scale_free",
-        value=stress_of(best, squared=squared),
-        interval=_interval(best, squared=squared),
+        value=found.value,
+        interval=found.interval,
         equal=equal,
         closer=least < round(equal, 9),
+        close=not far,
+        left_out=found.left_out,
+        rests_on=found.left_out.position if far and is_close(found.value, equal) else None,
     )
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """What an entry leaves, by the measure that is compared."""
+
+    value: float
+    interval: tuple[float, float]
+    left_out: LeftOut
+    close: bool
+    """Whether that is little, whichever position is left out."""
+
+
+def _compared(entry: Entry, equal: float, *, squared: bool) -> _Compared | None:
+    found = entry.debiased
+    if found is None:
+        return None
+    value, interval, left = (
+        (found.squared, found.squared_interval, found.squared_left_out)
+        if squared
+        else (found.scale_free, found.interval, found.left_out)
+    )
+    return _Compared(value, interval, left, is_close(value, equal) and left.close)
 
 
 def stress_of(entry: Entry, *, squared: bool) -> float:
     """Return the debiased stress of an entry, 1 where it has none."""
     found = entry.debiased
     return 1.0 if found is None else found.squared if squared else found.scale_free
-
-
-def _interval(entry: Entry, *, squared: bool) -> tuple[float, float]:
-    found = entry.debiased
-    if found is None:
-        return 0.0, 1.0
-    return found.squared_interval if squared else found.interval

@@ -21,7 +21,7 @@ from gnomon.diagnostics.dimension import StressByDimension, stress_by_dimension
 from gnomon.diagnostics.monotonicity import GRAIN, Monotonicity, violations
 from gnomon.diagnostics.shift import ShiftEquivariance, shift_equivariance
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.registry import encoding
+from gnomon.errors import InputError
 from gnomon.geometry.measure import Geometry, check_metric, measure
 from gnomon.geometry.nulls import NullGeometry, dealt_null, null_geometry
 from gnomon.numeric.ranges import check_range
@@ -29,7 +29,7 @@ from gnomon.results import Result, to_dataframe
 from gnomon.survey.asked import encoding_for
 from gnomon.survey.contents import contents
 from gnomon.survey.debiased_stress import DebiasedTarget, target_of_trust
-from gnomon.survey.entries import Entry, candidates, entry
+from gnomon.survey.entries import Entry, candidates, check_tables, entry
 from gnomon.survey.provenance import provenance
 from gnomon.survey.shuffles import shuffles_of, ungrouped_of, why_not
 from gnomon.survey.trust import Tests, Trust, in_folds, trusted
@@ -51,7 +51,11 @@ class SurveyOptions:
     metric: str = "chord"
     seed: int = 0
     shuffles: int = 2
+    draws: int | None = None
+    """Random draws of the tests; by default 99, beyond 128 positions 59."""
     tables: tuple[Path, ...] = ()
+    first_rows: tuple[int, ...] = ()
+    """The row of position 0, of all tables or of each; by default row 0."""
     encodings: tuple[str | Encoding, ...] = ()
     """Further encodings of the catalogue to compare: names, or encodings that were made."""
     show_tokens: bool = False
@@ -59,9 +63,16 @@ class SurveyOptions:
 
     def __post_init__(self) -> None:
         """Refuse what no survey could use."""
-        for name in ("dimension", "rank", "seed", "shuffles"):
+        for name in ("dimension", "rank", "seed", "shuffles", "draws"):
             check_range(name, getattr(self, name))
         check_metric(self.metric)
+        if len(self.first_rows) not in (0, 1, len(self.tables)) or (
+            self.first_rows and not self.tables
+        ):
+            raise InputError(
+                f"--first-row is given {len(self.first_rows)} times for {len(self.tables)} tables; "
+                "give it once for all of them, or once for each --table in turn."
+            )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -112,13 +123,20 @@ class Survey(Result):
         return survey_html(self)
 
     def to_dataframe(self) -> Any:
-        """Return one row per encoding and lift."""
+        """Return one row per encoding and lift.
+
+        `skill` is that of the table in a terminal and on the page, against debiased distances;
+        that against plug-in ones is `plugin_skill`.
+        """
         rows = []
         for found in self.entries:
             row = found.to_dict()
             flat = {key: row[key] for key in ("label", "lift", "dimension", "pearson", "spearman")}
-            debiased = {f"debiased_{key}": row["stress"]["debiased"][key] for key in _SHOWN}
-            rows.append(flat | row["stress"]["plugin"] | debiased | row["monotonicity"])
+            known = row["stress"]["debiased"]
+            debiased = {f"debiased_{key}": known[key] for key in _SHOWN} | {"skill": known["skill"]}
+            plugin = dict(row["stress"]["plugin"])
+            plugin["plugin_skill"] = plugin.pop("skill")
+            rows.append(flat | plugin | debiased | row["monotonicity"])
         return to_dataframe(rows)
 
 
@@ -144,8 +162,7 @@ def survey_with(
 ) -> Survey:
     """Count a corpus (or take PositionCounts) and survey it."""
     listener = progress or Silence()
-    for path in options.tables:
-        encoding("table", path=path)  # a table that can not be read is refused before counting
+    check_tables(options.tables, options.first_rows)  # refused before counting
     for asked in options.encodings:
         encoding_for(asked, dimension=options.dimension, axes=1, seed=options.seed)
     if isinstance(corpus, PositionCounts):
@@ -193,19 +210,13 @@ def survey_counts(
             seed=options.seed,
             shuffled=more.shuffled,
             ungrouped=more.ungrouped,
+            draws=options.draws,
             progress=listener,
         )
     target = target_of_trust(known, geometry)
     missing = untrusted if known is None else known.no_geometry
     entries = () if flat else _entries(geometry, options, known, target, missing, listener)
-    if flat:
-        concluded = flat_verdict(len(geometry.positions))
-    elif known is None:
-        concluded = without_geometry(str(untrusted), tests)
-    else:
-        concluded = verdict(
-            known, target, entries, unshuffled=more.unshuffled, window=counts.window
-        )
+    concluded = _concluded(counts, geometry, known, tests, untrusted, target, entries, more)
     most = min(len(geometry.positions) - 1, options.dimension)
     ranks = sorted({min(rank, most) for rank in (*RANKS, options.rank)})
     return Survey(
@@ -225,6 +236,24 @@ def survey_counts(
         options=replace(options),
         provenance=provenance(options.seed),
     )
+
+
+def _concluded(
+    counts: PositionCounts,
+    geometry: Geometry,
+    known: Trust | None,
+    tests: Tests | None,
+    untrusted: str | None,
+    target: DebiasedTarget | None,
+    entries: tuple[Entry, ...],
+    again: Again,
+) -> Verdict:
+    """Return the verdict, by what there is to judge by."""
+    if not geometry.distances.any():
+        return flat_verdict(len(geometry.positions))
+    if known is None:
+        return without_geometry(str(untrusted), tests)
+    return verdict(known, target, entries, unshuffled=again.unshuffled, window=counts.window)
 
 
 def _with_rank_noted(
@@ -257,6 +286,7 @@ def _entries(
         rank=options.rank,
         seed=options.seed,
         tables=options.tables,
+        first_rows=options.first_rows,
         asked=options.encodings,
         trust=known,
     ):

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.dealt_folds import deal_folds
 from gnomon.corpus.progress import Progress
+from gnomon.diagnostics.apart import standing_apart
 from gnomon.diagnostics.monotonicity import violations
 from gnomon.diagnostics.pattern import Pattern, pattern
-from gnomon.errors import CountsError
+from gnomon.errors import CountsError, InputError
 from gnomon.geometry.debiased.estimate import Debiased, debias, pair_mean
-from gnomon.geometry.debiased.folded import folded
 from gnomon.geometry.debiased.intervals import (
     Figure,
     jackknifed,
@@ -34,6 +34,7 @@ from gnomon.geometry.gram import double_centred
 from gnomon.geometry.measure import Geometry
 from gnomon.results import Result, to_dataframe
 from gnomon.survey.independence import caution, doubts
+from gnomon.survey.unshared import Unshared, left_out, testable, unshared_of
 from gnomon.survey.words import order_in_words
 
 HEAD = 500
@@ -43,6 +44,9 @@ SMALL_VOCABULARY = 1000
 ERRORS_NEEDED = 4.0
 """Stress is printed where the mean squared distance exceeds this many sampling errors."""
 DEALT_FOLDS = 16
+MANY_POSITIONS = 128
+MOST_DRAWN = 2 * 2**30
+"""Bytes that the draws of a test may take."""
 RARE_DRIFT = 5.0
 """How much more than the rest the rarest types may drift before rows are taken for copies."""
 Floats = NDArray[np.float64]
@@ -81,7 +85,21 @@ class Tests(Result):
     @property
     def distinct(self) -> list[tuple[int, int]]:
         """First and last position of everything distinct."""
-        return [self.extents[k] for k in np.flatnonzero(self.signal.distinct)]
+        return [self.extents[k] for k in np.flatnonzero(self.differing)]
+
+    @property
+    def differing(self) -> NDArray[np.bool_]:
+        """Which positions are distinct: none where positions together show no signal.
+
+        A rate of false discoveries is kept among findings; without a signal there are none.
+        """
+        seen = self.signal.found or (self.order is not None and self.order.found)
+        return self.signal.distinct & seen
+
+    @property
+    def flags(self) -> dict[int, bool]:
+        """Whether a position is distinct, by its index."""
+        return dict(zip(self.positions.tolist(), self.differing.tolist(), strict=True))
 
     @property
     def deciding(self) -> Signal:
@@ -90,7 +108,7 @@ class Tests(Result):
 
     def to_dataframe(self) -> Any:
         """Return one row per position tested: its first and last, and whether it is distinct."""
-        lines = zip(self.extents, self.signal.distinct.tolist(), strict=True)
+        lines = zip(self.extents, self.differing.tolist(), strict=True)
         return to_dataframe(
             [{"first": first, "last": last, "distinct": is_so} for (first, last), is_so in lines]
         )
@@ -109,6 +127,8 @@ class Trust(Result):
     tests: Tests
     survivorship: Survivorship | None
     pattern: Pattern
+    unshared: tuple[Unshared, ...]
+    """Positions that can not be debiased since nobody shares their tokens, and what is known."""
     replicates: tuple[Floats, ...]
     """Low-rank squared distances of the core, once for every fold left out; empty at rank 0."""
     participation: Figure | None
@@ -140,9 +160,8 @@ class Trust(Result):
 
     @property
     def measured_share(self) -> float:
-        """Share of the debiased distances that rests on direct evidence: mean of 1 / ext."""
-        among = np.ix_(self.debiased.core, self.debiased.core)
-        return pair_mean(1.0 / self.debiased.extension[among])
+        """Share of the mean squared distance that rests on direct evidence, not on the fill."""
+        return self.debiased.measured_share
 
     @property
     def significant_share(self) -> float:
@@ -179,6 +198,23 @@ class Trust(Result):
         return float(np.sqrt(max(self.mean.error**2 - tail**2, 0.0)))
 
 
+def draws_for(positions: int, draws: int | None) -> int:
+    """Return how many random draws a test takes: a matrix over positions is kept of each.
+
+    >>> draws_for(64, None), draws_for(512, None), draws_for(64, 999)
+    (99, 59, 999)
+    """
+    if draws is None:
+        return 99 if positions <= MANY_POSITIONS else 59
+    most = MOST_DRAWN // (4 * positions**2)
+    if draws > most:
+        raise InputError(
+            f"--draws {draws} at {positions} positions takes {4e-9 * draws * positions**2:.1f} GB; "
+            f"choose {most} or fewer, or a smaller --length."
+        )
+    return draws
+
+
 def in_folds(counts: PositionCounts, seed: int) -> PositionCounts:
     """Return counts with folds: tokens are dealt to them where there are no documents."""
     if counts.folds > 1 or counts.rows > 0:
@@ -193,16 +229,19 @@ def signal_of(
     seed: int,
     shuffled: Sequence[PositionCounts] = (),
     core: NDArray[np.int64] | None = None,
+    draws: int | None = None,
 ) -> Tests:
     """Test all positions that can be tested; the statistics are those of `core` where given."""
-    data = folded(counts, _kept(geometry, counts))
+    mean = None
+    if shuffled:
+        mean = SimpleNamespace(blocks=sum(one.blocks for one in shuffled) / len(shuffled))
+    data, mean = testable(counts, _kept(geometry, counts), mean)
     inner = None if core is None else np.searchsorted(data.positions, core)
-    draws = 99 if data.size <= 128 else 59
+    draws = draws_for(data.size, draws)
     rng = np.random.default_rng([seed, 4])
     tested = signal(data, draws=draws, rng=rng, core=inner)
     ordered = None
-    if shuffled:
-        mean = SimpleNamespace(blocks=sum(one.blocks for one in shuffled) / len(shuffled))
+    if mean is not None:
         ordered = signal(
             data, draws=draws, rng=np.random.default_rng([seed, 7]), minus=mean, core=inner
         )
@@ -224,6 +263,7 @@ def trust(
     seed: int,
     shuffled: Sequence[PositionCounts] = (),
     ungrouped: PositionCounts | None = None,
+    draws: int | None = None,
     progress: Progress,
 ) -> Trust:
     """Estimate what can be trusted, or raise CountsError with the reason why nothing can.
@@ -237,28 +277,32 @@ def trust(
         raise CountsError(_no_core(found))
     core = found.positions[found.core]
     progress.stage("testing for signal")
-    tests = signal_of(counts, geometry, seed=seed, shuffled=shuffled, core=core)
+    tested = np.union1d(core, left_out(counts, found, keep))
+    tests = signal_of(counts, geometry, seed=seed, shuffled=shuffled, core=tested, draws=draws)
     replicates = tuple(low_rank_replicates(found)) if found.rank else ()
     mean = mean_squared(found)
     rows = np.searchsorted(geometry.positions, core)
     coordinates = geometry.coordinates[rows]
     many = counts.types > SMALL_VOCABULARY
+    plugin = pair_mean(_chord_squares(geometry)[np.ix_(rows, rows)])
+    noise, grouped = plugin - mean.value, ungrouped is not None
     return Trust(
         debiased=found,
         mean=mean,
         head=_head(counts, found, seed, keep) if many else mean,
         head_types=HEAD if many else counts.types,
-        plugin_core=pair_mean(_chord_squares(geometry)[np.ix_(rows, rows)]),
+        plugin_core=plugin,
         tests=tests,
         survivorship=survivorship(found, shuffled[0], np.random.default_rng([seed, 5]))
         if shuffled
         else None,
         pattern=_pattern(found, core, coordinates, tests),
+        unshared=unshared_of(counts, geometry, found, tests.flags, types=HEAD, seed=seed),
         replicates=replicates,
         participation=_participation(found, replicates),
         violations=_violations(found, replicates, coordinates),
         warnings=doubts(counts, found, mean, ungrouped, most=RARE_DRIFT, seed=seed),
-        caution=caution(found, most=RARE_DRIFT, grouped=ungrouped is not None),
+        caution=caution(found, counts, mean, noise, most=RARE_DRIFT, grouped=grouped),
     )
 
 
@@ -269,6 +313,7 @@ def trusted(
     seed: int,
     shuffled: Sequence[PositionCounts] = (),
     ungrouped: PositionCounts | None = None,
+    draws: int | None = None,
     progress: Progress,
 ) -> tuple[Trust | None, Tests | None, str | None]:
     """Return what `trust` gives and the tests; where it gives nothing, the tests and the reason."""
@@ -279,19 +324,24 @@ def trusted(
             seed=seed,
             shuffled=shuffled,
             ungrouped=ungrouped,
+            draws=draws,
             progress=progress,
         )
     except CountsError as error:
-        return None, _tests_alone(counts, geometry, seed, shuffled), str(error)
+        return None, _tests_alone(counts, geometry, seed, shuffled, draws), str(error)
     return found, found.tests, None
 
 
 def _tests_alone(
-    counts: PositionCounts, geometry: Geometry, seed: int, shuffled: Sequence[PositionCounts]
+    counts: PositionCounts,
+    geometry: Geometry,
+    seed: int,
+    shuffled: Sequence[PositionCounts],
+    draws: int | None,
 ) -> Tests | None:
     """Return the tests of a corpus without a debiased geometry; None where folds allow none."""
     try:
-        return signal_of(counts, geometry, seed=seed, shuffled=shuffled)
+        return signal_of(counts, geometry, seed=seed, shuffled=shuffled, draws=draws)
     except CountsError:
         return None
 
@@ -302,7 +352,11 @@ def _pattern(
     """Name where the distances sit; a bin lies at its first position."""
     axes = coordinates.shape[1]
     where = coordinates[:, 0] if axes == 1 else core
-    return pattern(found.low_rank.squares, where, tests.signal.distinct[found.core], axes=axes)
+    distinct = tests.differing[np.searchsorted(tests.positions, core)]
+    among = np.ix_(found.core, found.core)
+    replicates = found.replicates[:, found.core][:, :, found.core]
+    apart = standing_apart(found.squares[among], replicates) if axes == 1 else None
+    return pattern(found.low_rank.squares, where, distinct, axes=axes, apart=apart)
 
 
 def _kept(geometry: Geometry, counts: PositionCounts) -> NDArray[np.bool_]:

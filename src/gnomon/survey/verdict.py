@@ -2,8 +2,8 @@
 
 `recommended` follows one rule. Where there is nothing to tell from noise: none. Where there is a
 geometry: the nearest known encoding (`gnomon.survey.nearest`), if its stress is at most a tenth and
-at most three tenths of what equal distances leave; otherwise the encoding fitted to the debiased
-geometry.
+at most three tenths of what equal distances leave, whichever single position is left out; otherwise
+the encoding fitted to the debiased geometry.
 
 `caution` is one sentence where rows seem to depend on each other: it stands before everything else,
 since every other number rests on their independence.
@@ -17,17 +17,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gnomon.geometry.debiased.signal import LEAST_TESTED
+from gnomon.geometry.debiased.signal import LEAST_TESTED, Signal
 from gnomon.results import Result
 from gnomon.survey.debiased_stress import DebiasedTarget
 from gnomon.survey.entries import Entry
 from gnomon.survey.nearest import WHY_SQUARED, Nearest, nearest_known, stress_of
 from gnomon.survey.trust import Tests, Trust
-from gnomon.survey.words import blocks_in_words, percent, ranges, signed_figure, skipped
+from gnomon.survey.unshared import in_words
+from gnomon.survey.words import (
+    blocks_in_words,
+    either_way,
+    p_in_words,
+    percent,
+    ranges,
+    signed_figure,
+    skipped,
+)
 
 NONE = "none"
-MOST_STRESS = 0.1
-MOST_OF_SIMPLEX = 0.3
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -61,9 +68,11 @@ def verdict(
     parts = [
         trust.caution,
         _signal(trust, window),
+        in_words(trust.unshared),
         _noise(trust),
         _survivorship(trust, unshuffled),
         *trust.warnings,
+        *_of_tables(entries),
         _choice(trust, label, reason),
     ]
     return Verdict(
@@ -88,7 +97,7 @@ def without_geometry(reason: str, tests: Tests | None) -> Verdict:
     found = tests.deciding
     distinct = ranges(tests.distinct)
     there = (
-        f"There is {_article(tests.what)} (p = {found.p_value:.2g})"
+        f"There is {_article(tests.what)} ({_p(found)})"
         + (f" at positions {distinct}" if distinct else "")
         if found.found
         else _nothing_seen(tests)
@@ -106,7 +115,7 @@ def without_geometry(reason: str, tests: Tests | None) -> Verdict:
 def _nothing_seen(tests: Tests) -> str:
     test = tests.deciding
     if test.able:
-        return f"No {tests.what} can be told from noise (p = {test.p_value:.2g})"
+        return f"No {tests.what} can be told from noise ({_p(test)})"
     return (
         f"Whether there is {_article(tests.what)} can not be told: only {test.folds} folds hold "
         f"tokens, and fewer than {LEAST_TESTED} show nothing; use more documents, or name smaller "
@@ -148,21 +157,28 @@ def _signal(trust: Trust, window: str) -> str:
     if not trust.informative:
         if trust.tests.order is not None and trust.tests.signal.found:
             return (
-                f"Positions differ (p = {trust.tests.signal.p_value:.2g}), but no more than the "
-                f"same windows shuffled (p = {test.p_value:.2g}): long documents differ from "
+                f"Positions differ ({_p(trust.tests.signal)}), but no more than the "
+                f"same windows shuffled ({_p(test)}): long documents differ from "
                 f"short ones, and {_the(what)} adds nothing that can be told from noise."
             )
         return f"{_nothing_seen(trust.tests)}."
     if trust.no_geometry is not None:
+        weak = "too weak for a geometry"
+        if any(one.distinct for one in trust.unshared):
+            weak = "and no geometry without the positions that share no token with others"
         return (
-            f"There is {_article(what)} (p = {test.p_value:.2g}), too weak for a geometry: "
+            f"There is {_article(what)} ({_p(test)}), {weak}: "
             f"{trust.no_geometry}.{_where_weak(trust)}"
         )
     matter = "" if trust.participation is None else f", of which {_matter(trust)} matter"
     return (
-        f"There is {_article(what)} (p = {test.p_value:.2g}) {where(trust, window)}; it has "
+        f"There is {_article(what)} ({_p(test)}) {where(trust, window)}; it has "
         f"{_plural(trust.debiased.rank, 'direction')} above the noise edge{matter}."
     )
+
+
+def _p(test: Signal) -> str:
+    return p_in_words(test.p_value, test.draws, test.folds)
 
 
 def _article(what: str) -> str:
@@ -195,7 +211,8 @@ def where(trust: Trust, window: str = "start") -> str:
     listed = ranges((first, last.get(first, first)) for first in begins)
     core = _core_extents(trust)
     gap = skipped(begins, core) if trust.tests.axes == 1 else ""
-    touch = f"({100 * found.share:.0f} % of it in pairs that touch them{gap})"
+    unsure = either_way((k, last.get(k, k)) for k in found.unsure.tolist())
+    touch = f"({100 * found.share:.0f} % of it in pairs that touch them{gap}{unsure})"
     one = "position" if listed.isdecimal() else "positions"
     near, far = ("end", "start") if window == "end" else ("start", "end")
     counted = ", counted from the last token" if window == "end" else ""
@@ -247,9 +264,11 @@ def _recommended(
     if not trust.informative:
         return NONE, NONE, _nothing_to_choose(trust.tests)
     if trust.no_geometry is not None:
-        reason = f"the signal is too weak to tell encodings apart: {trust.no_geometry}"
+        apart = any(one.distinct for one in trust.unshared)
+        weak = "the other positions have no geometry" if apart else "the signal is too weak"
+        reason = f"{weak} to tell encodings apart: {trust.no_geometry}"
         return NONE, NONE, reason
-    if known is not None and known.value <= min(MOST_STRESS, MOST_OF_SIMPLEX * known.equal):
+    if known is not None and known.close:
         reason = f"it {known.leaves}; nothing needs to be fitted to this corpus"
         return known.name, known.called, reason
     fitted = next(e for e in entries if e.label.startswith("mds, debiased"))
@@ -273,7 +292,25 @@ def _none_near(known: Nearest | None) -> str:
         )
     return (
         f"no known encoding has this geometry: the nearest of them, {known.called}, {known.leaves}"
+        f"{_rests(known)}"
     )
+
+
+def _rests(known: Nearest) -> str:
+    """Say where a close encoding is close only thanks to one position."""
+    if known.rests_on is None:
+        return ""
+    left = known.left_out
+    return (
+        f", but without position {left.position} {percent(left.value)} (equal distances "
+        f"{percent(left.equal)}): its closeness rests on that one position"
+    )
+
+
+def _of_tables(entries: Sequence[Entry]) -> list[str]:
+    """Say which rows of which table stand apart."""
+    found = [e.rows.warning for e in entries if e.rows is not None]
+    return [one for one in found if one is not None]
 
 
 def _choice(trust: Trust, label: str, reason: str) -> str:

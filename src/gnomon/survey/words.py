@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 from gnomon.geometry.debiased.intervals import Figure
 
@@ -99,6 +100,34 @@ def skipped(named: Iterable[int], core: Sequence[tuple[int, int]]) -> str:
     return f"; {are.format(listed)} too uncertain to tell"
 
 
+def either_way(spans: Iterable[tuple[int, int]]) -> str:
+    """Say which positions may belong to those named or to the rest.
+
+    >>> either_way([(31, 31)]), either_way([(9, 9), (10, 10)]), either_way([])
+    ('; position 31 may be on either side', '; positions 9-10 may be on either side', '')
+    """
+    listed = ranges(spans)
+    if not listed:
+        return ""
+    return f"; position{'' if listed.isdecimal() else 's'} {listed} may be on either side"
+
+
+def p_in_words(p_value: float, draws: int, folds: int | None = None) -> str:
+    """Return a p-value, and that it is the smallest there is where that is so.
+
+    It is twice a rank among K draws and the data, so never below 2 / (K + 1); F folds have 2^(F-1)
+    patterns of signs, so nor is it below 2^(2-F).
+
+    >>> p_in_words(0.02, 99, 16), p_in_words(0.31, 99, 16), p_in_words(0.25, 99, 4)
+    ('p = 0.02, the least 99 draws can show', 'p = 0.31', 'p = 0.25, the least 4 folds can show')
+    """
+    by_draws, by_folds = 2.0 / (draws + 1), 0.0 if folds is None else 2.0 ** (2 - folds)
+    if p_value > max(by_draws, by_folds) + 1e-12:
+        return f"p = {p_value:.2g}"
+    what = f"{draws} draws" if by_draws >= by_folds else f"{folds} folds"
+    return f"p = {p_value:.2g}, the least {what} can show"
+
+
 def signed_figure(found: Figure) -> str:
     """Return a figure with its interval, to as many digits as the interval allows.
 
@@ -108,3 +137,15 @@ def signed_figure(found: Figure) -> str:
     digits = 3 if found.error >= 0.0005 else 4 if found.error >= 0.00005 else 5
     value, low, high = (round(x, digits) + 0.0 for x in (found.value, *found.interval))  # no -0
     return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def rows_used(rows: Mapping[str, Any]) -> str:
+    """Say which rows of a table were compared.
+
+    >>> rows_used({"source": "a.npy", "first": 1, "last": 40, "of": 512})
+    'a.npy: position 0 is row 1 (--first-row), rows 1 to 40 of 512 are used'
+    """
+    return (
+        f"{rows['source']}: position 0 is row {rows['first']} (--first-row), rows {rows['first']} "
+        f"to {rows['last']} of {rows['of']} are used"
+    )

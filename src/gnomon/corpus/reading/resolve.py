@@ -81,7 +81,8 @@ _OTHERS = {
 )
 """Files that are met beside corpora, and what they are for."""
 _WITH_COLUMNS = {"csv", "tsv", "jsonl", "parquet", "datasets"}
-CONTAINED = "contained"
+FOUND = ("contained", "near-copies")
+"""Groups that are found by comparing documents."""
 _DEFAULT_LIMITS = Limits()
 
 
@@ -110,7 +111,7 @@ def open_source(
     options = ReadingOptions(
         format=_known_format(format) or "text",
         column=column,
-        group=None if group == CONTAINED else group,
+        group=None if group in FOUND else group,
         unit=unit,
         split=split,
         separator=separator,

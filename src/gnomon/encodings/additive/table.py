@@ -1,6 +1,9 @@
 """A table of position vectors from a file or an array, such as a model has learned.
 
-    p_i = row i of the table,  i = 0 ... rows - 1.
+    p_i = row first_row + i of the table,  i = 0 ... rows - 1.
+
+In many models the first rows are of no token's position: BERT's row 0 is that of [CLS], RoBERTa and
+OPT begin at row 2. `first_row` says how many are left out, and `rows` counts those that remain.
 
 Read from `.npy`, from a member of `.npz`, or from a tensor of `.safetensors`; never by pickle, so
 that a file can hold numbers and nothing else. A table ends: positions past its end are refused.
@@ -45,7 +48,7 @@ CARD = Card(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Table(Encoding):
-    """The rows of `values`, found in `source`.
+    """The rows of `values`, found in `source` from its row `first_row` on.
 
     >>> Table(values=np.eye(2)).vectors([1])
     array([[0., 1.]])
@@ -56,6 +59,8 @@ class Table(Encoding):
     whole_only: ClassVar[bool] = True
     values: NDArray[np.float64] = field(repr=False)
     source: str = "array"
+    first_row: int = 0
+    """Which row of the source is that of position 0."""
 
     def __post_init__(self) -> None:
         checked = checked_table(self.values, self.source)
@@ -71,7 +76,8 @@ class Table(Encoding):
     def parameters(self) -> dict[str, Any]:
         """Return where the table came from and its shape."""
         rows, dimension = self.values.shape
-        return {"source": self.source, "rows": rows, "dimension": dimension}
+        found = {"source": self.source, "rows": rows, "dimension": dimension}
+        return found | {"first_row": self.first_row}
 
     @property
     def dimension(self) -> int:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.encodings.additive.table import Table
+from gnomon.encodings import checks
+from gnomon.encodings.additive.table import Table, checked_table
 from gnomon.encodings.base import Encoding
 from gnomon.errors import EncodingError, nearest
 from gnomon.files import PICKLED, say_converting
@@ -26,14 +27,17 @@ _PLAIN = {"F64", "F32", "F16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "
 SUFFIXES = (".npy", ".npz", ".safetensors")
 
 
-def open_table(path: str | os.PathLike[str] | Any, *, member: str | None = None) -> Encoding:
+def open_table(
+    path: str | os.PathLike[str] | Any, *, member: str | None = None, first_row: int = 0
+) -> Encoding:
     """Return the table in a file, or of an array; `member` names one of several tensors.
 
-    A file is also found as `FILE:MEMBER`. The file of an encoding, which knows what its numbers
-    are for, is read as that.
+    A file is also found as `FILE:MEMBER`. Position 0 has the row `first_row`; rows before it are
+    left out. The file of an encoding, which knows what its numbers are for, is read as that.
     """
+    checks.whole("first_row", first_row, least=0)
     if not isinstance(path, (str, os.PathLike)):
-        return Table(values=path, source="array")
+        return _beginning(path, "array", first_row)
     file, member = _split(os.fspath(path), member)
     if not file.is_file():
         what = f"{file} is no regular file" if file.exists() else f"There is no file {file}"
@@ -54,9 +58,28 @@ def open_table(path: str | os.PathLike[str] | Any, *, member: str | None = None)
 
         stored = open_encoding(file)
         if stored is not None:
+            if first_row:
+                raise EncodingError(
+                    f"{file} holds the encoding {stored.name!r}, which knows the rows of its "
+                    f"positions; leave first_row {first_row} out."
+                )
             return stored
     values, name = reader(file, member)
-    return Table(values=values, source=file.name if name is None else f"{file.name}:{name}")
+    source = file.name if name is None else f"{file.name}:{name}"
+    return _beginning(values, source, first_row)
+
+
+def _beginning(values: Any, source: str, first_row: int) -> Table:
+    """Return the table whose position 0 is a given row of the values."""
+    if not first_row:
+        return Table(values=values, source=source)
+    whole = checked_table(values, source)
+    if first_row >= len(whole):
+        raise EncodingError(
+            f"first_row is {first_row}, and {source} has rows 0 to {len(whole) - 1}; choose one of "
+            "them."
+        )
+    return Table(values=whole[first_row:], source=source, first_row=first_row)
 
 
 def names_table(name: str) -> bool:

@@ -95,18 +95,21 @@ def directions(surveys: Surveys) -> Figure:
 
 
 def stresses(surveys: Surveys) -> Figure:
-    """Return the debiased stress of every encoding, one mark for each corpus that has one."""
+    """Return the debiased stress of every encoding, one mark for each corpus that has one.
+
+    Shares of distances and of squared ones are not the same thing: where one verdict compares
+    squared distances, all corpora are drawn by these.
+    """
     key, title = "compare-stress", "How far each encoding is from each corpus"
-    lines = {label: _lines(contents) for label, contents in surveys}
+    measures = {measure_of(contents) for _, contents in surveys}
+    measure = "squared" if "squared" in measures else "scale_free"
+    lines = {label: _lines(contents, measure) for label, contents in surveys}
     rows = list(dict.fromkeys(name for found in lines.values() for name in found))
     if not rows:
         return missing(key, title, "none of these corpora has a geometry that can be trusted")
-    squared = {label for label, contents in surveys if measure_of(contents) == "squared"}
-    data = [
-        _marks(f"{label} (squared distances)" if label in squared else label, found, k)
-        for k, (label, found) in enumerate(lines.items())
-        if found
-    ]
+    data = [_marks(label, found, k) for k, (label, found) in enumerate(lines.items()) if found]
+    what = "squared distances" if measure == "squared" else "distances"
+    drawn = "; all are drawn by squared distances here" if len(measures) > 1 else ""
     columns: dict[str, list[Any]] = {
         label: [found.get(name, (None,))[0] for name in rows] for label, found in lines.items()
     }
@@ -117,11 +120,11 @@ def stresses(surveys: Surveys) -> Figure:
     return Figure(
         key=key,
         title=title,
-        summary=f"{_nearest(surveys)}{rest}.",
+        summary=f"{_nearest(surveys)}{rest}{drawn}.",
         data=data,
         layout={
             "xaxis": {
-                "title": {"text": "share left unexplained, noise taken out"},
+                "title": {"text": f"share of {what} left unexplained, noise taken out"},
                 "range": [-0.04 * top, 1.04 * top],  # a mark at 0 stands clear of the names
             },
             "yaxis": axis | {"range": [len(rows) - 0.4, -0.6], "automargin": True},
@@ -133,12 +136,11 @@ def stresses(surveys: Surveys) -> Figure:
     )
 
 
-def _lines(contents: dict[str, Any]) -> dict[str, tuple[float, list[float]]]:
-    """Return the debiased stress and its interval by encoding, in the measure of the verdict.
+def _lines(contents: dict[str, Any], measure: str) -> dict[str, tuple[float, list[float]]]:
+    """Return the debiased stress and its interval by encoding, in one measure.
 
     The rank of a debiased fit differs by corpus, so its name goes without.
     """
-    measure = measure_of(contents)
     return {
         _unranked(called(e)): (e["stress"]["debiased"][measure], span)
         for e in named(contents["encodings"])

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.report.figure import BLUE, GREY, HATCHES, SKY, VERMILION, Figure, evenly
+from gnomon.report.figure import BLUE, GREY, HATCHES, ORANGE, SKY, VERMILION, Figure, evenly
 from gnomon.report.figures.places import counted, names, unit
 from gnomon.report.figures.ticks import log_axis
 
@@ -20,6 +20,7 @@ LOG_FROM = 50.0
 STATUS = {
     "core": ("counted well enough", BLUE, HATCHES[0]),
     "projected": ("too uncertain to stand alone: projected", GREY, HATCHES[1]),
+    "unestimated": ("nothing that groups share: left out", ORANGE, HATCHES[1]),
     "masked": ("too few: left out", VERMILION, HATCHES[2]),
     None: ("not debiased", SKY, HATCHES[3]),
 }
@@ -93,6 +94,8 @@ def _summary(contents: dict[str, Any], tokens: Any, *, thinned: bool) -> str:
         parts.append(f"{which} counted well enough to take the noise out")
     if status.count("projected"):
         parts.append(_projected(contents, tokens, status))
+    if status.count("unestimated"):
+        parts.append(_unestimated(contents))
     if status.count("masked"):
         least = contents["corpus"]["minimum_count"]
         out = status.count("masked")
@@ -112,6 +115,14 @@ def _projected(contents: dict[str, Any], tokens: Any, status: list[Any]) -> str:
         return f"{which} only well enough to be placed among those"
     why = "many rare types, or tokens that come in clumps, leave more noise than their number tells"
     return f"{which} only well enough to be placed among those ({why})"
+
+
+def _unestimated(contents: dict[str, Any]) -> str:
+    """Say which positions could not be debiased though they have tokens enough, and why."""
+    rows = [k for k, line in enumerate(contents["positions"]) if line["status"] == "unestimated"]
+    why = "; ".join(dict.fromkeys(contents["positions"][k]["reason"] for k in rows))
+    which = f"{unit(contents)} {names(contents, rows)[0]}" if len(rows) == 1 else f"{len(rows):,}"
+    return f"{which} {_be(len(rows))} left out ({why})"
 
 
 def _be(number: int) -> str:

@@ -28,7 +28,8 @@ WORDS: dict[str, str] = {
     "survivorship": "Only long documents reach late positions, and long documents may use other "
     "words: positions then differ although order plays no part.",
     "core": "Positions that are measured well enough. Others are projected (placed with the help "
-    "of the core) or masked (left out).",
+    "of the core), unestimated (nothing there that two groups of documents share) or masked (too "
+    "few tokens).",
     "noise edge": "How strong a direction of pure noise can be. A direction above it is told from "
     "noise.",
     "effective rank": "In how many directions positions differ by more than noise does.",

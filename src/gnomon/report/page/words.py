@@ -8,9 +8,18 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from gnomon.survey.words import blocks_in_words, order_in_words, ranges, skipped
+from gnomon.survey.words import (
+    blocks_in_words,
+    either_way,
+    order_in_words,
+    p_in_words,
+    ranges,
+    rows_used,
+    skipped,
+)
 
 MOST_RANGES = 8
+LEVEL = 0.05
 _DEBIASED = "mds, debiased"
 _FITTED = ("mds", "mds-low-rank", "smacof")
 PLAIN = (
@@ -104,6 +113,8 @@ def taken(contents: dict[str, Any]) -> str:
 def where(contents: dict[str, Any]) -> str | None:
     """Say in which positions the differences lie; None where nothing was found."""
     found = contents["geometry"].get("debiased")
+    if not contents["verdict"]["informative"] and not _survives(found):
+        return None
     if not contents["verdict"]["informative"] or found is None or found["geometry_reason"]:
         return distinct(contents)
     pattern = found["pattern"]
@@ -112,9 +123,10 @@ def where(contents: dict[str, Any]) -> str | None:
     unlike = f"position {listed} is" if one else f"positions {listed} are"
     core = _core(contents)
     gap = "" if is_grid(contents) else skipped(pattern["positions"], core).replace("-", "–")
+    unsure = either_way(_extents(contents, pattern.get("unsure", []))).replace("-", "–")
     touching = (
         f"{100 * pattern['share']:.0f} % of the difference is in pairs that touch "
-        f"{'it' if one else 'them'}{gap}"
+        f"{'it' if one else 'them'}{gap}{unsure}"
     )
     from_end = str(contents["corpus"]["window"]).startswith("end")
     ends = ("start", "end") if not from_end else ("end", "start")
@@ -130,6 +142,11 @@ def where(contents: dict[str, Any]) -> str | None:
         pattern["kind"],
         f"All over the {'grid' if is_grid(contents) else unit(contents)}, in no simple pattern.",
     )
+
+
+def _survives(found: dict[str, Any] | None) -> bool:
+    """Say whether positions differ though order does not: long documents differ from short ones."""
+    return bool(found and found["order"] and found["signal"]["p_value"] <= LEVEL)
 
 
 def _blocks(begins: list[int], core: list[tuple[int, int]]) -> str:
@@ -155,13 +172,18 @@ def distinct(contents: dict[str, Any]) -> str | None:
     return f"Positions {_listed(contents, found)} differ from the rest." if found else None
 
 
-def _listed(contents: dict[str, Any], indices: list[int]) -> str:
-    """Return positions as ranges, bins by their first and last position, and not too many."""
+def _extents(contents: dict[str, Any], indices: list[int]) -> list[tuple[int, int]]:
+    """Return first and last position of each: bins have several."""
     extents = [
         (p.get("first", p["index"]), p.get("last", p["index"])) for p in contents["positions"]
     ]
     spans = {first: (first, last) for first, last in extents}
-    parts = ranges(spans.get(index, (index, index)) for index in indices).split(", ")
+    return [spans.get(index, (index, index)) for index in indices]
+
+
+def _listed(contents: dict[str, Any], indices: list[int]) -> str:
+    """Return positions as ranges, bins by their first and last position, and not too many."""
+    parts = ranges(_extents(contents, indices)).split(", ")
     more = len(parts) - MOST_RANGES
     shown = ", ".join(parts[:MOST_RANGES]).replace("-", "–")
     return shown + (f" and {more} more ranges" if more > 0 else "")
@@ -195,16 +217,14 @@ def called(found: dict[str, Any]) -> str:
     return str(found["label"]) + ("" if lift == "kernel" else f" under the {lift} lift")
 
 
-def p_value(found: dict[str, Any]) -> str:
-    """Say how small a p-value is, where it is the smallest that its draws can show.
+def floor(found: dict[str, Any]) -> str:
+    """Say that a p-value is the smallest that its draws or folds can show, where it is.
 
-    >>> p_value({"p_value": 0.02, "draws": 99}), p_value({"p_value": 0.04, "draws": 99})
-    (', the smallest value that 99 random draws can show', '')
+    >>> floor({"p_value": 0.02, "draws": 99}), floor({"p_value": 0.04, "draws": 99})
+    (', the least 99 draws can show', '')
     """
-    least = 2 / (found["draws"] + 1)
-    if found["p_value"] > least + 1e-12:
-        return ""
-    return f", the smallest value that {found['draws']} random draws can show"
+    said = p_in_words(found["p_value"], found["draws"], found.get("folds"))
+    return "".join(said.partition(",")[1:])
 
 
 def fitted(contents: dict[str, Any]) -> int | None:
@@ -254,8 +274,14 @@ def reasons(contents: dict[str, Any]) -> list[str]:
 def warnings(contents: dict[str, Any]) -> list[str]:
     """Return what speaks against the numbers: of the debiasing, and of the counting."""
     debiased = contents["geometry"].get("debiased") or {}
+    tables = [entry["rows"]["warning"] for entry in contents["encodings"] if "rows" in entry]
     found = [note for note in contents["corpus"]["notes"] if not _is_plain(note)]
-    return [*debiased.get("warnings", []), *found]
+    return [*debiased.get("warnings", []), *filter(None, tables), *found]
+
+
+def tables(contents: dict[str, Any]) -> list[str]:
+    """Say which rows of each table were compared."""
+    return [rows_used(entry["rows"]) for entry in contents["encodings"] if "rows" in entry]
 
 
 def notes(contents: dict[str, Any]) -> list[str]:

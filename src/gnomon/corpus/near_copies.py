@@ -1,0 +1,279 @@
+"""Documents that are near-copies of one another: one template with a word or two changed.
+
+Equal documents share a group by themselves. Near-copies do not, and what the copies of a template
+share by being copies looks like a finding when they are counted as independent. Two documents are
+taken for near-copies where they agree
+
+- in place: in three quarters of their tokens, having the same length (of documents of five to
+  seven tokens in all but one); or
+- from both ends: in a beginning and an end that make four fifths of the longer one, so that words
+  put in or taken out somewhere between do not matter,
+
+and where chance gives less than a hundredth of such a partner to a document. Chance is that of
+tokens drawn independently at each place from the law of that place: documents of a single form with
+open slots agree as often as that, and are no copies.
+
+Documents are not compared pair by pair. Cut into eight stretches, each has 70 keys, the sums of the
+hashes of four of them: two that differ in up to four places have one key in common at least, and
+only neighbours by a key are looked at. Families are the connected components of both relations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gnomon.corpus.documents import mix
+from gnomon.corpus.tokenizing.alphabets import offsets_of
+from gnomon.results import Result
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gnomon.corpus.documents import Ids, Keys, Offsets
+    from gnomon.corpus.windows import Windows
+
+SAMPLE = 4096
+"""Documents that are looked at: those of the smallest mixed keys, the same in any order."""
+LONGEST = 128
+"""Tokens of a document that are looked at."""
+LEAST_TOKENS = 5
+STRETCHES = 8
+IN_PLACE = 0.75
+ENDS = 0.8
+CHANCE = 0.01
+_NEIGHBOURS = 8
+_TINY = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NearCopies(Result):
+    """How many of the documents looked at are near-copies of another one of another group."""
+
+    documents: int
+    """All there are."""
+    looked_at: int
+    copies: int
+    """Documents looked at that have a near-copy among them."""
+    families: int
+    largest: int
+    partners: float
+    """Near-copies that a document has on average in the whole corpus."""
+
+    @property
+    def share(self) -> float:
+        """Share of the documents looked at that have a near-copy among them."""
+        return self.copies / max(self.looked_at, 1)
+
+
+class CopySketch:
+    """A sample of documents as they are counted, in bounded memory."""
+
+    def __init__(self, sample: int = SAMPLE) -> None:
+        self._sample = sample
+        self._rows = 0
+        self._mixed: Keys = np.empty(0, np.uint64)
+        self._held: list[Ids] = []
+        self._limit = np.uint64(2**64 - 1)
+
+    def add(self, windows: Windows) -> None:
+        """Meet the windows of a batch; equal keys are one group, of which one window is enough."""
+        mixed = mix(mix(windows.keys))
+        self._rows += len(mixed)
+        near = mixed <= self._limit
+        for row in np.flatnonzero(near).tolist():
+            length = min(int(windows.lengths[row]), LONGEST)
+            start = int(windows.starts[row])
+            stop = start + windows.step * length
+            part = windows.values[start : stop if stop >= 0 else None : windows.step]
+            self._held.append(part.copy())  # so that the batch can be freed
+        self._mixed = np.concatenate((self._mixed, mixed[near]))
+        if len(self._mixed) > 2 * self._sample:
+            self._settle()
+
+    def result(self) -> NearCopies:
+        """Return what was found among the documents that were kept."""
+        self._settle()
+        offsets = offsets_of([len(one) for one in self._held])
+        values = np.concatenate([np.empty(0, np.int32), *self._held])
+        return _counted(families(values, offsets), documents=self._rows)
+
+    def _settle(self) -> None:
+        """Keep one window of each group, those with the smallest keys."""
+        kept = np.unique(self._mixed, return_index=True)[1][: self._sample]
+        self._mixed = self._mixed[kept]
+        self._held = [self._held[k] for k in kept.tolist()]
+        if len(kept) == self._sample:
+            self._limit = self._mixed[-1]
+
+
+def _counted(labels: NDArray[Any], *, documents: int) -> NearCopies:
+    sizes = np.bincount(labels, minlength=1)
+    large = sizes[sizes > 1]
+    looked_at = len(labels)
+    within = float((large * (large - 1)).sum()) / max(looked_at, 1)
+    return NearCopies(
+        documents=documents,
+        looked_at=looked_at,
+        copies=int(large.sum()),
+        families=len(large),
+        largest=int(large.max(initial=0)),
+        partners=within * max(documents / max(looked_at, 1), 1.0),
+    )
+
+
+def families(values: Ids, offsets: Offsets) -> NDArray[Any]:
+    """Return a number for each document, the same for near-copies.
+
+    >>> texts = [[1, 2, 3, 4, 5, 6, 7, 8], [1, 2, 3, 9, 5, 6, 7, 8], [8, 7, 6, 5, 4, 3, 2, 1]]
+    >>> families(np.concatenate(texts), np.array([0, 8, 16, 24])).tolist()
+    [0, 0, 1]
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    rows = len(offsets) - 1
+    edges = np.concatenate((_in_place(values, offsets), _from_ends(values, offsets)))
+    graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(rows, rows))
+    labels: NDArray[Any] = connected_components(graph, directed=False)[1]
+    return labels
+
+
+def _in_place(values: Ids, offsets: Offsets) -> NDArray[Any]:
+    """Return pairs of documents of one length that agree in all but two stretches."""
+    lengths = np.diff(offsets)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    place = np.arange(int(offsets[-1]), dtype=np.int64) - np.repeat(offsets[:-1], lengths)
+    stretch = place * STRETCHES // np.maximum(lengths[rows], 1)
+    token = mix(values.astype(np.uint64) + mix(place.astype(np.uint64)))
+    sums = np.zeros((len(lengths), STRETCHES), np.uint64)
+    chance = np.zeros((len(lengths), STRETCHES))
+    cell = rows * STRETCHES + stretch
+    begins = np.flatnonzero(np.diff(cell, prepend=-1))
+    if len(begins):
+        sums.ravel()[cell[begins]] = np.add.reduceat(token, begins)
+        agree = np.log(_agreement(values, place))
+        chance.ravel()[cell[begins]] = np.add.reduceat(agree[place], begins)
+    found = []
+    for few, kept in ((True, STRETCHES - 1), (False, STRETCHES // 2)):
+        able = (lengths >= (LEAST_TOKENS if few else STRETCHES)) & ((lengths < STRETCHES) == few)
+        chosen = np.flatnonzero(able)
+        partners = _by_chance(chance[chosen], 1 if few else 2, lengths[chosen])
+        chosen = chosen[partners < CHANCE]
+        pairs = _of_equal_stretches(sums[chosen], lengths[chosen], kept)
+        found.append(chosen[pairs] if few else _alike(values, offsets, chosen[pairs]))
+    return np.concatenate(found)
+
+
+def _by_chance(chance: NDArray[Any], out: int, lengths: NDArray[Any]) -> NDArray[Any]:
+    """Return how many documents of its length agree with one in all but `out` stretches."""
+    likely = np.zeros(len(chance))
+    for left in combinations(range(STRETCHES), out):
+        likely += np.exp(np.delete(chance, left, axis=1).sum(axis=1))
+    return likely * np.bincount(lengths, minlength=1)[lengths]
+
+
+def _of_equal_stretches(sums: NDArray[np.uint64], lengths: NDArray[Any], kept: int) -> NDArray[Any]:
+    """Return pairs of one length that have so many stretches in common."""
+    found = [np.empty((0, 2), np.int64)]
+    for chosen in combinations(range(STRETCHES), kept):
+        whole = sums[:, chosen].sum(axis=1, dtype=np.uint64)
+        found.append(_neighbours(mix(whole + lengths.astype(np.uint64)), 2))
+    return np.unique(np.sort(np.concatenate(found), axis=1), axis=0)
+
+
+def _alike(values: Ids, offsets: Offsets, pairs: NDArray[Any]) -> NDArray[Any]:
+    """Return the pairs of one length that agree in three quarters of their first tokens."""
+    if not len(pairs):
+        return pairs
+    rows, at = np.unique(pairs, return_inverse=True)
+    lengths = np.diff(offsets)[rows]
+    table = _padded(values, offsets[:-1][rows], lengths, 1)
+    one, other = at.reshape(pairs.shape).T
+    size = np.minimum(lengths, LONGEST)[one]
+    same = ((table[one] == table[other]) & (table[one] >= 0)).sum(axis=1)
+    return pairs[same >= IN_PLACE * size]
+
+
+def _from_ends(values: Ids, offsets: Offsets) -> NDArray[Any]:
+    """Return pairs that share a beginning and an end that make most of the longer document."""
+    lengths = np.diff(offsets)
+    chosen = np.flatnonzero(lengths >= STRETCHES)
+    if len(chosen) < 2:
+        return np.empty((0, 2), np.int64)
+    forth = _padded(values, offsets[:-1][chosen], lengths[chosen], 1)
+    back = _padded(values, offsets[1:][chosen] - 1, lengths[chosen], -1)
+    size = np.minimum(lengths[chosen], LONGEST)
+    pairs = np.concatenate([_candidates(one, size) for one in (forth, back)])
+    pairs = np.unique(pairs, axis=0)
+    a, b = pairs[:, 0], pairs[:, 1]
+    shorter, longer = np.minimum(size[a], size[b]), np.maximum(size[a], size[b])
+    before = np.minimum(_common(forth, a, b), shorter)
+    behind = np.minimum(_common(back, a, b), shorter - before)
+    expected = len(chosen) * np.exp(_chance(forth)[before] + _chance(back)[behind])
+    near = (before + behind >= ENDS * longer) & (expected < CHANCE)
+    found: NDArray[Any] = chosen[pairs[near]]
+    return found
+
+
+def _padded(values: Ids, starts: Offsets, lengths: Offsets, step: int) -> NDArray[Any]:
+    """Return the first tokens of documents from one end, a row each; -1 behind their ends."""
+    width = int(min(lengths.max(), LONGEST))
+    column = np.arange(width)
+    inside = column[None, :] < lengths[:, None]
+    at = np.where(inside, starts[:, None] + step * column[None, :], 0)
+    return np.where(inside, values[at], -1)
+
+
+def _candidates(table: NDArray[Any], size: NDArray[Any]) -> NDArray[Any]:
+    """Return pairs whose first quarter or half (a power of two tokens) is the same."""
+    half = 2 ** np.floor(np.log2(np.maximum(size, 2) / 2)).astype(np.int64)
+    column = np.arange(table.shape[1])
+    token = mix(table.astype(np.uint64) + mix(column.astype(np.uint64)))
+    sums = np.cumsum(token, axis=1, dtype=np.uint64)
+    rows = np.arange(len(table))
+    # Both lengths in one list: what is half of one document may be a quarter of a longer one.
+    first = np.concatenate((half, np.maximum(half // 2, 1)))
+    key = mix(sums[np.tile(rows, 2), first - 1] + first.astype(np.uint64))
+    pairs = _neighbours(key, _NEIGHBOURS) % len(rows)
+    return np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1)
+
+
+def _neighbours(keys: Keys, most: int) -> NDArray[Any]:
+    """Return pairs of equal keys: each with its next few, which joins all of them."""
+    order = np.argsort(keys, kind="stable")
+    ranked = keys[order]
+    found = []
+    for step in range(1, most + 1):
+        same = np.flatnonzero(ranked[step:] == ranked[:-step])
+        found.append(np.stack((order[same], order[same + step]), axis=1))
+    return np.concatenate(found)
+
+
+def _common(table: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Return how many tokens two rows share from the beginning."""
+    differ = np.ones((len(a), table.shape[1] + 1), np.bool_)
+    differ[:, :-1] = table[a] != table[b]
+    return differ.argmax(axis=1)
+
+
+def _agreement(values: Ids, place: NDArray[Any]) -> NDArray[Any]:
+    """Return for every place how likely two documents have the same token there."""
+    order = np.lexsort((values, place))
+    token, at = values[order], place[order]
+    begins = np.flatnonzero(np.diff(token, prepend=token[:1] - 1) | np.diff(at, prepend=-1))
+    counts = np.diff(np.append(begins, len(token))).astype(np.float64)
+    size = int(place.max(initial=0)) + 1
+    total = np.bincount(place, minlength=size).astype(np.float64)
+    pairs = np.bincount(at[begins], counts * (counts - 1.0), size)
+    return np.maximum(pairs / np.maximum(total * (total - 1.0), 1.0), _TINY)
+
+
+def _chance(table: NDArray[Any]) -> NDArray[Any]:
+    """Return the logarithm of the chance that the first 0, 1, 2, ... tokens of two rows agree."""
+    inside = table >= 0
+    place = np.broadcast_to(np.arange(table.shape[1]), table.shape)[inside]
+    return np.concatenate(([0.0], np.cumsum(np.log(_agreement(table[inside], place)))))
