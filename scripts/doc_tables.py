@@ -228,10 +228,40 @@ def accuracy(facts: Facts) -> str:
     }
     rows = []
     for name, corpora_ in record["families"].items():
+        if ", " in name:
+            continue  # a sparse family and its tokens a position
         found = list(corpora_.values())
         figures = [share(_mean(found, key)) for key in columns.values()]
         rows.append([name, str(len(found)), share(_mean(found, "true_mean")), *figures])
     return markdown(["family", "corpora", "true mean", *columns], rows)
+
+
+def sparse(facts: Facts) -> str:
+    """Return bias and half-width of the mean, and both coverages, of families of sparse drift."""
+    record = facts.record("estimators")
+    if record is None:
+        return missing("benchmarks/bench_estimators.py --corpora 20")
+    families: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for name, corpora_ in record["families"].items():
+        kind, _, size = name.partition(", ")
+        if size:
+            families.setdefault(kind, {})[size] = list(corpora_.values())
+    rows = [
+        [kind, *(_of_mean(found) for found in sizes.values())] for kind, sizes in families.items()
+    ]
+    sizes = [f"{int(size):,}" for size in next(iter(families.values()))]
+    return markdown(["family", *sizes], rows)
+
+
+def _of_mean(rows: list[dict[str, Any]]) -> str:
+    """Return bias and half-width as shares of the true mean, then how many of each are covered."""
+    true, found = _mean(rows, "mean_true"), _mean(rows, "mean_found")
+    half, covered = _mean(rows, "mean_half_width"), _mean(rows, "mean_covered")
+    if not true or found is None or half is None:
+        moved = f"{share(found)} ± {share(half)}"
+    else:
+        moved = f"{100.0 * (found / true - 1.0):+.0f} ± {100.0 * half / true:.0f} %"
+    return f"{moved}; {share(covered)}, {share(_mean(rows, 'coverage'))}"
 
 
 def _mean(rows: list[dict[str, Any]], key: str) -> float | None:
@@ -355,6 +385,7 @@ TABLES: dict[str, Callable[[Facts], str]] = {
     "known_truth": known_truth,
     "planted": planted,
     "published": published,
+    "sparse": sparse,
     "reading_corpus": reading(f"{SHOWN}:", "n = "),
     "reading_plugin": reading("chord distances", "numerical rank", "violations of"),
     "reading_nulls": reading("dealt null", "shuffled null"),

@@ -82,6 +82,12 @@ def test_where_all_positions_differ_no_rest_is_made_up(kind, rng):
     assert found is None or (~found.named).sum() <= 8
 
 
+def falls(gains) -> bool:
+    """Whether the sum falls by 4.5 from its largest so far: what is inside is like the rest."""
+    total = np.cumsum(gains)
+    return bool((np.maximum.accumulate(total) - total).max() >= LEAST_SUM - 1e-9)
+
+
 @given(z=st.lists(st.floats(-4.0, 9.0), min_size=1, max_size=14))
 @settings(max_examples=200, deadline=None)
 def test_stretches_are_those_of_the_largest_sum_in_turn(z):
@@ -93,7 +99,7 @@ def test_stretches_are_those_of_the_largest_sum_in_turn(z):
             (gains[a : b + 1].sum(), a, b)
             for a in range(len(z))
             for b in range(a, len(z))
-            if not named[a : b + 1].any()
+            if not named[a : b + 1].any() and not falls(gains[a : b + 1])
         ]
         best = max(spans, default=(0.0, 0, 0))
         if best[0] < LEAST_SUM - 1e-9:

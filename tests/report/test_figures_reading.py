@@ -67,16 +67,20 @@ def test_an_encoding_no_closer_than_equal_distances_is_not_called_near(surveyed)
     )
 
 
-def test_surveys_are_compared_in_the_measure_of_their_verdict_and_say_so(surveyed) -> None:
+def test_surveys_are_compared_in_one_measure_where_their_verdicts_differ_and_say_so(surveyed):
+    """Shares of distances beside shares of squared ones would compare nothing."""
     contents = surveyed("seven").to_dict()
     given = [
         ("plain", told(contents, measure="scale_free")),
         ("sq", told(contents, measure="squared")),
     ]
     _, _, figure = compare_figures(given)
-    assert [t["name"] for t in figure.data] == ["plain", "sq (squared distances)"]
+    assert [t["name"] for t in figure.data] == ["plain", "sq"]
     first = contents["encodings"][0]["stress"]["debiased"]
-    assert [t["x"][0] for t in figure.data] == [first["scale_free"], first["squared"]]
+    assert [t["x"][0] for t in figure.data] == [first["squared"], first["squared"]]
+    assert "all are drawn by squared distances here" in figure.summary
+    _, _, alone = compare_figures([given[0], ("again", given[0][1])])
+    assert [t["x"][0] for t in alone.data] == [first["scale_free"]] * 2
 
 
 def test_each_eigenvalue_is_drawn_against_the_edge_it_was_judged_by(surveyed) -> None:

@@ -61,7 +61,8 @@ def test_undeclared_copies_put_a_caution_before_the_verdict_with_its_remedy(copi
     alone = gnomon.survey(str(copies), **options)
     caution = alone.verdict.caution
     assert caution is not None
-    assert "survey again with --group (a column that says what belongs together, or" in caution
+    assert "survey again with --group near-copies" in caution
+    assert "a column that names their template" in caution
     assert alone.verdict.summary.startswith(caution)
     printed = " ".join(survey_text(alone.to_dict()).split())
     assert f"Caution: {caution} Verdict: " in printed

@@ -136,3 +136,30 @@ def test_too_many_draws_for_the_memory_are_refused():
         draws_for(512, 9_999)
     with pytest.raises(InputError, match=r"--draws is 5; it must be 19 or more"):
         SurveyOptions(draws=5)
+
+
+@pytest.mark.parametrize(
+    ("size", "named"),
+    [(31, range(20, 30)), (32, range(20, 30)), (24, range(8, 16)), (16, [0, 1, 2, 3, 4, 15])],
+)
+def test_blocks_of_two_laws_are_told_by_the_fewer_positions(size, named, rng):
+    """The last stretch of A B A is not unlike the first, however short it is."""
+    where = np.isin(np.arange(size), list(named))
+    assert told_where(where, rng) == list(named)
+
+
+@pytest.mark.parametrize("size", [6, 8])
+def test_a_stretch_ends_where_positions_are_like_the_rest_again(size, rng):
+    where = np.arange(4 * size) // size % 2 == 1
+    found = told_where(where, rng)
+    assert found in (np.flatnonzero(where).tolist(), np.flatnonzero(~where).tolist())
+
+
+def told_where(where, rng) -> list[int]:
+    """Return the positions named of a corpus in which some have a fifth of one word more."""
+    law = 1.0 / np.arange(1.0, 301.0)
+    documents = rng.choice(300, p=law / law.sum(), size=(3000, len(where)))
+    marked = where & (rng.random(documents.shape) < 0.2)
+    found = gnomon.survey(np.where(marked, 250, documents).tolist(), shuffles=0, cache=False)
+    assert found.trust is not None
+    return found.trust.pattern.positions.tolist()

@@ -28,8 +28,9 @@ Group = Annotated[
     typer.Option(
         "--group",
         help="What is independent: a column; `contained` (a row inside a longer row belongs to "
-        "it); `near-copies` (documents that agree in all but a few tokens belong together). "
-        "Default: the document.",
+        "it); `near-copies` (documents that agree in all but a few tokens belong together); `rows` "
+        "(every document by itself, equal ones too). Default: the document, equal ones together "
+        "unless they are equal by chance.",
     ),
 ]
 Tokenizer = Annotated[

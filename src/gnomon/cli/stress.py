@@ -89,14 +89,15 @@ def stress(
 
 def _counts(target: str, seed: int, progress: TerminalProgress) -> Any:
     """Count a built-in corpus as a survey does, or read what was counted before."""
-    from gnomon.corpus.counting import CountOptions, count_with
+    from gnomon.corpus.counting import CountOptions
     from gnomon.corpus.counts_file import load_counts
     from gnomon.corpus.reading.builtin import BUILTIN
+    from gnomon.survey.shuffles import counted
 
     path = Path(target)
     if target in BUILTIN:  # as everywhere: write ./digits for a folder of that name
         progress.stage("counting")
-        return count_with(target, CountOptions(seed=seed), progress=progress)
+        return counted(target, CountOptions(seed=seed), progress)[0]
     if not path.exists():
         raise InputError(
             f"there is no file {target}; pass counts.npz, the folder of a survey, square distances "

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,14 +17,15 @@ from gnomon.corpus import cache
 from gnomon.corpus.accumulator import DEFAULT_MEMORY, Accumulator
 from gnomon.corpus.binning import check_bins
 from gnomon.corpus.counts import PositionCounts, renamed
-from gnomon.corpus.documents import IdBatch, Source
+from gnomon.corpus.documents import FOUND, ROWS, IdBatch, Source, mix
+from gnomon.corpus.equal_rows import HELD_TOGETHER, equal_by_chance
 from gnomon.corpus.folds import GroupSketch, check_folds
 from gnomon.corpus.limits import Limits
 from gnomon.corpus.near_copies import CopySketch
 from gnomon.corpus.progress import Progress, Silence
 from gnomon.corpus.reading.resolve import open_source
 from gnomon.corpus.tokenizing.tokenizers import Tokenizer, open_tokenizer
-from gnomon.corpus.tokens import FOUND, FromText, TokenStream, open_tokens
+from gnomon.corpus.tokens import FromText, TokenStream, open_tokens
 from gnomon.corpus.vocabulary import Vocabulary
 from gnomon.corpus.windows import Kind, Window, Windows, cutter
 from gnomon.errors import CorpusError, InputError
@@ -105,7 +106,11 @@ def count(
            [0, 1, 1],
            [1, 0, 0]])
     """
-    return count_with(corpus, CountOptions(**options), progress=progress)
+    asked = CountOptions(**options)
+    counts = count_with(corpus, asked, progress=progress)
+    if asked.group is not None or not equal_by_chance(counts):
+        return counts
+    return replace(counts, notes=(*counts.notes, HELD_TOGETHER))
 
 
 def count_with(
@@ -177,7 +182,7 @@ class _Run:
         self.stream: TokenStream = open_tokens(
             source,
             tokenizer,
-            group=options.group,
+            group=None if options.group == ROWS else options.group,
             vocabulary=options.vocabulary,
             use_cache=options.cache,
         )
@@ -237,7 +242,8 @@ class _Run:
         packed = self.window.kind == "packed"
         # Only packs are keyed by their tokens; a document's key is that of its text.
         cut = cutter(self.window, self.stream.token_keys if packed else None)
-        for batch in self.stream.batches():
+        for read in self.stream.batches():
+            batch = _each_alone(read, self.rows) if self.options.group == ROWS else read
             windows = cut(batch)
             if self.rearrange is not None:
                 windows = self.rearrange(batch, windows)
@@ -323,6 +329,12 @@ class _Run:
             error = 100 * self.groups.relative_error()
             notes.append(f"the number of groups is estimated (standard error {error:.1f} %)")
         return tuple(notes)
+
+
+def _each_alone(batch: IdBatch, first: int) -> IdBatch:
+    """Return a batch whose documents are groups of their own, equal ones too."""
+    places = np.arange(first, first + batch.rows, dtype=np.uint64)
+    return replace(batch, groups=mix(batch.groups + mix(places)))
 
 
 def _window_name(window: Window) -> str:

@@ -192,6 +192,7 @@ class PositionCounts(Result):
             minimum_count=max(self.minimum_count, other.minimum_count),
             notes=tuple(sorted({*self.notes, *other.notes})),
             binning=binning,
+            near_copies=None,  # those between the two were not looked for
         )
         return noted(both)
 

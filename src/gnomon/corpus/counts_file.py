@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 from gnomon.corpus.binning import Binning
 from gnomon.corpus.counts import PositionCounts, vstack_folds
 from gnomon.corpus.folds import GroupSketch
+from gnomon.corpus.near_copies import NearCopies
 from gnomon.corpus.vocabulary import Vocabulary
 from gnomon.errors import CountsError
 from gnomon.files import write_with
@@ -72,6 +73,8 @@ def _metadata(counts: PositionCounts) -> dict[str, Any]:
     vocabulary = counts.vocabulary
     if counts.binning is not None:
         values |= {"bins": counts.binning.to_dict()}
+    if counts.near_copies is not None:
+        values |= {"near_copies": counts.near_copies.to_dict()}
     return values | {
         "format": FORMAT if counts.binning is None else BINNED_FORMAT,
         "axes": list(counts.axes),
@@ -107,8 +110,18 @@ def _read(stored: Archive) -> PositionCounts:
         groups=GroupSketch.from_array(stored["groups"]),
         notes=tuple(metadata["notes"]),
         binning=_binning(metadata, axes),
+        near_copies=_near_copies(metadata),
         **{name: metadata[name] for name in _PLAIN},
     )
+
+
+def _near_copies(metadata: dict[str, Any]) -> NearCopies | None:
+    if "near_copies" not in metadata:
+        return None
+    _check_fields(metadata, {"near_copies": lambda value: isinstance(value, dict)}, "")
+    found = metadata["near_copies"]
+    _check_fields(found, _OF_COPIES, "near_copies.")
+    return NearCopies(**{name: found[name] for name in _OF_COPIES})
 
 
 def _checked(metadata: Any) -> dict[str, Any]:
@@ -146,6 +159,10 @@ def _fit_axes(value: Any) -> bool:
 
 
 _MOST = 2**31 - 1
+_OF_COPIES: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("documents", "looked_at", "copies", "families", "largest"), _whole(0)),
+    "partners": lambda value: type(value) in (int, float) and 0 <= value < math.inf,
+}
 _FIELDS: dict[str, Callable[[Any], bool]] = {
     "format": lambda value: value is not None,
     "folds": _whole(1, 2**16),

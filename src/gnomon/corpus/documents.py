@@ -33,6 +33,11 @@ class TextBatch:
     """How much of the source, in bytes as stored, was consumed up to the end of this batch."""
 
 
+CONTAINED, NEAR_COPIES, ROWS = "contained", "near-copies", "rows"
+FOUND = (CONTAINED, NEAR_COPIES, ROWS)
+"""Groups that are no columns: found by comparing documents, or every row by itself."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class IdBatch:
     """Documents as token ids: document r is `values[offsets[r]:offsets[r + 1]]`."""

@@ -15,7 +15,18 @@ from typing import Any, Protocol
 import numpy as np
 
 from gnomon.corpus import cache
-from gnomon.corpus.documents import IdBatch, Ids, Keys, Offsets, Source, TextBatch, text_keys
+from gnomon.corpus.documents import (
+    CONTAINED,
+    FOUND,
+    NEAR_COPIES,
+    IdBatch,
+    Ids,
+    Keys,
+    Offsets,
+    Source,
+    TextBatch,
+    text_keys,
+)
 from gnomon.corpus.grouping import contained
 from gnomon.corpus.near_copies import families
 from gnomon.corpus.reading.separated import table_advice
@@ -23,11 +34,6 @@ from gnomon.corpus.tokenizing.alphabets import Alphabet, LetterError, offsets_of
 from gnomon.corpus.tokenizing.tokenizers import Tokenizer
 from gnomon.corpus.vocabulary import Vocabulary
 from gnomon.errors import CorpusError, InputError
-
-CONTAINED = "contained"
-NEAR_COPIES = "near-copies"
-FOUND = (CONTAINED, NEAR_COPIES)
-"""Groups that are found by comparing documents, not read from a column."""
 
 
 class TokenStream(Protocol):

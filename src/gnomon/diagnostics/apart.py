@@ -8,7 +8,8 @@ i has that law too, its mean distance to R is zero but for noise,
 with se_i of the fold jackknife. Which positions differ is asked of stretches, not one by one: the
 stretch with the largest sum of z_i - 1.5 is taken out, then the next, as long as the sum reaches
 4.5 (Kadane's maximum segment; a single position needs z = 6, three neighbours 3 each). A weak
-position inside a stretch does not cut it, and a false discovery far from it does not join. R begins
+position inside a stretch does not cut it, three that are like the rest do (the sum has fallen by
+4.5 from its largest), and a false discovery far from it does not join. R begins
 as the quarter of the positions that are nearest to each other, and R and the stretches are found in
 turns. None of it depends on how many positions follow with the law of the rest.
 
@@ -89,13 +90,14 @@ def stretches(z: Floats) -> Flags:
 
 
 def _best(gains: Floats) -> tuple[int, int, float]:
-    """Return the stretch of the largest sum (Kadane)."""
+    """Return the stretch of the largest sum (Kadane) that falls nowhere by `LEAST_SUM`."""
     best, first, last = -np.inf, 0, 0
-    total, begin = 0.0, 0
+    total, most, begin = 0.0, 0.0, 0
     for place, gain in enumerate(gains.tolist()):
-        if total <= 0.0:
-            total, begin = 0.0, place
+        if total <= 0.0 or total <= most - LEAST_SUM + 1e-9:
+            total, most, begin = 0.0, 0.0, place
         total += gain
+        most = max(most, total)
         if total > best:
             best, first, last = total, begin, place
     return first, last, float(best)

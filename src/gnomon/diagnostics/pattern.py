@@ -15,7 +15,8 @@ From squared distances d2 between positions and from which of them are *distinct
     blocks             d2_ij depends on the blocks of i and j, cut where neighbours are far apart;
                        the cuts have the least sum of squares inside blocks, and their number the
                        largest ratio of variances between and inside [calinski1974]; inside a block
-                       d2 is small
+                       d2 is small. Where two laws explain as much as three blocks or more, the
+                       fewer positions are named as `start`, `end` or `some`
     drift              d2_ij depends on the lag and grows with it (rank correlation)
     throughout         none of these
 
@@ -50,6 +51,7 @@ _SHARP = 4.0
 """Neighbours across a cut are this many times as far apart as neighbours inside blocks."""
 _TIGHT = 0.25
 """Mean d2 inside a block is at most this part of that between blocks."""
+_AS_MUCH = 0.02
 _ROUNDS = 10
 _GAIN = 0.15
 """Blocks explain this much more than the lag does: blocks that are many describe a drift too."""
@@ -99,7 +101,9 @@ def _pattern(squares: Floats, where: Indices, apart: NDArray[np.bool_], axes: in
     tried = [] if pairs is None else [_periodic(pairs), _blocks(pairs), _drift(pairs)]
     models = [found for found in tried if found is not None]
     if models:
-        return max(models, key=lambda found: found.share)
+        best = max(models, key=lambda found: found.share)
+        assert pairs is not None
+        return _of_two_laws(pairs, apart, best) or best
     unlike = _unlike(squares, where, apart)
     if unlike is not None:
         return unlike
@@ -138,6 +142,21 @@ def _unlike(squares: Floats, where: Indices, apart: NDArray[np.bool_]) -> Patter
         return None
     found = _named(squares, where, named)
     return found if found.kind != "some" or 2 * named.sum() <= len(where) else None
+
+
+def _of_two_laws(pairs: _Pairs, apart: NDArray[np.bool_], best: Pattern) -> Pattern | None:
+    """Return the fewer positions of two laws that explain as much as three blocks or more.
+
+    Blocks of A, B and A again are two laws: the last block is not unlike the first.
+    """
+    if best.kind != "blocks" or len(best.positions) < 3 or not apart.sum() >= LEAST_REST:
+        return None
+    named = apart if 2 * apart.sum() <= len(apart) else ~apart
+    block = named.astype(np.int64)
+    if named.sum() < 2 or not _tight(pairs.squares, block):
+        return None
+    as_much = pairs.explained(pairs.by_labels(block)) >= best.share - _AS_MUCH
+    return _named(pairs.squares, pairs.where, named) if as_much else None
 
 
 def _of_one_law(squares: Floats) -> NDArray[np.bool_]:

@@ -28,7 +28,7 @@ Decay a is what the lines of the window's second half are less than those of the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -62,6 +62,12 @@ TWICE = 2
 """Turns a token up to which harmonics are looked for, folded."""
 HALVES, SMALL = 0.05, 5
 """Up to so many periods are this far from a whole number of tokens, where harmonics are folded."""
+FALLING, FALLEN = 0.999, 0.1
+"""A comb falls where that is so sure, and where by so much over the lags (a part of its size)."""
+FOLLOWED = 16
+"""Times as many harmonics as there are up to half a turn that a fundamental is followed to."""
+ORDERED = 6
+"""Lines, at least, whose sizes may tell the order of harmonics."""
 POOL = 28
 """Fundamentals of which sets are made."""
 MOST = 8
@@ -109,6 +115,14 @@ class _Near:
     frequency: float
     harmonics: Whole
     product: tuple[float, ...] = ()
+    folded: Whole = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """Harmonics of over half a turn a token that are lines, where whole lags show them."""
+
+    @property
+    def places(self) -> Floats:
+        """Return where all multiples are seen that are less than a turn, or are lines."""
+        whole = np.arange(1.0, np.ceil(1.0 / self.frequency))
+        return _seen(self.frequency * np.union1d(whole, self.folded))
 
 
 def comb_values(lags: Floats, frequencies: Floats, amplitudes: Floats, decay: float) -> Floats:
@@ -131,23 +145,29 @@ def combs(
         return (), kernel
     found: list[Comb] = []
     rest = kernel
+    nears: list[_Near] = []
     for near in _explained(left, lines):
         spectrum = spectrum_of(rest)
-        if len(found) < MOST and _stands(spectrum, near, found):
+        if len(found) < MOST and _stands(spectrum, near, nears):
             comb, rest = _taken(rest, spectrum, near)
             found.append(comb)
+            nears.append(replace(near, frequency=comb.frequency))
     power = [-float((comb.amplitudes**2).sum()) for comb in found]
     return tuple(found[place] for place in np.argsort(power, kind="stable")), rest
 
 
-def _stands(spectrum: Spectrum, near: _Near, found: list[Comb]) -> bool:
+def _seen(turns: Floats) -> Floats:
+    """Return frequencies as whole lags show them, at most half a turn a token."""
+    return np.asarray(np.abs(turns - np.rint(turns)))
+
+
+def _stands(spectrum: Spectrum, near: _Near, found: list[_Near]) -> bool:
     """Say whether a comb has a line in what others left that is not beside one of theirs."""
     places = near.frequency * near.harmonics
     free = spectrum.ratio_at(np.minimum(places, 0.5)) >= (FAINT if len(places) > 1 else LINE)
     for comb in found:
-        turns = comb.frequency * np.arange(1.0, np.ceil(1.0 / comb.frequency))
-        seen = np.abs(turns - np.rint(turns))  # as whole lags show them
-        free &= np.abs(seen[:, None] - places).min(axis=0) >= APART * spectrum.cell
+        apart = np.abs(comb.places[:, None] - places).min(axis=0)
+        free &= apart >= APART * spectrum.cell
     return bool(free.any())
 
 
@@ -156,12 +176,12 @@ def _explained(left_over: Spectrum, lines: Lines) -> list[_Near]:
     tried = _tried(lines)
     chosen = _least(lines, tried)
     chosen = [_shortened(lines, one, [two for two in chosen if two is not one]) for one in chosen]
+    chosen = [_in_order(lines, one) for one in chosen]
     left = ~np.any([one.mask for one in chosen], axis=0) if chosen else np.ones(len(lines), bool)
-    fundamentals = [one.frequency for one in chosen]
-    own = [_longer(left_over, lines, one.frequency, fundamentals) for one in chosen]
-    single = _lowest(lines, np.flatnonzero(left))
-    own += [_longer(left_over, lines, one, fundamentals) for one in single]
-    made = [_Near(first, _harmonics(lines, first)) for first in dict.fromkeys(own)]
+    known = [_near(lines, one.frequency, one.folded) for one in chosen]
+    single = [_near(lines, one) for one in _lowest(lines, np.flatnonzero(left))]
+    own = [_longer(left_over, lines, near, known) for near in (*known, *single)]
+    made = list({near.frequency: near for near in own}.values())
     made.sort(key=lambda near: -_power(lines, near))
     parts = [part for near in made for part in _factors(lines, near)]
     return _without_sums(lines, parts)
@@ -174,6 +194,7 @@ class _Tried:
     frequency: float
     mask: NDArray[np.bool_]
     cost: float
+    folded: Whole = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
 
 def _tried(lines: Lines) -> list[_Tried]:
@@ -195,7 +216,73 @@ def _tried(lines: Lines) -> list[_Tried]:
             key = np.packbits(one.mask).tobytes()
             if saved > 0.0 and (key not in found or saved > found[key][0]):
                 found[key] = saved, one
-    return [one for _, one in sorted(found.values(), key=lambda pair: -pair[0])]
+    ranked = [one for _, one in sorted(found.values(), key=lambda pair: -pair[0])]
+    return _with_folded(lines, ranked)
+
+
+def _with_folded(lines: Lines, ranked: list[_Tried]) -> list[_Tried]:
+    """Return fundamentals, those first that save most, the best of them also followed further.
+
+    Tried are their multiples, too: a fundamental may have saved more by lines of its multiples.
+    """
+    made = list(ranked)
+    for one in ranked[: POOL // 2]:
+        for times in (1, 2, 3):
+            if times * one.frequency <= 0.5:
+                more = _followed(lines, times * one.frequency)
+                made += [] if more is None else [more]
+    alone = _alone(lines)
+    return sorted(made, key=lambda one: one.cost - float(alone[one.mask].sum()))
+
+
+def _followed(lines: Lines, frequency: float, *, any_period: bool = False) -> _Tried | None:
+    """Return a fundamental with its harmonics of over half a turn, None where it has none.
+
+    Nor where few periods are a whole number of tokens, whose period it would be, unless asked.
+
+    Whole lags show harmonic h of v at the distance of h v from a whole number. Slow harmonics tell
+    v well enough to find the next ones, which tell it better: each time it is followed to twice as
+    many, as long as its error leaves their places known to a cell.
+    """
+    start = _by_lines(lines, frequency, 0.5 * lines.cell)
+    if start is None or abs(start[0] - frequency) > lines.cell:
+        return None
+    first, reach = start
+    count, limit = _count(first), _count(first)
+    numbers = _numbered(lines, first, reach, limit)
+    while limit < FOLLOWED * count and 2 * limit * reach <= lines.cell and numbers.any():
+        limit *= 2
+        numbers = _numbered(lines, first, reach, limit)
+        first, reach = _unwrapped(lines, numbers, first)
+    whole = np.arange(2.0, SMALL + 1.0) / first  # so many periods are one of whole tokens
+    unsure = np.maximum(whole * reach / first, 1e-9)
+    mask, last = numbers > 0, int(numbers.max(initial=0))
+    bent = np.unique(numbers[numbers > count])
+    near = np.abs(whole - np.rint(whole)) <= unsure
+    if len(bent) < 2 or (near.any() and not any_period):
+        return None
+    words = float(np.log(0.5 / reach)) + 1.0 + MARGIN + FOLDED
+    return _Tried(first, mask, words + _words(last, int(mask.sum())), bent)
+
+
+def _numbered(lines: Lines, frequency: float, reach: float, limit: int) -> Whole:
+    """Return which harmonic each line is, the lowest of those near it, 0 for none."""
+    whole = np.arange(1, limit + 1)
+    apart = np.abs(lines.frequencies[:, None] - _seen(frequency * whole))
+    near = apart <= lines.errors[:, None] + np.minimum(whole * reach, lines.cell)
+    return np.where(near.any(axis=1), whole[np.argmax(near, axis=1)], 0)
+
+
+def _unwrapped(lines: Lines, numbers: Whole, frequency: float) -> tuple[float, float]:
+    """Return a fundamental and its error from lines whose harmonics are known, folded or not."""
+    known = numbers > 0
+    whole = numbers[known].astype(np.float64)
+    turns = frequency * whole
+    sign = np.where(turns >= np.rint(turns), 1.0, -1.0)
+    straight = np.rint(turns) + sign * lines.frequencies[known]
+    weights = (whole / lines.errors[known]) ** 2
+    first = float(weights @ (straight / whole) / weights.sum())
+    return first, float(1.0 / np.sqrt(weights.sum()))
 
 
 def _alone(lines: Lines) -> Floats:
@@ -249,7 +336,7 @@ def _by_lines(lines: Lines, frequency: float, reach: float) -> tuple[float, floa
     """Return a fundamental and its error from the lines near its harmonics, low ones first."""
     for most in (4, 32, 256):
         whole = np.rint(lines.frequencies / frequency)
-        allowed = lines.errors + np.minimum(whole * reach, 0.5 * lines.cell)
+        allowed = lines.errors + np.minimum(whole * reach, lines.cell)
         near = (np.abs(lines.frequencies - whole * frequency) <= allowed) & (whole >= 1)
         near &= whole <= most * max(float(whole[near].min(initial=1.0)), 1.0)
         if not near.any():
@@ -324,25 +411,71 @@ def _shortened(lines: Lines, chosen: _Tried, others: list[_Tried]) -> _Tried:
     return chosen
 
 
-def _longer(left: Spectrum, lines: Lines, frequency: float, others: list[float]) -> float:
+def _in_order(lines: Lines, chosen: _Tried) -> _Tried:
+    """Return a fundamental, or its multiple where the sizes of lines fall in the order of that.
+
+    Ten periods of 7.3 tokens are 73, so that whole lags show harmonics of 7.3 at those of 73, in
+    another order. Each multiple d v that is prime to the period has all lines. That the stronger of
+    two lines is the lower harmonic tells it: of m! orders few have so few pairs the other way, and
+    the logarithm of how few is so much less to say.
+    """
+    numbers = np.rint(lines.frequencies / chosen.frequency).astype(np.int64)
+    count = _count(chosen.frequency)
+    if chosen.mask.sum() < ORDERED or len(chosen.folded):
+        return chosen
+    least = chosen.cost + np.log(_chance_of_order(numbers[chosen.mask])) - MARGIN
+    best = chosen
+    for times in range(2, count + 1):
+        more = _followed(lines, times * chosen.frequency, any_period=True)
+        if more is None or (chosen.mask & ~more.mask).any():
+            continue
+        own = _numbered(lines, more.frequency, 0.0, int(more.folded.max()))
+        cost = more.cost + np.log(_chance_of_order(own[chosen.mask]))
+        if cost < least:
+            best, least = more, cost
+    return best
+
+
+def _chance_of_order(numbers: Whole) -> float:
+    """Return how often numbers in a random order have no more pairs that fall."""
+    pairs = int((np.triu(numbers[:, None] > numbers, 1)).sum())
+    ways = np.ones(1)
+    for more in range(2, len(numbers) + 1):
+        ways = np.convolve(ways, np.full(more, 1.0 / more))
+    return float(ways[: pairs + 1].sum())
+
+
+def _near(lines: Lines, frequency: float, folded: Whole | None = None) -> _Near:
+    """Return a fundamental with the harmonics that are lines."""
+    none = np.empty(0, dtype=np.int64)
+    return _Near(frequency, _harmonics(lines, frequency), folded=none if folded is None else folded)
+
+
+def _longer(left: Spectrum, lines: Lines, near: _Near, others: list[_Near]) -> _Near:
     """Return the fundamental, or a half or third of it, where harmonics of that are told together.
 
     What is a harmonic of another fundamental, or beside one, is not counted; nor are lines.
     """
-    size = _sizes(lines, _Near(frequency, _harmonics(lines, frequency))).sum()
+    frequency, size = near.frequency, _sizes(lines, near).sum()
     for part in (2, 3):
         first = frequency / part
         if first < SLOWEST * lines.cell:
             continue
         whole = np.arange(1, _count(first) + 1)
         places = np.minimum(first * whole[whole % part != 0], 0.5)
-        known = np.concatenate([np.arange(one, 0.5 + one, one) for one in (*others, frequency)])
+        known = np.concatenate([_known(one) for one in (*others, near)])
         known = np.concatenate([known, lines.frequencies])
         places = places[np.abs(places[:, None] - known).min(axis=1) >= APART * lines.cell]
         there = left.lines(left.values, places).clip(min=0.0).sum() if len(places) else 0.0
         if there >= SHARE * size and chi2.sf(left.ratio_at(places).sum(), len(places)) < OCTAVE:
-            return first
-    return frequency
+            return _near(lines, first)
+    return near
+
+
+def _known(near: _Near) -> Floats:
+    """Return where harmonics of a fundamental are, folded ones as far as there are lines."""
+    last = max(int(near.folded.max(initial=0)), _count(near.frequency) + 1)
+    return _seen(near.frequency * np.arange(1.0, last + 1.0))
 
 
 def _harmonics(lines: Lines, frequency: float) -> Whole:
@@ -456,11 +589,11 @@ def _taken(kernel: LagKernel, spectrum: Spectrum, near: _Near) -> tuple[Comb, La
     moved = [_refined(spectrum, one, frequency, teeth, weights) for one in spectrum.replicates]
     decays = np.array([_decay(spectrum, one, frequency * teeth) for one in spectrum.replicates])
     decay = _decay(spectrum, spectrum.values, frequency * teeth)
-    lasting = decay <= student.ppf(0.975, len(decays) - 1) * float(jackknife_errors(decays))
-    rate = 0.0 if lasting else decay
+    error = student.ppf(FALLING, len(decays) - 1) * float(jackknife_errors(decays))
+    rate = decay if decay > max(error, FALLEN / len(spectrum.lags)) else 0.0
     # Weak harmonics go with the others; of sums of frequencies only what was seen.
     own = np.asarray(frequency * lines, dtype=np.float64)
-    at = own if near.product else _all(spectrum, frequency)
+    at = own if near.product else _all(spectrum, frequency, near.folded)
     sizes = _amplitudes(spectrum, spectrum.values, at, rate)
     others = np.stack([_amplitudes(spectrum, one, at, rate) for one in spectrum.replicates])
     lags = kernel.lags.astype(np.float64)
@@ -486,16 +619,21 @@ def _slow(spectrum: Spectrum, first: float, lines: Floats) -> Floats:
     return lines[slow] if told[slow].sum() > 0.1 * told.sum() else lines
 
 
-def _all(spectrum: Spectrum, frequency: float) -> Floats:
+def _all(spectrum: Spectrum, frequency: float, folded: Whole) -> Floats:
     """Return all harmonics up to a turn, less those of over half a turn that look like others.
 
     At whole lags h v and 1 - h v are the same: for a whole period both are harmonics, for others
     there are lines between.
     """
     below = frequency * np.arange(1.0, _count(frequency) + 1.0)
-    above = frequency * np.arange(len(below) + 1.0, np.floor(1.0 / frequency) + 1.0)
-    apart = np.abs((1.0 - above)[:, None] - np.append(below, 0.0)).min(axis=1)
-    return np.concatenate([below, above[apart > APART * spectrum.cell]])
+    above = np.arange(len(below) + 1.0, np.floor(1.0 / frequency) + 1.0)
+    kept = list(below)
+    for turns in frequency * np.union1d(above, folded):
+        seen = float(_seen(np.array(turns)))
+        apart = np.abs(_seen(np.array(kept)) - seen).min()
+        if min(apart, seen) > APART * spectrum.cell:
+            kept.append(turns)
+    return np.array(kept)
 
 
 def _count(frequency: float) -> int:

@@ -335,6 +335,7 @@ def teeth(sharp: Iterable[Comb]) -> Iterator[Mode]:
         first = 1.0 / _whole(1.0 / comb.frequency, (low, high), lasts=comb.rate == 0.0)
         alternates = comb.frequency >= EVERY_OTHER or low <= 2.0
         lasting = _inverted(comb.decay, comb.decays, float(np.log(2.0)))
+        lasting = lasting if comb.rate else (lasting[0], float("inf"))
         for harmonic, size in zip(comb.harmonics, comb.amplitudes, strict=True):
             yield Mode(
                 period=2.0 if alternates else 1.0 / (first * harmonic),

@@ -30,6 +30,12 @@ ROUNDS = 8
 """Times that lines are looked for in what is left."""
 AT_ONCE = 0.02
 """Power of a line beside the strongest of its round, at least: weaker ones wait for the next."""
+STRONGEST, STEPS = 6, 8
+"""Lines that are asked whether they are two, and the steps of a search for the two."""
+RATES = (1.0, 3.0, 10.0)
+"""How fast the size of one line falls over the lags, that two are compared with."""
+CLOSE, LEAST, HALF = 1.0, 0.1, 0.5
+"""Cells between such two, the smaller beside the larger, and what they leave, see `_divided`."""
 EXACT = 0.2
 """Cells to which a line is known, at best: others stand beside it."""
 
@@ -55,16 +61,84 @@ def lines_of(
     """Return the lines of a kernel, the strongest of a ratio of `least`, and what is left."""
     whole = spectrum_of(kernel)
     found: list[float] = []
-    rest, spectrum = kernel, whole
+    spectrum = whole
     for _ in range(ROUNDS):
         fresh = _peaks(spectrum, found, least if not found else faint, slowest)
         if not fresh or len(found) >= MOST:
             break
         found = _refined(whole, [*found, *fresh])
-        taken = _fitted(whole, np.array(found), kernel.lags.astype(np.float64))
-        rest = replace(kernel, values=kernel.values - taken)
-        spectrum = spectrum_of(rest)
+        spectrum = spectrum_of(_without(kernel, whole, found))
+    divided = _divided(whole, found)
+    if len(divided) > len(found):
+        found = divided
+        spectrum = spectrum_of(_without(kernel, whole, found))
     return _measured(whole, np.array(found)), spectrum
+
+
+def _without(kernel: LagKernel, spectrum: Spectrum, found: list[float]) -> LagKernel:
+    """Return what lines leave of a kernel."""
+    taken = _fitted(spectrum, np.array(found), kernel.lags.astype(np.float64))
+    return replace(kernel, values=kernel.values - taken)
+
+
+def _divided(spectrum: Spectrum, found: list[float]) -> list[float]:
+    """Return lines, with two for one of the strongest where it is two that stand close together.
+
+    Two lines of one sign that are a cell or more apart beat: their sum changes its sign, as what
+    falls does not. They are taken for two where they leave less than a part `HALF` of what a line
+    leaves whose size changes with the lag as a straight line, or as an exponential and a constant.
+    """
+    made = list(found)
+    for place in range(min(len(found), STRONGEST)):
+        line = made[place]
+        others = [one for one in made if one != line]
+        lags = spectrum.lags[:, None] / spectrum.lags[-1]
+        turns = 2.0 * np.pi * line * spectrum.lags[:, None]
+        wave = np.concatenate([np.cos(turns), np.sin(turns)], axis=1)
+        sizes = (lags, *(np.exp(-rate * lags) for rate in RATES))
+        shapes = [np.concatenate([wave, wave * size], axis=1) for size in sizes]
+        changing = min(_left(spectrum, others, shape) for shape in shapes)
+        pair = _pair(spectrum, line, others)
+        if pair is None:
+            continue
+        solved, _ = _solved(spectrum, np.array([*others, *pair]), spectrum.values[None])
+        small, large = np.sort(solved[0][-2:])
+        nothing = np.empty((len(spectrum.lags), 0))
+        if small > LEAST * large and _left(spectrum, [*others, *pair], nothing) < HALF * changing:
+            made[place] = pair[0]
+            made.append(pair[1])
+    return made
+
+
+def _pair(spectrum: Spectrum, line: float, others: list[float]) -> list[float] | None:
+    """Return the two lines near one that fit best, None where they are no cell apart."""
+    best: tuple[float, list[float] | None] = (np.inf, None)
+    nothing = np.empty((len(spectrum.lags), 0))
+    for low, high in ((-0.7, 0.7), (0.0, 1.4), (-1.4, 0.0)):
+        start = np.array([*others, line + low * spectrum.cell, line + high * spectrum.cell])
+        if start[-2:].min() < SLOWEST * spectrum.cell or start[-2:].max() > 0.5:
+            continue
+        tried = start
+        for _ in range(STEPS):
+            _, steps = _solved(spectrum, tried, spectrum.values[None])
+            steps[:-2] = 0.0
+            near = np.clip(steps[:, 0], -0.3 * spectrum.cell, 0.3 * spectrum.cell)
+            tried = np.clip(tried + near, spectrum.cell, 0.5)
+        left = _left(spectrum, list(tried), nothing)
+        apart = abs(float(tried[-1] - tried[-2]))
+        if left < best[0] and CLOSE * spectrum.cell <= apart < APART * spectrum.cell:
+            best = left, [float(one) for one in tried[-2:]]
+    return best[1]
+
+
+def _left(spectrum: Spectrum, frequencies: list[float], more: Floats) -> float:
+    """Return the weighted squares that lines and other columns leave."""
+    lags, root = spectrum.lags, np.sqrt(spectrum.window)[:, None]
+    own = _columns(lags, np.array(frequencies), float(lags[-1]))
+    columns = root * np.concatenate([own, more], axis=1)
+    values = root[:, 0] * spectrum.values
+    fitted = columns @ np.linalg.lstsq(columns, values, rcond=None)[0]
+    return float(((values - fitted) ** 2).sum())
 
 
 def _peaks(spectrum: Spectrum, found: list[float], least: float, slowest: float) -> list[float]:
@@ -75,9 +149,13 @@ def _peaks(spectrum: Spectrum, found: list[float], least: float, slowest: float)
     peak = (inner[1:-1] >= inner[:-2]) & (inner[1:-1] > inner[2:]) & (ratios >= least)
     places = np.flatnonzero(peak & (spectrum.frequencies >= slowest * cell))
     places = places[np.argsort(-power[places], kind="stable")]
+    slow = spectrum.frequencies < slowest * cell
     taken: list[float] = []
     for place in places:
         here = float(spectrum.frequencies[place])
+        beside = slow & (spectrum.frequencies > here - APART * cell)
+        if np.any(power[beside] > power[place]):  # the flank of what turns too slowly to be a line
+            continue
         if power[place] < AT_ONCE * power[places[0]]:
             break
         if all(abs(here - other) >= APART * cell for other in (*found, *taken)):

@@ -19,6 +19,7 @@ from gnomon.geometry.debiased.intervals import Figure
 from gnomon.geometry.measure import Geometry
 from gnomon.results import plain
 from gnomon.survey.debiased_stress import DebiasedTarget, target_of_trust
+from gnomon.survey.shuffles import counted as counted_apart
 from gnomon.survey.shuffles import shuffles_of, ungrouped_of
 from gnomon.survey.trust import Tests, Trust, in_folds
 from gnomon.survey.trust import trusted as survey_trusted
@@ -59,7 +60,7 @@ class Trusted:
 
 def counted(corpus: Any, counting: CountOptions, progress: Progress) -> Counted:
     """Count a corpus; long sequences at our default length where none was asked for."""
-    counts = count_with(corpus, counting, progress=progress)
+    counts, counting = counted_apart(corpus, counting, progress)
     free = counting.length is None and counting.bins is None
     if free and len(counts.axes) == 1 and counts.length > LENGTH:
         counting = replace(counting, length=LENGTH)

@@ -106,6 +106,8 @@ class DebiasedTarget:
     def unequal(self) -> bool:
         """Whether the distances can be told from equal ones with the noise there is."""
         found = self.trust.debiased
+        if len(found.core) < 3:
+            return False
         among = np.ix_(found.core, found.core)
         upper = np.triu_indices(len(found.core), 1)
         squares, error = found.squares[among][upper], found.standard_error[among][upper]

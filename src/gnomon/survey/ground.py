@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.corpus.counting import CountOptions, count_with
+from gnomon.corpus.counting import CountOptions
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.counts_file import load_counts
 from gnomon.corpus.progress import Progress
@@ -24,7 +24,7 @@ from gnomon.numeric.ranges import check_range
 from gnomon.reading import read_written
 from gnomon.results import Result
 from gnomon.survey.run import Again, Survey
-from gnomon.survey.shuffles import shuffles_of, ungrouped_of
+from gnomon.survey.shuffles import counted, shuffles_of, ungrouped_of
 from gnomon.survey.trust import Tests, Trust, in_folds, trusted
 from gnomon.survey.validation import fault
 
@@ -138,7 +138,7 @@ def ground_of_corpus(
     check_metric(metric)
     check_range("shuffles", shuffles)
     progress.stage("counting")
-    counts = count_with(corpus, counting, progress=progress)
+    counts, counting = counted(corpus, counting, progress)
     check_words(counts)
     shuffled, reason = shuffles_of(corpus, counts, counting, shuffles, progress)
     ungrouped = ungrouped_of(corpus, counts, counting, progress)

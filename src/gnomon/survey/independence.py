@@ -13,36 +13,55 @@ the plug-in distances is more than the half-width of the mean's interval, or k i
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.near_copies import NearCopies
+from gnomon.errors import CountsError
 from gnomon.geometry.debiased.estimate import Debiased, debias
 from gnomon.geometry.debiased.intervals import Figure, mean_squared
 from gnomon.survey.words import percent
 
+_RARE = (
+    "Rare tokens differ between positions far more than common ones, as where rows are parts or "
+    "copies of one another"
+)
 LEAST_SHARE = 0.01
 """Share of documents with a near-copy below which nothing is said."""
 MOST_PARTNERS = 0.5
 """Near-copies of a document, on average, from which they are spoken of in any case."""
 
 
-def rare_drift(found: Debiased) -> float:
-    """Return how much more the rarest types drift than the rest."""
+def rare_drift(
+    found: Debiased, counts: PositionCounts, apart: NDArray[np.int64], *, most: float
+) -> float:
+    """Return how much more the rarest types drift than the rest.
+
+    Copies are everywhere, so where it is more than `most` it is that without the positions `apart`,
+    which differ from the rest: words of their own are rare among all words.
+    """
+    drift = _of_the_rarest(found)
+    others = np.setdiff1d(found.positions, apart)
+    if drift <= most or not apart.size or len(others) < max(4, len(found.positions) // 2):
+        return drift
+    keep = np.isin(np.arange(counts.length), others)
+    try:
+        return _of_the_rarest(debias(counts, draws=0, keep=keep))
+    except CountsError:
+        return drift
+
+
+def _of_the_rarest(found: Debiased) -> float:
     return float(found.profile[-3:].max()) if len(found.profile) else 0.0
 
 
 def caution(
-    found: Debiased,
-    counts: PositionCounts,
-    mean: Figure,
-    noise: float,
-    *,
-    most: float,
-    grouped: bool,
+    counts: PositionCounts, mean: Figure, noise: float, *, rare: bool, grouped: bool
 ) -> str | None:
     """Say what to do where the folds do not look independent, and the verdict may be wrong.
 
-    `noise` is what plug-in distances hold beyond the mean.
+    `noise` is what plug-in distances hold beyond the mean, `rare` whether the rarest types drift
+    far more than the others.
     """
     copies = counts.near_copies
     if copies is not None and _matter(copies, mean, noise):
@@ -53,18 +72,17 @@ def caution(
             "near-copies, which counts each family as one, or with a column that names their "
             "template, before you believe these numbers."
         )
-    if rare_drift(found) <= most:
+    if not rare:
         return None
     if grouped:
         return (
-            "Rows of different groups look like parts or copies of one another, so what is counted "
-            "twice looks like a finding: survey again with a --group that holds all that belongs "
-            "together (contained finds copies by itself) before you believe these numbers."
+            f"{_RARE} in different groups: if they may be, survey again with a --group that holds "
+            "all that belongs together (contained finds copies by itself) before you believe these "
+            "numbers."
         )
     return (
-        "Rows look like parts or copies of one another, so what is counted twice looks like a "
-        "finding: survey again with --group (a column that says what belongs together, or "
-        "contained) before you believe these numbers."
+        f"{_RARE}: if they may be, survey again with --group (a column that says what belongs "
+        "together, or contained) before you believe these numbers."
     )
 
 
@@ -82,20 +100,22 @@ def _families(count: int) -> str:
 
 def doubts(
     counts: PositionCounts,
-    found: Debiased,
     mean: Figure,
     ungrouped: PositionCounts | None,
     *,
-    most: float,
+    rare: float | None,
     seed: int,
 ) -> tuple[str, ...]:
-    """Say what speaks against the independence of folds."""
+    """Say what speaks against the independence of folds; `rare` is how far the rarest types drift.
+
+    It is None where that is not too far.
+    """
     warnings = []
-    if rare_drift(found) > most:
+    if rare is not None:
         warnings.append(
-            f"The rarest tokens seem to differ between positions {rare_drift(found):.1f} times as "
-            "much as the others, which is how copies look that were counted as independent; name "
-            "the groups with --group."
+            f"The rarest tokens seem to differ between positions {rare:.1f} times as much as the "
+            "others, which is how copies look that were counted as independent; name the groups "
+            "with --group."
         )
     tokens = np.asarray(counts.blocks.sum(axis=1)).reshape(-1, counts.folds).sum(axis=0)
     if tokens.max() > 0.5 * tokens.sum():

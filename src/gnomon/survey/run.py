@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.corpus.counting import CountOptions, count_with
+from gnomon.corpus.counting import CountOptions
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.progress import Progress, Silence
 from gnomon.corpus.single_words import check_words
@@ -31,7 +31,7 @@ from gnomon.survey.contents import contents
 from gnomon.survey.debiased_stress import DebiasedTarget, target_of_trust
 from gnomon.survey.entries import Entry, candidates, check_tables, entry
 from gnomon.survey.provenance import provenance
-from gnomon.survey.shuffles import shuffles_of, ungrouped_of, why_not
+from gnomon.survey.shuffles import counted, shuffles_of, ungrouped_of, why_not
 from gnomon.survey.trust import Tests, Trust, in_folds, trusted
 from gnomon.survey.verdict import Verdict, verdict, without_geometry
 from gnomon.survey.verdict import flat as flat_verdict
@@ -168,7 +168,7 @@ def survey_with(
     if isinstance(corpus, PositionCounts):
         return survey_counts(corpus, options, progress=listener)
     listener.stage("counting")
-    counts = count_with(corpus, counting, progress=listener)
+    counts, counting = counted(corpus, counting, listener)
     check_words(counts)
     shuffled, reason = shuffles_of(corpus, counts, counting, options.shuffles, listener)
     ungrouped = ungrouped_of(corpus, counts, counting, listener)

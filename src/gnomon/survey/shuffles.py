@@ -13,6 +13,8 @@ import numpy as np
 
 from gnomon.corpus.counting import CountOptions, count_with
 from gnomon.corpus.counts import PositionCounts
+from gnomon.corpus.documents import ROWS
+from gnomon.corpus.equal_rows import HELD_TOGETHER, equal_by_chance
 from gnomon.corpus.progress import Progress
 from gnomon.corpus.shuffling import shuffled_counts, why_not_shuffled
 
@@ -51,11 +53,33 @@ def shuffles_of(
     return (), "the corpus gave other tokens when it was read a second time"
 
 
+def counted(
+    corpus: Any, counting: CountOptions, progress: Progress
+) -> tuple[PositionCounts, CountOptions]:
+    """Return the counts, and the options that make them again.
+
+    Equal documents are one group, unless they are equal by chance.
+    """
+    counts = count_with(corpus, counting, progress=progress)
+    if counting.group is not None or not equal_by_chance(counts):
+        return counts, counting
+    if isinstance(corpus, str) and corpus == "-":  # can not be read again
+        return replace(counts, notes=(*counts.notes, HELD_TOGETHER)), counting
+    again = counts.rows - counts.groups.estimate()
+    told = (
+        f"{again:,} documents equal another one, about as many as chance gives: every document is "
+        "a group of its own (as with --group rows)"
+    )
+    apart = replace(counting, group=ROWS)
+    counts = count_with(corpus, apart, progress=progress)
+    return replace(counts, notes=(*counts.notes, told)), apart
+
+
 def ungrouped_of(
     corpus: Any, counts: PositionCounts, counting: CountOptions, progress: Progress
 ) -> PositionCounts | None:
     """Return the counts with every row on its own, where groups were declared."""
-    if counting.group is None or isinstance(corpus, PositionCounts) or corpus == "-":
+    if counting.group in (None, ROWS) or isinstance(corpus, PositionCounts) or corpus == "-":
         return None
     progress.stage("counting without groups")
     return count_with(corpus, replace(as_counted(counting, counts), group=None), progress=progress)

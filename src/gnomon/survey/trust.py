@@ -33,7 +33,7 @@ from gnomon.geometry.debiased.survivorship import Survivorship, survivorship
 from gnomon.geometry.gram import double_centred
 from gnomon.geometry.measure import Geometry
 from gnomon.results import Result, to_dataframe
-from gnomon.survey.independence import caution, doubts
+from gnomon.survey.independence import caution, doubts, rare_drift
 from gnomon.survey.unshared import Unshared, left_out, testable, unshared_of
 from gnomon.survey.words import order_in_words
 
@@ -278,6 +278,7 @@ def trust(
     core = found.positions[found.core]
     progress.stage("testing for signal")
     tested = np.union1d(core, left_out(counts, found, keep))
+    tested = np.union1d(tested, _as_well_counted(found))
     tests = signal_of(counts, geometry, seed=seed, shuffled=shuffled, core=tested, draws=draws)
     replicates = tuple(low_rank_replicates(found)) if found.rank else ()
     mean = mean_squared(found)
@@ -286,6 +287,8 @@ def trust(
     many = counts.types > SMALL_VOCABULARY
     plugin = pair_mean(_chord_squares(geometry)[np.ix_(rows, rows)])
     noise, grouped = plugin - mean.value, ungrouped is not None
+    drift = rare_drift(found, counts, tests.positions[tests.differing], most=RARE_DRIFT)
+    rare = drift if drift > RARE_DRIFT else None
     return Trust(
         debiased=found,
         mean=mean,
@@ -301,9 +304,19 @@ def trust(
         replicates=replicates,
         participation=_participation(found, replicates),
         violations=_violations(found, replicates, coordinates),
-        warnings=doubts(counts, found, mean, ungrouped, most=RARE_DRIFT, seed=seed),
-        caution=caution(found, counts, mean, noise, most=RARE_DRIFT, grouped=grouped),
+        warnings=doubts(counts, mean, ungrouped, rare=rare, seed=seed),
+        caution=caution(counts, mean, noise, rare=rare is not None, grouped=grouped),
     )
+
+
+def _as_well_counted(found: Debiased) -> NDArray[np.int64]:
+    """Return the positions with as many tokens as some core position.
+
+    One that is too uncertain all the same has a law that the others hardly share: no reason to
+    leave it out of the question whether positions differ.
+    """
+    enough = found.tokens >= found.tokens[found.core].min()
+    return found.positions[enough]
 
 
 def trusted(

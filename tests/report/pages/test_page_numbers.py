@@ -242,7 +242,7 @@ def test_without_a_geometry_the_distinct_positions_are_named() -> None:
         (
             True,
             "copied",
-            "Position seems to matter, but these rows are not independent of each other.",
+            "Position seems to matter, but these rows may depend on each other.",
         ),
     ],
 )

@@ -210,13 +210,13 @@ def test_rows_that_are_not_independent_turn_the_headline_and_the_advice(regimes:
     contents["verdict"]["caution"] = "Rows look like copies; use --group."
     text = page([("a", contents, None)])
     assert '<section class="verdict unsure"' in text
-    assert "Position seems to matter, but these rows are not independent" in text
+    assert "Position seems to matter, but these rows may depend on each other" in text
     assert "Rows look like copies; use --group." in text
     assert text.index("Rows look like copies") < text.index("What was counted?")
     assert "Survey again with" in text
     assert "train with it" not in text
     both = page([("a", contents, None), ("b", contents, None)])
-    assert both.count("seems so, but rows<br>are not independent") == 2
+    assert both.count("seems so, but rows<br>may depend on each other") == 2
 
 
 def test_warnings_stand_apart_from_notes(regimes: Path) -> None:

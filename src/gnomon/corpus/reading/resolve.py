@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from gnomon.corpus.documents import FOUND
 from gnomon.corpus.limits import Limits
 from gnomon.corpus.reading import hub
 from gnomon.corpus.reading.arrays import ArrayReader
@@ -81,8 +82,6 @@ _OTHERS = {
 )
 """Files that are met beside corpora, and what they are for."""
 _WITH_COLUMNS = {"csv", "tsv", "jsonl", "parquet", "datasets"}
-FOUND = ("contained", "near-copies")
-"""Groups that are found by comparing documents."""
 _DEFAULT_LIMITS = Limits()
 
 

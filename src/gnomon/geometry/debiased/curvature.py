@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from gnomon.geometry.debiased.drift import KAPPA, Drift, excess
+from gnomon.geometry.debiased.drift import KAPPA, Drift, excess, shifted
 from gnomon.geometry.debiased.folded import Floats, FoldedCounts
 from gnomon.geometry.debiased.pilot import relative_pilot
 from gnomon.geometry.debiased.remainder import corrected
@@ -46,7 +46,7 @@ _COUNTED = 256.0
 """Classes whose cells expect this much by the mean are left to `remainder`."""
 _CERTAIN = 2.0
 """Deviations by which the dispersion of a class must exceed Poisson's to be judged."""
-_RANGE = (0.2, 3.0)
+_RANGE = (0.2, 6.0)
 _TOKEN_BINS, _TYPE_BINS = 6, 3
 _ENERGY_EDGES = (0.25, 1.0, 4.0, 16.0)
 """Positions whose tau lies between two of these share the laws of theta."""
@@ -66,7 +66,8 @@ def curvature(folded: FoldedCounts, drift: Drift) -> Floats:
     It is 1 where the class does not drift beyond doubt, or counts well.
     """
     ratios = np.ones(len(folded.type_tokens))
-    for c in np.flatnonzero(excess(folded, drift) > _CERTAIN):
+    certain = np.maximum(excess(folded, drift), shifted(folded))
+    for c in np.flatnonzero(certain > _CERTAIN):
         cells = _cells(folded, drift, int(c))
         if cells is not None:
             types = slice(*folded.class_bounds[c : c + 2])

@@ -232,6 +232,23 @@ def excess(folded: FoldedCounts, drift: Drift) -> Floats:
     return exceeded
 
 
+def shifted(folded: FoldedCounts) -> Floats:
+    """Return by how many deviations the mass of every class varies more than Poisson's.
+
+    Types that a position lacks leave no dispersion where each is expected less than once; together
+    they are missing.
+    """
+    bounds, classes = folded.class_bounds, range(folded.classes)
+    entries = [folded.columns[:, slice(*bounds[c : c + 2])].sum(axis=1) for c in classes]
+    seen = np.array(entries, np.float64).reshape(folded.classes, folded.size, -1).sum(axis=2)
+    seen /= folded.type_inflation[bounds[:-1], None]
+    law = np.add.reduceat(folded.pooled / folded.type_inflation, bounds[:-1])
+    means = np.outer(law, folded.tokens)
+    squares = (seen - means) ** 2 / np.maximum(means, 1.0) - 1.0
+    moved: Floats = squares.sum(axis=1) / np.sqrt(2.0 * folded.size)
+    return moved
+
+
 def effective_types(folded: FoldedCounts, drift: Drift) -> Floats:
     """Return how many types carry the drift of each class: 3 (sum e)^2 / sum (e^2 - var e)."""
     bounds, law = folded.class_bounds[:-1], folded.pooled

@@ -18,7 +18,7 @@ curvature ratio corrected.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -124,12 +124,14 @@ class _Filled:
     deleted: Floats
     flipped: Singles
     weight_squares: Floats
+    unfilled: Floats
+    """m x m: the same, of what was measured alone."""
     variance: Floats
     """m x m: of what was filled and corrected."""
 
     def add(self, other: _Filled) -> None:
         """Add what was filled up from classes of its own."""
-        for name in ("squares", "filled", "deleted", "flipped", "weight_squares", "variance"):
+        for name in (field.name for field in fields(self) if field.name != "profile"):
             own = getattr(self, name)
             own += getattr(other, name)
 
@@ -156,6 +158,7 @@ def _filled(
     seen = bool(excess(data, drift).max() > _SEEN)
     profile = class_profile(found, effective_types(data, drift), missing, seen=seen)
     factors, variance = band_factors(bands, profile, data.tokens)
+    unfilled: Floats = np.sum([band.weight_squares for band in bands], axis=0)
     bent = np.zeros_like(variance)
     for factor, band in zip(factors, bands, strict=True):
         band.scale(factor)
@@ -175,6 +178,7 @@ def _filled(
         deleted=first.deleted,
         flipped=first.flipped,
         weight_squares=first.weight_squares,
+        unfilled=unfilled,
         variance=profile.tail**2 + variance + (_CORRECTED * bent) ** 2,
     )
 
@@ -192,8 +196,8 @@ def _assembled(data: FoldedCounts, whole: _Filled) -> Debiased:
     squares, tokens, variance = whole.squares, data.tokens, whole.weight_squares
     np.fill_diagonal(squares, 0.0)  # it is, up to rounding
     known = variance * (1.0 / tokens[:, None] + 1.0 / tokens[None, :]) ** 2 / 8.0
-    sigma = np.sqrt(np.sqrt(np.diag(variance)) / (4.0 * tokens))
-    core = core_of(sigma**2)
+    sigma = np.sqrt(np.sqrt(_own(variance, whole.unfilled)) / (4.0 * tokens))
+    core = core_of(sigma**2, squares)
     among = np.ix_(core, core)
     flipped = whole.flipped[:, core][:, :, core].astype(np.float64)
     known_noise = (sigma[core], tokens[core])
@@ -217,6 +221,21 @@ def _assembled(data: FoldedCounts, whole: _Filled) -> Debiased:
         replicates=whole.deleted,
         null_means=np.array([pair_mean(one) for one in flipped]),
     )
+
+
+def _own(variance: Floats, unfilled: Floats) -> Floats:
+    """Return the diagonal of sum_v c_v^2 s_i^2 s_j^2, filled no more than pairs with others are.
+
+    What is filled at a position is for its distances to others. A position whose types are hardly
+    those of another one has nearly all of its own mass unmeasured, and half of what its pairs have.
+    """
+    filled = np.divide(variance, unfilled, out=np.ones_like(variance), where=unfilled > 0.0)
+    own = np.diag(filled)
+    shared = filled**2 / own
+    np.fill_diagonal(shared, np.nan)
+    usual = np.nanmedian(shared, axis=1) if len(own) > 1 else own
+    found: Floats = np.diag(unfilled) * np.minimum(own, usual)
+    return found
 
 
 def _standard_error(replicates: Floats, known: Floats, tail: Floats) -> Floats:

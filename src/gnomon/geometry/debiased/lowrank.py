@@ -1,6 +1,7 @@
 """Low rank: the U matrix whitened, its noise edge found by signs, its spikes inverted.
 
-On the core (positions with sqrt 2 sigma_i^2 <= 0.02) with pi_i ~ N_i and J = I - 1 pi^T,
+On the core (positions with sqrt 2 sigma_i^2 <= 0.02, and those with a tenth of their distance to
+these) with pi_i ~ N_i and J = I - 1 pi^T,
 
     K = -1/2 J D J^T,   M_ij = K_ij / (sigma_i sigma_j),
 
@@ -41,6 +42,8 @@ from numpy.typing import NDArray
 from gnomon.geometry.debiased.folded import Floats
 
 CORE_NOISE = 0.02
+FAR = 10.0
+"""A position this many times its noise from the core is known well enough, however noisy it is."""
 LEAST_EDGE = 2.05
 FIRST_DEVIATIONS = 2.33
 NEXT_DEVIATIONS = 2.0
@@ -62,9 +65,14 @@ class LowRank:
     """core x core: d2_ij."""
 
 
-def core_of(sigma_squared: Floats) -> NDArray[np.int64]:
+def core_of(sigma_squared: Floats, squares: Floats) -> NDArray[np.int64]:
     """Return the positions counted well enough to be estimated."""
-    return np.flatnonzero(np.sqrt(2.0) * sigma_squared <= CORE_NOISE)
+    noise = np.sqrt(2.0) * sigma_squared
+    quiet = noise <= CORE_NOISE
+    if not quiet.any():
+        return np.flatnonzero(quiet)
+    far = np.median(squares[:, quiet], axis=1) >= FAR * noise
+    return np.flatnonzero(quiet | far)
 
 
 def whitened(squares: Floats, sigma: Floats, tokens: Floats) -> Floats:

@@ -45,7 +45,7 @@ def headline(contents: dict[str, Any]) -> str:
     if not informative:
         return "No sign of position: what the distances show can not be told from noise."
     if caution(contents):
-        return "Position seems to matter, but these rows are not independent of each other."
+        return "Position seems to matter, but these rows may depend on each other."
     if contents["verdict"]["recommended"] == "none":
         return "Position matters in this corpus, but too weakly to prefer an encoding."
     return "Position matters in this corpus, and its geometry can be measured."
