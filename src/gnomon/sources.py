@@ -161,6 +161,8 @@ SOURCES: Mapping[str, str] = MappingProxyType(
         "higham2008": "N. J. Higham, Functions of Matrices: Theory and Computation, SIAM, 2008.",
         "ho1966": "B. L. Ho and R. E. Kalman, Effective construction of linear state-variable "
         "models from input/output functions, Regelungstechnik 14, 545-548, 1966.",
+        "hoeffding1963": "W. Hoeffding, Probability inequalities for sums of bounded random "
+        "variables, Journal of the American Statistical Association 58, 13-30, 1963.",
         "hogbom1974": "J. A. Hogbom, Aperture synthesis with a non-regular distribution of "
         "interferometer baselines, Astronomy and Astrophysics Supplement 15, 417-426, 1974.",
         "holm1979": "S. Holm, A simple sequentially rejective multiple test procedure, "

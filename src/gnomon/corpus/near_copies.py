@@ -7,13 +7,17 @@ taken for near-copies where they agree
 - in place: in three quarters of their tokens, having the same length (of documents of five to
   seven tokens in all but one); or
 - from both ends: in a beginning and an end that make four fifths of the longer one, so that words
-  put in or taken out somewhere between do not matter,
+  put in or taken out somewhere between do not matter; or
+- in more places than chance: in three tenths of the places of the shorter one and in eight at
+  least (a phrase is no copy), where the chance of so many, at most exp(-n KL(share, q)) with q the
+  mean chance of a place [hoeffding1963], times the number of documents is below a thousandth,
 
 and where chance gives less than a hundredth of such a partner to a document. Chance is that of
 tokens drawn independently at each place from the law of that place: documents of a single form with
 open slots agree as often as that, and are no copies.
 
-Documents are not compared pair by pair. Cut into eight stretches, each has 70 keys, the sums of the
+For the third, 1,024 documents are compared with all others. For the first two documents are not
+compared pair by pair. Cut into eight stretches, each has 70 keys, the sums of the
 hashes of four of them: two that differ in up to four places have one key in common at least, and
 only neighbours by a key are looked at. Families are the connected components of both relations.
 """
@@ -45,6 +49,11 @@ STRETCHES = 8
 IN_PLACE = 0.75
 ENDS = 0.8
 CHANCE = 0.01
+HEADS = 1024
+"""Documents that are compared with all others, place by place."""
+RELATED, LEAST_ALIKE, RARELY = 0.3, 8, 1e-3
+"""Share and number of places that agree, at least; partners that chance gives, at most."""
+_ROWS = 64
 _NEIGHBOURS = 8
 _TINY = 1e-12
 
@@ -136,7 +145,9 @@ def families(values: Ids, offsets: Offsets) -> NDArray[Any]:
     from scipy.sparse.csgraph import connected_components
 
     rows = len(offsets) - 1
-    edges = np.concatenate((_in_place(values, offsets), _from_ends(values, offsets)))
+    edges = np.concatenate(
+        (_in_place(values, offsets), _from_ends(values, offsets), _related(values, offsets))
+    )
     graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(rows, rows))
     labels: NDArray[Any] = connected_components(graph, directed=False)[1]
     return labels
@@ -217,6 +228,41 @@ def _from_ends(values: Ids, offsets: Offsets) -> NDArray[Any]:
     near = (before + behind >= ENDS * longer) & (expected < CHANCE)
     found: NDArray[Any] = chosen[pairs[near]]
     return found
+
+
+def _related(values: Ids, offsets: Offsets) -> NDArray[Any]:
+    """Return pairs, one of them of the first documents, that agree in more places than chance."""
+    from scipy.sparse import csr_array
+
+    lengths = np.minimum(np.diff(offsets), LONGEST)
+    rows = np.repeat(np.arange(len(lengths)), np.diff(offsets))
+    place = np.arange(int(offsets[-1]), dtype=np.int64) - np.repeat(offsets[:-1], np.diff(offsets))
+    inside = (place < LONGEST) & (lengths[rows] >= STRETCHES)
+    if not inside.any():
+        return np.empty((0, 2), np.int64)
+    place, kept = place[inside], values[inside].astype(np.int64)
+    expected = np.concatenate(([0.0], np.cumsum(_agreement(kept, place))))
+    column = np.unique(place * (int(kept.max()) + 1) + kept, return_inverse=True)[1]
+    table = csr_array((np.ones(len(kept), np.int32), (rows[inside], column)))
+    turned, found = table.T.tocsr(), [np.empty((0, 2), np.int64)]
+    for first in range(0, min(HEADS, table.shape[0]), _ROWS):
+        same = (table[first : first + _ROWS] @ turned).tocoo()
+        one, other = same.row + first, same.col
+        size = np.minimum(lengths[one], lengths[other])
+        near = (one != other) & (same.data >= np.maximum(RELATED * size, LEAST_ALIKE))
+        one, other, size, agree = one[near], other[near], size[near], same.data[near]
+        chance = np.minimum(expected[size] / size, 0.999)
+        rarely = -size * _divergence(agree / size, chance) < np.log(RARELY / table.shape[0])
+        found.append(np.stack([one[rarely], other[rarely]], axis=1))
+    return np.concatenate(found)
+
+
+def _divergence(share: NDArray[Any], chance: NDArray[Any]) -> NDArray[Any]:
+    """Return KL(share, chance) of two coins, 0 where the share is not above the chance."""
+    from scipy.special import rel_entr
+
+    divergence = rel_entr(share, chance) + rel_entr(1.0 - share, 1.0 - chance)
+    return np.where(share > chance, divergence, 0.0)
 
 
 def _padded(values: Ids, starts: Offsets, lengths: Offsets, step: int) -> NDArray[Any]:

@@ -64,6 +64,8 @@ HALVES, SMALL = 0.05, 5
 """Up to so many periods are this far from a whole number of tokens, where harmonics are folded."""
 FALLING, FALLEN = 0.999, 0.1
 """A comb falls where that is so sure, and where by so much over the lags (a part of its size)."""
+GONE = 8.0
+"""Logarithm of how much a comb falls over the lags, at most."""
 FOLLOWED = 16
 """Times as many harmonics as there are up to half a turn that a fundamental is followed to."""
 ORDERED = 6
@@ -147,9 +149,18 @@ def combs(
     rest = kernel
     nears: list[_Near] = []
     for near in _explained(left, lines):
-        spectrum = spectrum_of(rest)
-        if len(found) < MOST and _stands(spectrum, near, nears):
-            comb, rest = _taken(rest, spectrum, near)
+        own, close = _apart_from_near(rest, lines, near, nears)
+        spectrum = spectrum_of(own)
+        if len(found) == MOST or not (close or _stands(spectrum, near, nears)):
+            continue
+        made = _taken(own, spectrum, near)
+        if made is not None:
+            comb, left_over = made
+            rest = replace(
+                left_over,
+                values=left_over.values + (rest.values - own.values),
+                replicates=left_over.replicates + (rest.replicates - own.replicates),
+            )
             found.append(comb)
             nears.append(replace(near, frequency=comb.frequency))
     power = [-float((comb.amplitudes**2).sum()) for comb in found]
@@ -159,6 +170,24 @@ def combs(
 def _seen(turns: Floats) -> Floats:
     """Return frequencies as whole lags show them, at most half a turn a token."""
     return np.asarray(np.abs(turns - np.rint(turns)))
+
+
+def _apart_from_near(
+    kernel: LagKernel, lines: Lines, near: _Near, taken: list[_Near]
+) -> tuple[LagKernel, bool]:
+    """Return a kernel without lines beside those of a comb that were told from them.
+
+    And whether there are such; lines of combs that were taken off are not there any more.
+    """
+    beside = lines.beside(near.frequency * near.harmonics)
+    if not beside.any():
+        return kernel, False
+    gone = np.concatenate([one.places for one in taken]) if taken else np.array([-1.0])
+    apart = np.abs(lines.frequencies[:, None] - gone).min(axis=1)
+    waves = np.cos(2.0 * np.pi * kernel.lags[:, None] * lines.frequencies)
+    extra = waves @ np.where(beside & (apart > 0.25 * lines.cell), lines.sizes, 0.0)
+    made = replace(kernel, values=kernel.values - extra, replicates=kernel.replicates - extra)
+    return made, True
 
 
 def _stands(spectrum: Spectrum, near: _Near, found: list[_Near]) -> bool:
@@ -225,14 +254,15 @@ def _with_folded(lines: Lines, ranked: list[_Tried]) -> list[_Tried]:
 
     Tried are their multiples, too: a fundamental may have saved more by lines of its multiples.
     """
-    made = list(ranked)
+    best = {np.packbits(one.mask).tobytes(): one for one in ranked}
     for one in ranked[: POOL // 2]:
         for times in (1, 2, 3):
-            if times * one.frequency <= 0.5:
-                more = _followed(lines, times * one.frequency)
-                made += [] if more is None else [more]
+            more = _followed(lines, min(times * one.frequency, 0.5))
+            if more is not None:
+                key = np.packbits(more.mask).tobytes()
+                best[key] = min(best.get(key, more), more, key=lambda tried: tried.cost)
     alone = _alone(lines)
-    return sorted(made, key=lambda one: one.cost - float(alone[one.mask].sum()))
+    return sorted(best.values(), key=lambda one: one.cost - float(alone[one.mask].sum()))
 
 
 def _followed(lines: Lines, frequency: float, *, any_period: bool = False) -> _Tried | None:
@@ -420,10 +450,12 @@ def _in_order(lines: Lines, chosen: _Tried) -> _Tried:
     the logarithm of how few is so much less to say.
     """
     numbers = np.rint(lines.frequencies / chosen.frequency).astype(np.int64)
-    count = _count(chosen.frequency)
-    if chosen.mask.sum() < ORDERED or len(chosen.folded):
+    count, size = _count(chosen.frequency), int(chosen.mask.sum())
+    period = 1.0 / chosen.frequency
+    if size < ORDERED or len(chosen.folded) or abs(period - round(period)) > 1e-9 * period:
         return chosen
-    least = chosen.cost + np.log(_chance_of_order(numbers[chosen.mask])) - MARGIN
+    cost = float(np.log(1.0 / lines.cell)) + MARGIN + _words(count, size)
+    least = cost + np.log(_chance_of_order(numbers[chosen.mask])) - MARGIN
     best = chosen
     for times in range(2, count + 1):
         more = _followed(lines, times * chosen.frequency, any_period=True)
@@ -579,8 +611,11 @@ def _sum_of(line: float, error: float, strong: list[_Near]) -> tuple[float, ...]
     return ()
 
 
-def _taken(kernel: LagKernel, spectrum: Spectrum, near: _Near) -> tuple[Comb, LagKernel]:
-    """Return the comb near a fundamental with some lines, and the kernel without it."""
+def _taken(kernel: LagKernel, spectrum: Spectrum, near: _Near) -> tuple[Comb, LagKernel] | None:
+    """Return the comb near a fundamental with some lines, and the kernel without it.
+
+    None where it is gone by the second half of the lags, or has changed its sign there.
+    """
     first, lines = near.frequency, near.harmonics
     teeth = _slow(spectrum, first, lines.astype(np.float64))
     weights = 1.0 / np.maximum(spectrum.lines(spectrum.values, first * teeth) ** 2, 1e-300)
@@ -590,6 +625,8 @@ def _taken(kernel: LagKernel, spectrum: Spectrum, near: _Near) -> tuple[Comb, La
     decays = np.array([_decay(spectrum, one, frequency * teeth) for one in spectrum.replicates])
     decay = _decay(spectrum, spectrum.values, frequency * teeth)
     error = student.ppf(FALLING, len(decays) - 1) * float(jackknife_errors(decays))
+    if decay * len(spectrum.lags) > GONE:
+        return None
     rate = decay if decay > max(error, FALLEN / len(spectrum.lags)) else 0.0
     # Weak harmonics go with the others; of sums of frequencies only what was seen.
     own = np.asarray(frequency * lines, dtype=np.float64)

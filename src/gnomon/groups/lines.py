@@ -34,7 +34,7 @@ STRONGEST, STEPS = 6, 8
 """Lines that are asked whether they are two, and the steps of a search for the two."""
 RATES = (1.0, 3.0, 10.0)
 """How fast the size of one line falls over the lags, that two are compared with."""
-CLOSE, LEAST, HALF = 1.0, 0.1, 0.5
+CLOSE, LEAST, HALF = 0.5, 0.1, 0.8
 """Cells between such two, the smaller beside the larger, and what they leave, see `_divided`."""
 EXACT = 0.2
 """Cells to which a line is known, at best: others stand beside it."""
@@ -49,6 +49,11 @@ class Lines:
     """To which the frequencies are known, three standard errors."""
     sizes: Floats
     cell: float
+
+    def beside(self, places: Floats) -> NDArray[np.bool_]:
+        """Return which lines stand beside some places, less than `APART` cells away, not there."""
+        apart = np.abs(self.frequencies[:, None] - places).min(axis=1) / self.cell
+        return np.asarray((apart >= 0.5 * CLOSE) & (apart < APART - 1e-6))
 
     def __len__(self) -> int:
         """Return how many lines there are."""
@@ -84,8 +89,8 @@ def _without(kernel: LagKernel, spectrum: Spectrum, found: list[float]) -> LagKe
 def _divided(spectrum: Spectrum, found: list[float]) -> list[float]:
     """Return lines, with two for one of the strongest where it is two that stand close together.
 
-    Two lines of one sign that are a cell or more apart beat: their sum changes its sign, as what
-    falls does not. They are taken for two where they leave less than a part `HALF` of what a line
+    Two lines of one sign that are half a cell or more apart beat: their sum swells and falls as a
+    cosine, and what decays does not. They are taken for two where they leave less than a part `HALF` of what a line
     leaves whose size changes with the lag as a straight line, or as an exponential and a constant.
     """
     made = list(found)
@@ -114,16 +119,15 @@ def _pair(spectrum: Spectrum, line: float, others: list[float]) -> list[float] |
     """Return the two lines near one that fit best, None where they are no cell apart."""
     best: tuple[float, list[float] | None] = (np.inf, None)
     nothing = np.empty((len(spectrum.lags), 0))
-    for low, high in ((-0.7, 0.7), (0.0, 1.4), (-1.4, 0.0)):
+    for low, high in ((-0.3, 0.3), (-0.7, 0.7), (0.0, 1.4), (-1.4, 0.0)):
         start = np.array([*others, line + low * spectrum.cell, line + high * spectrum.cell])
         if start[-2:].min() < SLOWEST * spectrum.cell or start[-2:].max() > 0.5:
             continue
         tried = start
         for _ in range(STEPS):
             _, steps = _solved(spectrum, tried, spectrum.values[None])
-            steps[:-2] = 0.0
-            near = np.clip(steps[:, 0], -0.3 * spectrum.cell, 0.3 * spectrum.cell)
-            tried = np.clip(tried + near, spectrum.cell, 0.5)
+            reach = np.where(np.arange(len(tried)) < len(others), 0.0, 0.3 * spectrum.cell)
+            tried = np.clip(tried + np.clip(steps[0], -reach, reach), spectrum.cell, 0.5)
         left = _left(spectrum, list(tried), nothing)
         apart = abs(float(tried[-1] - tried[-2]))
         if left < best[0] and CLOSE * spectrum.cell <= apart < APART * spectrum.cell:

@@ -151,6 +151,20 @@ def _noise(trust: Trust) -> str:
     )
 
 
+def _why_differ(trust: Trust, what: str) -> str:
+    """Say what positions differ by where their order can not be told."""
+    tokens = trust.debiased.tokens[trust.debiased.core]
+    if tokens.min() == tokens.max():
+        return (
+            "all documents reach all of these positions, so this is chance, as once in twenty "
+            f"times, or {_the(what)} is too weak to be told from noise"
+        )
+    return (
+        f"long documents differ from short ones, and {_the(what)} adds nothing that can be told "
+        "from noise"
+    )
+
+
 def _signal(trust: Trust, window: str) -> str:
     test = trust.tests.deciding
     what = trust.tests.what
@@ -158,8 +172,7 @@ def _signal(trust: Trust, window: str) -> str:
         if trust.tests.order is not None and trust.tests.signal.found:
             return (
                 f"Positions differ ({_p(trust.tests.signal)}), but no more than the "
-                f"same windows shuffled ({_p(test)}): long documents differ from "
-                f"short ones, and {_the(what)} adds nothing that can be told from noise."
+                f"same windows shuffled ({_p(test)}): {_why_differ(trust, what)}."
             )
         return f"{_nothing_seen(trust.tests)}."
     if trust.no_geometry is not None:

@@ -149,6 +149,12 @@ def _survives(found: dict[str, Any] | None) -> bool:
     return bool(found and found["order"] and found["signal"]["p_value"] <= LEVEL)
 
 
+def uneven(contents: dict[str, Any]) -> bool:
+    """Say whether fewer documents reach some well-counted positions than others."""
+    tokens = {p["tokens"] for p in contents["positions"] if p.get("status") == "core"}
+    return len(tokens) > 1
+
+
 def _blocks(begins: list[int], core: list[tuple[int, int]]) -> str:
     if not begins or not core:
         return "In blocks."
@@ -169,7 +175,12 @@ def _core(contents: dict[str, Any]) -> list[tuple[int, int]]:
 def distinct(contents: dict[str, Any]) -> str | None:
     """Name the positions whose own law differs from the rest; None where there are none."""
     found = [p["index"] for p in contents["positions"] if p["distinct"]]
-    return f"Positions {_listed(contents, found)} differ from the rest." if found else None
+    if not found:
+        return None
+    listed = _listed(contents, found)
+    if len(found) == 1 and listed.isdigit():
+        return f"Position {listed} differs from the rest."
+    return f"Positions {listed} differ from the rest."
 
 
 def _extents(contents: dict[str, Any], indices: list[int]) -> list[tuple[int, int]]:
