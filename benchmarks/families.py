@@ -229,6 +229,16 @@ def disjoint(rng):
     return laws / laws.sum(axis=1, keepdims=True)
 
 
+REACH = np.minimum((PLACES - np.arange(PLACES)) / (PLACES - 7.0), 1.0)
+"""Share of documents that reach a position, where they have 8 to 32 tokens, each as often."""
+
+
+def closing(_):
+    """Documents of any length end in a mark: the last position, which few reach, is all mark."""
+    ends = np.append(1.0 - REACH[1:] / REACH[:-1], 1.0)
+    return among(ends, 1.0)
+
+
 SPARSE = {
     "turns 30": lambda rng: by_turns(0.05, 30, rng),
     "turns 3": lambda rng: by_turns(0.05, 3, rng),
@@ -243,6 +253,7 @@ SPARSE = {
     "burst": lambda rng: one_place(0.25, 20, rng),
     "at odds": at_odds,
     "disjoint": disjoint,
+    "closing": closing,
     "still": lambda _: among(0.0, np.zeros((PLACES, 0))),
 }
 """Few types drift, or few are shared; `still` has no drift."""
@@ -272,7 +283,8 @@ def corpus(name, seed):
     elif name in SPARSE_NAMES:
         kind, size = name.rsplit(", ", 1)
         laws = SPARSE[kind](rng)
-        counts = drawn(laws, np.full(PLACES, int(size)), rng)
+        reach = REACH if kind == "closing" else np.ones(PLACES)
+        counts = drawn(laws, np.round(int(size) * reach), rng)
     elif name in ALPHABETS:
         laws = alphabet(ALPHABETS[name], rng)
         counts = drawn(laws, np.full(LENGTH, 3_000), rng)

@@ -7,7 +7,7 @@ tokens, no documents) the figure is absent and its reason is kept beside it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,7 +34,7 @@ from gnomon.geometry.gram import double_centred
 from gnomon.geometry.measure import Geometry
 from gnomon.results import Result, to_dataframe
 from gnomon.survey.independence import caution, doubts, rare_drift
-from gnomon.survey.unshared import Unshared, left_out, testable, unshared_of
+from gnomon.survey.unshared import LARGEST, Unshared, left_out, testable, unshared_of
 from gnomon.survey.words import order_in_words
 
 HEAD = 500
@@ -281,7 +281,7 @@ def trust(
     tested = np.union1d(tested, _as_well_counted(found))
     tests = signal_of(counts, geometry, seed=seed, shuffled=shuffled, core=tested, draws=draws)
     replicates = tuple(low_rank_replicates(found)) if found.rank else ()
-    mean = mean_squared(found)
+    mean = _possible(mean_squared(found))
     rows = np.searchsorted(geometry.positions, core)
     coordinates = geometry.coordinates[rows]
     many = counts.types > SMALL_VOCABULARY
@@ -370,6 +370,12 @@ def _pattern(
     replicates = found.replicates[:, found.core][:, :, found.core]
     apart = standing_apart(found.squares[among], replicates) if axes == 1 else None
     return pattern(found.low_rank.squares, where, distinct, axes=axes, apart=apart)
+
+
+def _possible(found: Figure) -> Figure:
+    """Return a mean squared distance that is not above what any laws have."""
+    low, high = (min(end, LARGEST) for end in found.interval)
+    return replace(found, value=min(found.value, LARGEST), interval=(low, high))
 
 
 def _kept(geometry: Geometry, counts: PositionCounts) -> NDArray[np.bool_]:

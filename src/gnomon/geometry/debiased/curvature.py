@@ -97,6 +97,8 @@ class _Cells:
     """places: which of them share the laws of theta."""
     shared: Floats
     """places: the drift energy of types without one of their own."""
+    mass: Floats
+    """places: mu."""
     own: Floats
     """types: the drift energy of those with one, else 0."""
 
@@ -131,6 +133,7 @@ def _cells(folded: FoldedCounts, drift: Drift, c: int) -> _Cells | None:
         pairs=_pairs(tokens, place),
         group=(np.bincount(place, weights=group) / positions).round().astype(np.int64),
         shared=drift.factors[types.start] * np.bincount(place, weights=tau) / positions,
+        mass=np.bincount(place, weights=drift.masses[c][rows]) / positions,
         own=drift.types[types],
     )
 
@@ -181,8 +184,8 @@ def _ratios(cells: _Cells, outstanding: NDArray[np.bool_]) -> Floats:
     for kind in range(cells.means.shape[1]):
         means = cells.means[:, kind]
         chances = [
-            (level, group, *_chance(level, theta, laws[:, group]))
-            for level, group in zip(means, cells.group, strict=True)
+            (level, mass, group, *_chance(level, theta, laws[:, group]))
+            for level, mass, group in zip(means, cells.mass, cells.group, strict=True)
         ]
         held = np.unique(groups[cells.kinds == kind])
         parts = [(groups == group) & (cells.kinds == kind) for group in held]
@@ -331,6 +334,7 @@ def _chance(level: float, theta: Floats, laws: Floats) -> tuple[Floats, Floats]:
 
 def _moments(
     level: float,
+    mass: float,
     group: int,
     counts: Floats,
     chance: Floats,
@@ -344,7 +348,7 @@ def _moments(
     """
     shape = (len(energies), len(counts))
     seen, drift = np.broadcast_to(counts, shape), np.broadcast_to(energies[:, None], shape)
-    law = relative_pilot(seen, np.full(shape, level), drift)
+    law = mass * relative_pilot(seen, np.full(shape, mass * level), drift)
     root, own = corrected(counts / level, level, law)
     true = laws[:, group] @ np.stack([np.sqrt(theta), theta], axis=1)
     found = np.stack([root @ chance.T, own @ chance.T], axis=1)

@@ -21,6 +21,13 @@ the drift of their class in units of that of the positions, b_i = sum_v om lambd
 rare each ratio is drawn to the one before by as much as it is uncertain. A class with a share f of
 selected types has at least clip((f - 0.15) / 0.35, 0, 1).
 
+At a position where the mass of a class is beyond doubt another one than that of the pooled law
+(what a marker leaves out, a closing token above all), its types are expected mu_ic times as often:
+
+    mu_ic = 1 + w (X'_ic / L_ic - 1),   w = L t / (1 + L t),   t = (X' / L - 1)^2 - 1 / L,
+
+with X' and L the observations of the class and what is expected of them.
+
 A selected type *stands out* where it drifts 30 times as much as those of its class that were not
 selected, and is expected often enough to be measured alone. What stands out says nothing about the
 rest of its class, and needs nothing from it: it is summed apart, at full weight.
@@ -45,6 +52,7 @@ _SHARES = (0.15, 0.35)
 _OUTSTANDING, _LEAST_ALONE, _NEAREST = 30.0, 0.25, 25
 """A type stands out where it drifts so many times as much as its class and is expected so often;
 its class is judged by at least so many types on either side."""
+_LEAST_MASS = 1e-3
 _WIDTH = 2048
 """Types that are summed at a time."""
 
@@ -67,6 +75,10 @@ class Drift:
     """V: sd_v."""
     gain: Floats
     """V: h_v."""
+    masses: Floats
+    """C x m: mu_ic of the classes that were measured."""
+    classes: NDArray[np.int64]
+    """V: which of them each type is of."""
     doubtless: float = DOUBTLESS
     """Deviance beyond which a count tells its drift itself."""
 
@@ -80,7 +92,13 @@ class Drift:
             dispersion=self.dispersion[kept],
             deviation=self.deviation[kept],
             gain=self.gain[kept],
+            classes=self.classes[kept],
         )
+
+    def mass(self, types: slice) -> Floats:
+        """Return mu_i of some types of one class; 1 for those that stand out."""
+        mass: Floats = self.masses[self.classes[types.start]]
+        return np.ones_like(mass) if self.outstanding[types.start] else mass
 
     def energies(self, types: slice) -> Floats:
         """Return max(R_c tau_i, tau_v) for every position and some types."""
@@ -105,6 +123,8 @@ def no_drift(folded: FoldedCounts) -> Drift:
         dispersion=np.zeros(types),
         deviation=np.ones(types),
         gain=np.ones(types),
+        masses=np.ones((1, folded.size)),
+        classes=np.zeros(types, np.int64),
         doubtless=np.inf,
     )
 
@@ -115,11 +135,14 @@ def measure_drift(folded: FoldedCounts) -> Drift:
     selected = found.dispersion > SELECTED * found.deviation
     own = np.where(selected, found.dispersion / found.gain, 0.0)
     sizes = np.diff(folded.class_bounds)
+    outstanding = _outstanding(folded, found, selected)
     return Drift(
         positions=found.tau,
         factors=np.repeat(_factors(folded, found, selected), sizes),
         types=own,
-        outstanding=_outstanding(folded, found, selected),
+        outstanding=outstanding,
+        masses=_masses(*_of_classes(folded, ~outstanding)),
+        classes=np.repeat(np.arange(folded.classes), sizes),
         dispersion=found.dispersion,
         deviation=found.deviation,
         gain=found.gain,
@@ -238,15 +261,35 @@ def shifted(folded: FoldedCounts) -> Floats:
     Types that a position lacks leave no dispersion where each is expected less than once; together
     they are missing.
     """
-    bounds, classes = folded.class_bounds, range(folded.classes)
-    entries = [folded.columns[:, slice(*bounds[c : c + 2])].sum(axis=1) for c in classes]
-    seen = np.array(entries, np.float64).reshape(folded.classes, folded.size, -1).sum(axis=2)
-    seen /= folded.type_inflation[bounds[:-1], None]
-    law = np.add.reduceat(folded.pooled / folded.type_inflation, bounds[:-1])
-    means = np.outer(law, folded.tokens)
+    seen, means = _of_classes(folded, np.ones(len(folded.type_tokens), bool))
     squares = (seen - means) ** 2 / np.maximum(means, 1.0) - 1.0
     moved: Floats = squares.sum(axis=1) / np.sqrt(2.0 * folded.size)
     return moved
+
+
+def _of_classes(folded: FoldedCounts, kept: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Return observations of the types kept of every class, and what is expected; C x m."""
+    bounds, shape = folded.class_bounds, (folded.classes, folded.size)
+    seen = np.zeros(shape)
+    for c in range(folded.classes):
+        types = np.arange(*bounds[c : c + 2])[kept[slice(*bounds[c : c + 2])]]
+        tokens = folded.columns[:, types].sum(axis=1)
+        seen[c] = np.asarray(tokens, np.float64).reshape(folded.size, -1).sum(axis=1)
+    seen /= folded.type_inflation[bounds[:-1], None]
+    law = np.where(kept, folded.pooled / folded.type_inflation, 0.0)
+    return seen, np.outer(np.add.reduceat(law, bounds[:-1]), folded.tokens)
+
+
+def _masses(seen: Floats, means: Floats) -> Floats:
+    """Return mu_ic: 1 unless the mass of a class at a position is beyond doubt another one."""
+    known = np.maximum(means, np.finfo(float).tiny)
+    ratio = seen / known
+    logs = np.log(np.maximum(ratio, np.finfo(float).tiny))
+    deviance = 2.0 * (seen * logs - seen + known)
+    trust = np.maximum(known * (ratio - 1.0) ** 2 - 1.0, 0.0)
+    mass = 1.0 + trust / (1.0 + trust) * (ratio - 1.0)
+    masses: Floats = np.where(deviance > DOUBTLESS, np.maximum(mass, _LEAST_MASS), 1.0)
+    return masses
 
 
 def effective_types(folded: FoldedCounts, drift: Drift) -> Floats:

@@ -5,7 +5,9 @@ the drift energy that is expected of the cell (`drift`),
 
     s_iv^2 = kap_c lambda / (lambda + kappa)                              weight of a type
     t_iv   = max(R_c tau_i, tau_v),  at least rho^2 - 1/lambda where that is beyond doubt
-    q_iv   = p-_v max(1 + w rho, 0.02),   w = lambda t / (1 + lambda t)
+    q_iv   = mu_ic p-_v max(1 + w rho, 0.02),   w = mu lambda t / (1 + mu lambda t)
+
+with rho about mu, the mass of the class there.
 
 Without drift q is the pooled law and the estimator an exactly unbiased chi-square/4; with strong
 drift and many tokens q is x/N and the estimator the square root with its 1/(4N) variance taken off.
@@ -64,7 +66,9 @@ def pilot_of(
     """Return weights and pilot law of types of one class, from their counts over all folds."""
     means, law = expected(folded, types), folded.pooled[types]
     observed = seen / folded.type_inflation[types]
-    shape = relative_pilot(observed, means, drift.energies(types), drift.doubtless)
+    mass = drift.mass(types)[:, None]
+    shape = relative_pilot(observed, mass * means, drift.energies(types), drift.doubtless)
+    shape *= mass
     shape *= folded.pooled_less_one[types]
     rates = np.log(law / folded.type_inflation[types])
     nodes = chebyshev_nodes(rates)
