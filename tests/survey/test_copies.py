@@ -24,7 +24,9 @@ def copies(rng, forms: int, documents: int, size: int, changed: int) -> list[lis
     return rows.tolist()
 
 
-@pytest.mark.parametrize(("forms", "size", "changed"), [(60, 24, 1), (200, 24, 1), (60, 40, 3)])
+@pytest.mark.parametrize(
+    ("forms", "size", "changed"), [(60, 24, 1), (200, 24, 1), (60, 40, 3), (40, 24, 8)]
+)
 def test_near_copies_of_documents_without_order_raise_a_caution(forms, size, changed, rng):
     """Counted as independent they look like strong order in many directions."""
     rows = copies(rng, forms, 900, size, changed)

@@ -69,8 +69,8 @@ def caution(
             f"{percent(copies.share)} of the {copies.looked_at:,} documents looked at are "
             f"near-copies of another ({_families(copies.families)}, alike in far more "
             "tokens than chance gives), so what copies share looks like a finding: survey again "
-            "with --group near-copies, which counts each family as one, or with a column that names their "
-            "template, before you believe these numbers."
+            "with --group near-copies, which counts each family as one, or with a column that "
+            "names their template, before you believe these numbers."
         )
     if not rare:
         return None

@@ -10,7 +10,7 @@ import numpy as np
 from gnomon.groups.dependence import Dependence, Interval, Mode
 from gnomon.groups.detection import peaks
 from gnomon.groups.information import LagInformation
-from gnomon.groups.lags import LagKernel
+from gnomon.groups.lags import LagKernel, jackknife_errors
 from gnomon.groups.tails import Law
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ FEW = 4
 FAR = 100
 """The lag that what documents tell as a whole is told at, or the last one."""
 CLEAR = 5.0
-"""Errors above 0 from which a law of positions is spoken of."""
+"""Errors above 0 from which a law of positions, or a slow change, is spoken of."""
+PARTS, LITTLE = 8, 0.25
+"""Part of the lags at both ends that a slow change is told by, and its size beside the largest."""
 
 
 def said_all(structure: LagStructure, slopes: Sequence[float]) -> list[str]:
@@ -33,11 +35,12 @@ def said_all(structure: LagStructure, slopes: Sequence[float]) -> list[str]:
         return ["all tokens are the same: there is one type only, and nothing that could depend"]
     found = structure.found
     lines = [*said_information(information), *said_law(structure.law)]
+    slow = list(said_slow(found, structure.kernel))
     if found.modes:
         lines += said_modes(found)
-    elif found.fit is None or not found.fit.withheld:
+    elif not slow and (found.fit is None or not found.fit.withheld):
         lines.append(said_nothing(information, found.lags))
-    lines += said_fit(found, structure.kernel)
+    lines += [*slow, *said_fit(found, structure.kernel)]
     lines += said_documents(found, structure.kernel)
     lines += said_positions(structure.positions)
     if slopes:
@@ -61,6 +64,34 @@ def said_nothing(information: LagInformation, lags: int) -> str:
         "there), but not by being equal beyond the noise: no period and no half-life is read from "
         "it"
     )
+
+
+def said_slow(found: Dependence, kernel: LagKernel) -> Iterator[str]:
+    """Yield what tokens are equal in excess at all lags, where modes do not say it.
+
+    A period or a half-life far beyond the lags is an excess that hardly changes over them.
+    """
+    if found.modes and (found.fit is None or not found.fit.poor):
+        return
+    part = max(len(kernel.lags) // PARTS, 1)
+    parts = np.asarray(kernel.values) - found.at(kernel.lags.astype(np.float64))
+    moved = kernel.replicates - kernel.values
+    ends = {"first": slice(0, part), "last": slice(-part, None)}
+    first, last = (float(parts[end].mean()) for end in ends.values())
+    near, far = (
+        float(jackknife_errors(moved[:, end].mean(axis=1)[:, None])[0]) for end in ends.values()
+    )
+    largest = float(np.abs(kernel.values).max(initial=0.0))
+    level, fall = parts.mean(), first - last
+    error = float(jackknife_errors(moved.mean(axis=1)[:, None])[0])
+    lasts = level > CLEAR * error and level > LITTLE * largest
+    changes = abs(fall) > CLEAR * np.hypot(near, far) and abs(fall) > LITTLE * largest
+    if lasts or changes:
+        yield (
+            f"a slow change: tokens are equal by {first:+.2g} more often than shuffled at lags up "
+            f"to {kernel.lags[part - 1]}, by {last:+.2g} from {kernel.lags[-part]} to "
+            f"{kernel.lags[-1]}; a period or half-life of it is longer than these lags tell"
+        )
 
 
 def said_positions(found: Dependence) -> Iterator[str]:
@@ -207,7 +238,7 @@ def _period(family: tuple[Mode, ...]) -> str:
     if alternates(first):
         said = "a period of 2 tokens (it alternates)"
     if np.isfinite(first.half_life):
-        said += f" with a half-life of {first.half_life:.4g}{between(first.half_life_interval)}"
+        said += f" with a half-life of {_life(first)}"
     if len(family) > 1:
         said += f", in {len(family)} harmonics"
     if strongest.harmonic > 1:
@@ -221,8 +252,8 @@ def alternates(mode: Mode) -> bool:
 
 
 def _decay(mode: Mode) -> str:
-    """Return a half-life in words."""
-    life = f"{mode.half_life:.4g}{between(mode.half_life_interval)}"
+    """Return a half-life in words; where an end is open, the other one."""
+    life = _life(mode)
     turning = f", turning once in {mode.period:.4g}" if np.isfinite(mode.period) else ""
     if mode.slow:
         fall = f", by half in {life}" if np.isfinite(mode.half_life) else ""
@@ -231,6 +262,16 @@ def _decay(mode: Mode) -> str:
         )
     turning = ", alternating" if alternates(mode) else turning
     return f"a half-life of {life} tokens{turning}, amplitude {mode.amplitude:.2g}"
+
+
+def _life(mode: Mode) -> str:
+    """Return a half-life with its interval; where an end of that is open, the other end."""
+    low, high = mode.half_life_interval or (0.0, 0.0)
+    if np.isinf(high):
+        return f"more than {low:.4g}"
+    if low == 0.0 and high > 0.0:
+        return f"less than {high:.2g}"
+    return f"{mode.half_life:.4g}{between(mode.half_life_interval)}"
 
 
 def between(interval: Interval | None) -> str:
