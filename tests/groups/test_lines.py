@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gnomon.groups.lags import LagKernel, jackknife_errors
-from gnomon.groups.lines import APART, lines_of
+from gnomon.groups.lines import lines_of
 
 
 def kernel_of(values, rng, noise):
@@ -44,13 +44,19 @@ def test_frequencies_and_sizes_are_those_that_were_planted(seed):
     np.testing.assert_allclose(found.sizes[order], sizes, rtol=0.1)
 
 
-def test_what_stands_beside_a_line_is_no_line_of_its_own(rng):
+def test_what_stands_closer_to_a_line_than_half_a_cell_is_no_line_of_its_own(rng):
     cell = 1.0 / 448
-    beside = waves([0.2, 0.2 + 0.8 * cell], [1.0, 0.3])
+    beside = waves([0.2, 0.2 + 0.3 * cell], [1.0, 0.3])
     found, _ = lines_of(kernel_of(beside, rng, 0.01), least=30.0, faint=20.0)
-    apart = np.abs(found.frequencies[:, None] - found.frequencies) + np.eye(len(found))
-    assert apart.min() >= APART * cell * 0.99
     assert np.sum(np.abs(found.frequencies - 0.2) < 2.0 * cell) == 1
+
+
+def test_two_lines_of_one_sign_are_told_apart_where_they_beat_within_the_lags(rng):
+    cell = 1.0 / 448
+    true = np.array([0.2, 0.2 + 0.8 * cell])
+    found, _ = lines_of(kernel_of(waves(true, [1.0, 0.3]), rng, 0.01), least=30.0, faint=20.0)
+    near = np.sort(found.frequencies[np.abs(found.frequencies - 0.2) < 2.0 * cell])
+    assert near == pytest.approx(true, abs=0.2 * cell)
 
 
 def test_noise_and_what_falls_have_no_lines():

@@ -21,6 +21,8 @@ from gnomon.errors import InputError, nearest
 from gnomon.files import check_place, write_with
 
 FAMILIES = ("mds", "group", "alibi")
+SOME = 0.25
+"""Of what varies with the lag, what a layer explains, at least, or that is said to be little."""
 HEAD = 64
 """Dimension of a head, where none is asked for."""
 ONLY_GROUP = ("lags", "heads", "page")
@@ -105,15 +107,16 @@ def _encoding(found: Any, given: dict[str, Any]) -> tuple[Any, str | None]:
     if family != "alibi" and found.both.modes:
         return None, "what was found is below 0 at near lags, and pairs add up with one sign"
     if not found.both.modes and not found.slopes:
-        seen = "no period and no half-life stands above the noise here"
-        none = seen if found.information.reach else "nothing depends on the lag here"
+        none = "nothing depends on the lag here"
+        if found.found.fit is not None:
+            none = "tokens depend on the lag, but as no period and no half-life does"
         return None, f"{none}, so there is nothing to encode"
     if family == "alibi":
         return (
             None,
             "nothing falls with the lag here, so there are no slopes; --family group may do",
         )
-    return None, "no period and no half-life stands above the noise; --family alibi has slopes"
+    return None, "no period and no half-life was found here; --family alibi has slopes"
 
 
 def _about(found: Any, family: str) -> list[str]:
@@ -168,10 +171,13 @@ def _value(found: Any, made: Any, reason: str | None, place: Path, heads: Any) -
 
 def _layer(layer: dict[str, Any]) -> str:
     """Return how near the kernel of the layer is to the measured one, in words."""
-    return (
+    said = (
         f"the layer's kernel explains {layer['explained']:.0%} of how the measured one varies with "
         f"the lag; it is off by {layer['largest_error']:.2g} at most, at lag {layer['largest_at']}"
     )
+    if layer["explained"] >= SOME:
+        return said
+    return f"{said}: it has little of what was measured, and a starting point is all that it is"
 
 
 def _numbers(made: Any) -> dict[str, Any]:

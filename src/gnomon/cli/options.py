@@ -28,9 +28,9 @@ Group = Annotated[
     typer.Option(
         "--group",
         help="What is independent: a column; `contained` (a row inside a longer row belongs to "
-        "it); `near-copies` (documents that agree in far more tokens than chance gives belong together); `rows` "
-        "(every document by itself, equal ones too). Default: the document, equal ones together "
-        "unless they are equal by chance.",
+        "it); `near-copies` (documents that agree in far more tokens than chance gives belong "
+        "together); `rows` (every document by itself, equal ones too). Default: the document, "
+        "equal ones together unless they are equal by chance.",
     ),
 ]
 Tokenizer = Annotated[

@@ -57,7 +57,7 @@ class PositionCounts(Result):
     binning: Binning | None = None
     """How neighbouring positions were merged; None: every position is its own bin."""
     near_copies: NearCopies | None = None
-    """Documents that agree in far more tokens than chance gives; None where nothing was compared."""
+    """Documents that agree far more than chance gives; None where nothing was compared."""
 
     # -- what it says ---------------------------------------------------------------------------
 

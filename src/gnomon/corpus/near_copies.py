@@ -240,10 +240,11 @@ def _related(values: Ids, offsets: Offsets) -> NDArray[Any]:
     inside = (place < LONGEST) & (lengths[rows] >= STRETCHES)
     if not inside.any():
         return np.empty((0, 2), np.int64)
-    place, kept = place[inside], values[inside].astype(np.int64)
-    expected = np.concatenate(([0.0], np.cumsum(_agreement(kept, place))))
-    column = np.unique(place * (int(kept.max()) + 1) + kept, return_inverse=True)[1]
-    table = csr_array((np.ones(len(kept), np.int32), (rows[inside], column)))
+    rows, place, kept = rows[inside], place[inside], values[inside]
+    expected: NDArray[Any] = np.append(0.0, np.cumsum(_agreement(kept, place)))
+    types = int(kept.max()) + 1
+    column = np.unique(place * types + kept, return_inverse=True)[1]
+    table = csr_array((np.ones(len(kept), np.int32), (rows, column)))
     turned, found = table.T.tocsr(), [np.empty((0, 2), np.int64)]
     for first in range(0, min(HEADS, table.shape[0]), _ROWS):
         same = (table[first : first + _ROWS] @ turned).tocoo()

@@ -179,7 +179,7 @@ def _apart_from_near(
 
     And whether there are such; lines of combs that were taken off are not there any more.
     """
-    beside = lines.beside(near.frequency * near.harmonics)
+    beside = lines.beside(np.asarray(near.frequency * near.harmonics, dtype=np.float64))
     if not beside.any():
         return kernel, False
     gone = np.concatenate([one.places for one in taken]) if taken else np.array([-1.0])
@@ -298,7 +298,8 @@ def _followed(lines: Lines, frequency: float, *, any_period: bool = False) -> _T
 def _numbered(lines: Lines, frequency: float, reach: float, limit: int) -> Whole:
     """Return which harmonic each line is, the lowest of those near it, 0 for none."""
     whole = np.arange(1, limit + 1)
-    apart = np.abs(lines.frequencies[:, None] - _seen(frequency * whole))
+    seen = _seen(np.asarray(frequency * whole, dtype=np.float64))
+    apart = np.abs(lines.frequencies[:, None] - seen)
     near = apart <= lines.errors[:, None] + np.minimum(whole * reach, lines.cell)
     return np.where(near.any(axis=1), whole[np.argmax(near, axis=1)], 0)
 
@@ -436,7 +437,14 @@ def _shortened(lines: Lines, chosen: _Tried, others: list[_Tried]) -> _Tried:
         places = _count(chosen.frequency) * (1.0 - 1.0 / part)
         share = min(places * 4.0 * float(lines.errors[tried].mean()), 1.0)
         if binom.sf(only.sum() - 1, tried.sum(), share) > STRAY:
-            shorter = replace(chosen, frequency=part * chosen.frequency, mask=kept)
+            words = _words(_count(part * chosen.frequency), int(kept.sum()))
+            words -= _words(_count(chosen.frequency), int(chosen.mask.sum()))
+            shorter = replace(
+                chosen,
+                frequency=part * chosen.frequency,
+                mask=kept,
+                cost=chosen.cost + words,
+            )
             return _shortened(lines, shorter, others)
     return chosen
 
@@ -450,12 +458,10 @@ def _in_order(lines: Lines, chosen: _Tried) -> _Tried:
     the logarithm of how few is so much less to say.
     """
     numbers = np.rint(lines.frequencies / chosen.frequency).astype(np.int64)
-    count, size = _count(chosen.frequency), int(chosen.mask.sum())
-    period = 1.0 / chosen.frequency
-    if size < ORDERED or len(chosen.folded) or abs(period - round(period)) > 1e-9 * period:
+    count = _count(chosen.frequency)
+    if chosen.mask.sum() < ORDERED or len(chosen.folded):
         return chosen
-    cost = float(np.log(1.0 / lines.cell)) + MARGIN + _words(count, size)
-    least = cost + np.log(_chance_of_order(numbers[chosen.mask])) - MARGIN
+    least = chosen.cost + np.log(_chance_of_order(numbers[chosen.mask])) - MARGIN
     best = chosen
     for times in range(2, count + 1):
         more = _followed(lines, times * chosen.frequency, any_period=True)
@@ -541,12 +547,13 @@ def _factors(lines: Lines, near: _Near) -> list[_Near]:
         step for step in range(2, count + 1) if abs(1.0 / near.frequency / step % 1.0 - 0.5) > 0.49
     ]
     best: tuple[float, tuple[int, int] | None] = (CHANCE, None)
+    least = 0.5 * float(lines.sizes.min())  # what is no line is less than any
     for pair in combinations(steps, 2):
         groups = [(whole % step == 0) & (whole % other != 0) for step, other in (pair, pair[::-1])]
         rest = (whole % pair[0] != 0) & (whole % pair[1] != 0)
         if np.gcd(*pair) != 1 or not rest.any() or not (groups[0].any() and groups[1].any()):
             continue
-        mean = max(float(sizes[rest].mean()), 1e-300)
+        mean = max(float(sizes[rest].mean()), least)
         odds = [
             f_law.sf(sizes[one].mean() / mean, 2 * one.sum(), 2 * rest.sum())
             for one in (*groups, groups[0] | groups[1])

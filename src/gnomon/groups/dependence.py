@@ -38,6 +38,8 @@ from gnomon.groups.detection import told_from_nothing
 from gnomon.groups.generator import Generator
 from gnomon.groups.lags import LagKernel
 from gnomon.groups.waves import (
+    FASTEST,
+    LONGEST,
     Waves,
     chi_square,
     noise_chance,
@@ -53,6 +55,10 @@ ENOUGH = 4
 """Lags are searched for sharp periods where there are this part of the pairs at lag 1."""
 POOR, RARE = 2.0, 0.01
 """chi^2 over its degrees of freedom above which, with less than such a chance, modes do not fit."""
+MOST = 0.9
+"""Share of what varies beyond noise that modes explain, at least, where chi^2 is above `POOR`."""
+OPPOSED = (0.1, 0.5)
+"""A wave that opposes a comb which falls, and one that lasts, as a part of it, at least."""
 CLEAR = 2.0
 """Size of a mode beside the largest error, at least, where the modes do not fit."""
 BESIDE = 3.0
@@ -69,6 +75,8 @@ CHANCE = 0.2
 """Share of all frequencies that are a multiple of another within errors, at most."""
 VAGUE = 4.0
 """Ends of a period's interval, at most: beyond, no period is known."""
+SEVERAL = 2.0
+"""Half-lives of a mode and its harmonic in periods, at least: else lines are wider than that."""
 LASTING = 0.5
 """Half-life of a harmonic, as a part of its fundamental's, at least."""
 EVERY_OTHER = 0.5 - 1e-6
@@ -145,8 +153,9 @@ class Fit(Result):
 
     @property
     def poor(self) -> bool:
-        """Say whether the modes do not fit."""
-        return self.chi2_per_dof > POOR and self.p_value < RARE
+        """Say whether the modes do not fit: noise leaves less, or they explain too little."""
+        little = self.explained is not None and self.explained < MOST
+        return self.chi2_per_dof > POOR and (self.p_value < RARE or little)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -231,6 +240,12 @@ def dependence(kernel: LagKernel, *, lags: int | None = None, known: bool = Fals
     whole, rest = kernel.first(near), rest.first(near)
     told = known or bool(sharp) or told_from_nothing(whole)
     waves, fit = _with_waves(whole, rest, _numbers(sharp)) if told else (None, None)
+    if waves is not None and (opposed := _opposed(sharp, waves, near)):
+        sharp, rest = _lasting(sharp, rest, opposed)
+        waves, fit = _with_waves(whole, rest, _numbers(sharp))
+        kept = ~np.any([_cancels(comb, waves, near) for comb in sharp], axis=0)
+        waves = waves if kept.all() else waves.only(rest, kept)
+        fit = _fit(whole, rest, waves, _numbers(sharp))
     if fit is not None and fit.poor:
         helping = tuple(comb for comb in sharp if _helps(comb, rest, waves))
         rest = _put_back(rest, [comb for comb in sharp if comb not in helping])
@@ -273,6 +288,49 @@ def _with_waves(whole: LagKernel, rest: LagKernel, taken: int) -> tuple[Waves, F
         waves = waves.only(rest, kept)
         fit = _fit(whole, rest, waves, taken)
     return waves, fit
+
+
+def _cancels(comb: Comb, waves: Waves, lags: int) -> NDArray[np.bool_]:
+    """Say which waves are beside a line of a comb, below 0, and of a size with it.
+
+    What falls as no exponential, as two periods do that are nearer than lags tell, would be one
+    that falls and another that takes a part of it away.
+    """
+    turns = comb.frequency * np.array(comb.harmonics, dtype=np.float64)
+    seen = 2.0 * np.pi * np.abs(turns - np.rint(turns))
+    apart = np.abs(waves.steps.imag[:, None] - seen)
+    nearest = np.argmin(apart, axis=1)
+    part = OPPOSED[0] if comb.rate else OPPOSED[1]
+    opposed = waves.cosines < -part * np.asarray(comb.amplitudes)[nearest]
+    close = apart.min(axis=1) * lags < 2.0 * np.pi * OPPOSED[1]
+    return np.asarray(opposed & close & (waves.steps.imag > 0.0))
+
+
+def _opposed(sharp: Iterable[Comb], waves: Waves, lags: int) -> list[Comb]:
+    """Return the combs that a wave takes a part away from."""
+    return [comb for comb in sharp if _cancels(comb, waves, lags).any()]
+
+
+def _lasting(
+    sharp: tuple[Comb, ...], rest: LagKernel, opposed: list[Comb]
+) -> tuple[tuple[Comb, ...], LagKernel]:
+    """Return combs, some of which last with the sizes that fit best, and what all leave."""
+    made = []
+    for comb in sharp:
+        if comb not in opposed:
+            made.append(comb)
+            continue
+        turns = comb.frequency * np.array(comb.harmonics, dtype=np.float64)
+        lags = rest.lags.astype(np.float64)
+        columns = np.cos(2.0 * np.pi * lags[:, None] * turns)
+        values = rest.values + _of(comb, rest)
+        both = np.concatenate([columns, np.ones((len(lags), 1))], axis=1)
+        sizes = np.linalg.lstsq(both, values, rcond=None)[0][:-1]
+        lasts = replace(comb, rate=0.0, amplitudes=sizes)
+        change = _of(comb, rest) - _of(lasts, rest)
+        rest = replace(rest, values=rest.values + change, replicates=rest.replicates + change)
+        made.append(lasts)
+    return tuple(made), rest
 
 
 def _helps(comb: Comb, rest: LagKernel, waves: Waves | None) -> bool:
@@ -394,10 +452,22 @@ def _mode(step: complex, weight: complex, near: Complex, lags: int) -> Mode:
         period=_whole(period, between, lasts=slow) if turns and between else period,
         period_interval=between if turns else None,
         half_life=float("inf") if slow else float(np.log(2.0) / decay),
-        half_life_interval=_inverted(decay, -near.real, np.log(2.0)) if steady else None,
+        half_life_interval=_life(decay, near, lags) if steady else None,
         amplitude=float(abs(weight)),
         phase=float(np.angle(weight)),
     )
+
+
+def _life(decay: float, near: Complex, lags: int) -> Interval:
+    """Return the interval of a half-life; at an end of what is searched it is open there.
+
+    What falls by so little is longer than these lags, and no more of it is known.
+    """
+    if decay >= 0.99 * FASTEST:
+        return 0.0, float(np.log(2.0) / decay)
+    if decay * LONGEST * lags <= 1.01 * np.log(2.0):
+        return float(lags), float("inf")
+    return _inverted(decay, -near.real, float(np.log(2.0)))
 
 
 def _inverted(rate: float, moved: Floats, unit: float, *, least: float = 0.0) -> Interval:
@@ -431,7 +501,9 @@ def _multiple(mode: Mode, base: Mode, lags: int) -> int:
     error = _error(mode) + whole * _error(base)
     apart = abs(1.0 / mode.period - whole / base.period)
     likely = 2.0 * error * base.period > CHANCE
-    if whole < 2 or likely or apart > error or not _lasts(mode, base, lags):
+    alike = _lasts(mode, base, lags) and _lasts(base, mode, lags)
+    wide = min(mode.half_life, base.half_life) < SEVERAL * base.period
+    if whole < 2 or likely or apart > error or wide or not alike:
         return 1
     return whole
 

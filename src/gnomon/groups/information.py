@@ -27,7 +27,13 @@ are about, or memory longer than they are, which lags do not tell apart. `whole`
 *Detection*. With Q_f the pairs of fold f less both nulls, E Q_f = 0 where nothing depends on the
 lag. Then U = sum_(f != g) <Q_f, Q_g>, in which no fold meets itself, is 0 on average, and as likely
 with any signs of the folds. Its law under random signs, the largest over all lags [westfall1993],
-gives p-values that hold for all lags together.
+gives p-values that hold for all lags together. U is measured in units of its spread under random
+signs, or of the spread that shuffles would have,
+
+    sqrt(2 sum_(f != g) w_f w_g sum_uv (1 - p(u)) (1 - p(v)) E_uv / (E_uv + 1)),
+
+where that is more: w_f is the share of pairs in fold f and E_uv the pairs expected. Pairs of rare
+types come by ones; where by chance there are hardly any, all folds agree, and signs see no spread.
 """
 
 from __future__ import annotations
@@ -130,7 +136,7 @@ def lag_information(
         shuffled=parts[1],
         across=parts[2] - parts[3],
         whole_errors=jackknife_errors(left_out[0] - (left_out[2] - left_out[3])),
-        p_values=_adjusted(grams, np.random.default_rng([seed, 1]))
+        p_values=_adjusted(grams, _least_spread(line, steps), np.random.default_rng([seed, 1]))
         if line.types > 1
         else np.ones(len(steps)),
         replicates=replicates,
@@ -222,12 +228,19 @@ def _scale(within: Floats, across: Floats) -> Floats:
 
 
 def neighbours(line: Line) -> Whole:
-    """Return for each document the next longer one of its fold, for the longest the shortest."""
-    order = np.lexsort((line.lengths, line.fold))
+    """Return for each document the next longer one of its fold, for the longest the shortest.
+
+    A partner is of another group, since copies are no two documents: where one next to it is not,
+    partners are 2, 4, 8, ... documents apart. Documents of a fold that has none are their own.
+    """
+    order = np.lexsort((line.group, line.lengths, line.fold))
     found = np.empty(len(order), dtype=np.int64)
     for fold in range(line.folds):
         here = order[line.fold[order] == fold]
-        found[here] = np.roll(here, -1)
+        group, apart = line.group[here], 1
+        while apart < len(here) and (group == np.roll(group, -apart)).any():
+            apart *= 2
+        found[here] = np.roll(here, -apart) if apart < len(here) else here
     return found
 
 
@@ -253,13 +266,30 @@ def _gram(excess: Floats, expected: Floats) -> Floats:
     return np.asarray(flat @ flat.T)
 
 
-def _adjusted(grams: Floats, rng: np.random.Generator) -> Floats:
+def _least_spread(line: Line, steps: Whole) -> Floats:
+    """Return the spread of sum_(f != g) s_f s_g G_fg, were tokens of any two places independent."""
+    types = np.bincount(line.tokens, minlength=line.types) / len(line.tokens)
+    pairs = np.stack(
+        [
+            np.bincount(line.fold, np.maximum(line.lengths - step, 0), minlength=line.folds)
+            for step in steps
+        ]
+    )
+    total = np.maximum(pairs.sum(axis=1), 1.0)
+    expected = total[:, None, None] * np.outer(types, types)
+    free = np.outer(1.0 - types, 1.0 - types) * expected / (expected + 1.0)
+    shares = pairs / total[:, None]
+    apart = 1.0 - (shares**2).sum(axis=1)
+    return np.asarray(np.sqrt(2.0 * apart * free.sum(axis=(1, 2))))
+
+
+def _adjusted(grams: Floats, least: Floats, rng: np.random.Generator) -> Floats:
     """Return p-values of sum_(f != g) s_f s_g G_fg for all lags, against random signs s."""
     folds = grams.shape[1]
     signs = rng.choice([-1.0, 1.0], size=(SIGNS, folds))
     signs[0] = 1.0
     off = grams * (1.0 - np.eye(folds))
     sizes = np.stack([((signs @ one) * signs).sum(axis=1) for one in off])
-    spread = np.maximum(sizes.std(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    spread = np.maximum(sizes.std(axis=1), np.maximum(least, np.finfo(np.float64).tiny))[:, None]
     largest = (sizes / spread).max(axis=0)
     return np.asarray((largest >= (sizes / spread)[:, :1] - 1e-9).mean(axis=1))

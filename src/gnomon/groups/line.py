@@ -1,13 +1,15 @@
 """All documents in one line of tokens, fold by fold, and what is counted in pairs along it.
 
-A fold is a random set of documents. Lags stay inside of a document: pairs are counted document by
-document, by compiled loops (`gnomon.groups.line_kernels`) or by NumPy, with equal results.
+A fold is a random set of groups of documents. Documents that belong together, such as copies, share
+a group and so a fold: in different folds they would make errors too small. Lags stay inside a
+document: pairs are counted document by document, by compiled loops (`gnomon.groups.line_kernels`)
+or by NumPy, with equal results.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -32,6 +34,8 @@ class Line:
     """Of each document, ascending."""
     folds: int
     types: int
+    group: Whole
+    """Of each document, a number; documents of a group are in one fold."""
 
     @property
     def lengths(self) -> Whole:
@@ -57,16 +61,24 @@ class Line:
         return made
 
 
-def line_of(documents: Iterable[ArrayLike], *, folds: int, seed: int) -> Line:
-    """Return documents, each a list of token numbers, in one line with each in a random fold."""
+def line_of(
+    documents: Iterable[ArrayLike], *, folds: int, seed: int, groups: ArrayLike | None = None
+) -> Line:
+    """Return documents, each a list of token numbers, in one line with each in a random fold.
+
+    `groups` names what each document belongs to; without it each is by itself.
+    """
     checked = [_checked(one, place) for place, one in enumerate(documents)]
-    if len(checked) < folds:
+    group = numbered(np.arange(len(checked)) if groups is None else groups)
+    many = int(group.max(initial=-1)) + 1
+    if many < folds:
+        whose = "documents" if many == len(checked) else "groups of documents"
         raise GroupError(
-            f"There are {len(checked)} documents and {folds} folds; pass more documents, or "
+            f"There are {many} {whose} and {folds} folds; pass more documents, or "
             "fewer folds: errors come from them."
         )
-    which = np.random.default_rng(seed).permutation(len(checked)) % folds
-    order = np.argsort(which, kind="stable")
+    which = (np.random.default_rng(seed).permutation(many) % folds)[group]
+    order = np.lexsort((group, which))
     lengths = np.array([len(checked[place]) for place in order])
     if lengths.max() < 2:
         raise GroupError("No document has two tokens, so there is no lag; pass longer documents.")
@@ -78,18 +90,31 @@ def line_of(documents: Iterable[ArrayLike], *, folds: int, seed: int) -> Line:
         fold=which[order],
         folds=folds,
         types=len(names),
+        group=group[order],
     )
 
 
+def numbered(groups: ArrayLike) -> Whole:
+    """Return names as numbers 0, 1, ... in the order in which they come first.
+
+    >>> numbered([7, 7, 3, 7]).tolist()
+    [0, 0, 1, 0]
+    """
+    _, first, inverse = np.unique(np.asarray(groups), return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse]
+
+
 def divided(line: Line, parts: int) -> Line:
-    """Return the same documents, each fold dealt into so many; all have a document."""
+    """Return the same documents, the groups of each fold dealt into so many; all have a group."""
     if parts <= 1:
         return line
+    place = np.cumsum(np.diff(line.group, prepend=line.group[0]) != 0)  # of groups, fold by fold
     begins = np.searchsorted(line.fold, np.arange(line.folds))
-    rank = np.arange(len(line.fold)) - begins[line.fold]
-    sizes = np.bincount(line.fold, minlength=line.folds)[line.fold]
+    rank = place - place[begins][line.fold]
+    last = np.append(begins[1:], len(place)) - 1
+    sizes = (place[last] - place[begins] + 1)[line.fold]
     fold = line.fold * parts + rank * parts // np.maximum(sizes, parts)
-    return Line(line.tokens, line.starts, fold, line.folds * parts, line.types)
+    return replace(line, fold=fold, folds=line.folds * parts)
 
 
 def _checked(document: ArrayLike, place: int) -> NDArray[np.integer]:
@@ -155,4 +180,4 @@ def pair_tables(line: Line, partner: Whole, step: int) -> Floats:
 def renamed(line: Line, names: Sequence[int] | Whole, types: int) -> Line:
     """Return the line with type v called names[v], one of so many types."""
     tokens = np.asarray(names)[line.tokens].astype(np.min_scalar_type(types))
-    return Line(tokens, line.starts, line.fold, line.folds, types)
+    return replace(line, tokens=tokens, types=types)

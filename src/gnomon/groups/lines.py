@@ -90,8 +90,9 @@ def _divided(spectrum: Spectrum, found: list[float]) -> list[float]:
     """Return lines, with two for one of the strongest where it is two that stand close together.
 
     Two lines of one sign that are half a cell or more apart beat: their sum swells and falls as a
-    cosine, and what decays does not. They are taken for two where they leave less than a part `HALF` of what a line
-    leaves whose size changes with the lag as a straight line, or as an exponential and a constant.
+    cosine, and what decays does not. They are taken for two where they leave less than a part
+    `HALF` of what a line leaves whose size changes with the lag as a straight line, or as an
+    exponential and a constant.
     """
     made = list(found)
     for place in range(min(len(found), STRONGEST)):

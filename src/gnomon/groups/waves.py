@@ -8,6 +8,8 @@ all that the present modes and small changes of them could explain, and S their 
 folds, T^2 = z' S^-1 z has Hotelling's law [hotelling1931]. The mode of least chance, of a grid of
 decays and frequencies, is added and all modes are refined together, by weighted least squares.
 
+* A mode of over `LOUD` times all of the kernel is refused: it is large only since another one, or
+  the constant, cancels it.
 * A mode as near to another one as the lags, or their own widths, tell apart is refused: two such
   modes would be one, or cancel.
 * In the end every mode is asked again, beside all others, with the noise grown by what the modes
@@ -56,6 +58,8 @@ SLIGHT = 0.25
 """Cells that a wave is from half a turn a token, at least."""
 LEAST = 0.5
 """Turns of a wave over all lags, at least."""
+LOUD = 2.0
+"""Size of a mode at any lag beside the largest value of the kernel, at most; amplitudes twice."""
 ALIKE = 2.0
 """Ratio of two half-lives, at least."""
 Complex = NDArray[np.complex128]
@@ -285,7 +289,7 @@ def _searched(problem: _Problem) -> Floats:
             if chances[place] > level:
                 return modes
             more = _refined(problem, np.concatenate([modes, grid[place : place + 1]]))
-            if _apart(problem, more):
+            if _apart(problem, more) and not _loud(problem, more).any():
                 modes = more
                 break
         else:
@@ -366,6 +370,16 @@ def _apart(problem: _Problem, modes: Floats) -> bool:
     return True
 
 
+def _loud(problem: _Problem, modes: Floats) -> NDArray[np.bool_]:
+    """Say which modes are larger than all of the kernel, at a lag or by their amplitude."""
+    largest = float(np.abs(problem.values * problem.errors).max(initial=0.0))
+    cosines, sines = _parts(modes, _solved(problem, modes))
+    cosine, sine = _wave(problem.lags, modes[:, 0], modes[:, 1])
+    reached = np.abs(cosine * cosines + sine * sines).max(axis=0, initial=0.0)
+    loud = np.hypot(cosines, sines) > LOUD**2 * largest
+    return np.asarray(loud | (reached > LOUD * largest))
+
+
 def _pruned(problem: _Problem, modes: Floats, taken: int) -> tuple[Floats, int]:
     """Return the modes that stand above what all leave unexplained, and how many do not."""
     level, withheld = np.log(CHANCE), 0
@@ -376,6 +390,7 @@ def _pruned(problem: _Problem, modes: Floats, taken: int) -> tuple[Floats, int]:
         freedom = max(len(problem.lags) - 1 - parameters_of(modes[:, 1]) - taken, 1)
         growth = max(float(left @ left) / freedom, 1.0)
         chances = np.array(list(_conditional(problem, modes, growth)))
+        chances[_loud(problem, modes)] = np.inf
         if chances.max() <= level:
             break
         worst = int(np.argmax(chances))

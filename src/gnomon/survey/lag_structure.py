@@ -8,11 +8,13 @@ Documents are read as a survey reads them, whole, and never joined: a lag stays 
   in it (`gnomon.groups.dependence`). Sharp periods are searched for at `WIDER` times as many lags;
 * `positions`: periods in the law of positions (`gnomon.groups.position_law`), of documents that
   begin in phase. They are no dependence, and are kept apart from it.
+
+Errors come from groups of documents, as in a survey: `--group` names them, and documents that are
+equal are one, unless independent tokens would make about as many equal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.corpus.counting import CountOptions, open_corpus, tokenizer_for
+from gnomon.corpus.documents import ROWS
 from gnomon.corpus.tokens import open_tokens
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.fitted.group import biases_of, encoding_of, slopes_of
@@ -44,6 +47,9 @@ FINER = 4
 """Folds of the kernel for one of the information: its noise at all lags comes from them."""
 HEADS = 8
 """Heads that slopes are given for, where no number is asked for."""
+CHANCE = 0.5
+"""Equal pairs by chance for each document too many, from which equal documents are no copies."""
+Documents = list[NDArray[np.int32]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -75,6 +81,8 @@ class LagStructure(Result):
     law: Law
     slopes: tuple[float, ...]
     """Of biases for `HEADS` heads, the steepest first; empty where nothing falls with the lag."""
+    notes: tuple[str, ...] = ()
+    """What a user should know of the documents: which were taken for copies."""
 
     def encoding(
         self,
@@ -153,9 +161,9 @@ def _counted_well(line: Line, steps: Whole) -> Whole:
     return steps[: max(kept, FEWEST)]
 
 
-def _folds(documents: int, asked: int) -> int:
-    """Return how many folds: each has two documents, or what positions do is not taken off."""
-    return min(asked, documents // 2) if documents >= asked else asked
+def _folds(groups: int, asked: int) -> int:
+    """Return how many folds: each has two groups, or what positions do is not taken off."""
+    return min(asked, groups // 2) if groups >= asked else asked
 
 
 def lasting_period(found: Dependence) -> float:
@@ -183,11 +191,13 @@ def dependence(corpus: Any, *, lags: int = 128, **options: Any) -> LagStructure:
     """
     counting = CountOptions(**options)
     source = open_corpus(corpus, counting)
-    documents = list(_documents(source, counting))
-    folds = _folds(len(documents), counting.folds)
-    line = line_of(documents, folds=folds, seed=counting.seed)
+    documents, groups = _documents(source, counting)
+    groups, notes = _independent(documents, groups, counting)
+    many = len(np.unique(groups))
+    folds = _folds(many, counting.folds)
+    line = line_of(documents, folds=folds, seed=counting.seed, groups=groups)
     steps = _counted_well(line, steps_of(line, lags))
-    wide = lag_kernel(divided(line, min(FINER, len(documents) // folds)), lags=WIDER * len(steps))
+    wide = lag_kernel(divided(line, min(FINER, many // folds)), lags=WIDER * len(steps))
     information = lag_information(line, lags=len(steps), seed=counting.seed)
     found = modes_of(wide, lags=len(steps), known=information.reach > 0)
     near = wide.first(len(steps))
@@ -202,26 +212,57 @@ def dependence(corpus: Any, *, lags: int = 128, **options: Any) -> LagStructure:
         positions=position_periods(position_kernel(line, np.asarray(wide.lags))),
         law=law,
         slopes=slopes_of(found, law, reach=information.reach, heads=HEADS),
+        notes=notes,
     )
 
 
-def _documents(source: Any, options: CountOptions) -> Iterator[NDArray[np.int32]]:
-    """Yield the token numbers of every document, cut at the length where one is asked for."""
+def _documents(source: Any, options: CountOptions) -> tuple[Documents, NDArray[np.uint64]]:
+    """Return the token numbers of every document, cut at the length, and the key of its group."""
     stream = open_tokens(
         source,
         tokenizer_for(source, options),
-        group=options.group,
+        group=None if options.group == ROWS else options.group,
         vocabulary=options.vocabulary,
         use_cache=options.cache,
     )
+    documents: Documents = []
+    groups: list[NDArray[np.uint64]] = []
     read = 0
     for batch in stream.batches():
+        groups.append(batch.groups)
         for first, last in zip(batch.offsets[:-1], batch.offsets[1:], strict=True):
-            document = batch.values[first:last][: options.length]
-            read += len(document)
+            documents.append(batch.values[first:last][: options.length])
+            read += len(documents[-1])
             if read > MOST:
                 raise CorpusError(
                     f"{source.name} has more than {MOST:,} tokens, which lags are counted in at "
                     "once; pass a smaller length, or fewer documents."
                 )
-            yield document
+    return documents, np.concatenate([np.empty(0, np.uint64), *groups])
+
+
+def _independent(
+    documents: Documents, groups: NDArray[np.uint64], options: CountOptions
+) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """Return the group of every document, and what was taken for what, in words."""
+    rows = np.arange(len(documents))
+    many = len(np.unique(groups))
+    if options.group == ROWS or many == len(documents):
+        return rows, ()
+    found = f"{len(documents):,} documents are {many:,} different ones"
+    if options.group is None and many < options.folds:
+        return rows, (f"{found}, too few to be taken for copies: errors may be too small",)
+    if options.group is None and _equal_by_chance(documents) >= CHANCE * (len(documents) - many):
+        return rows, ()
+    copies = (f"{found}: equal ones are held together, as copies",)
+    return groups, copies if options.group is None else ()
+
+
+def _equal_by_chance(documents: Documents) -> float:
+    """Return how many pairs of documents are equal where all tokens are independent."""
+    lengths = np.array([len(document) for document in documents])
+    tokens = np.unique(np.concatenate(documents), return_inverse=True)[1]
+    odds = np.log(np.bincount(tokens, minlength=1) / max(len(tokens), 1))
+    owner = np.repeat(np.arange(len(documents)), lengths)
+    likely = np.exp(np.bincount(owner, odds[tokens], len(documents)))
+    return float(0.5 * (likely * (np.bincount(lengths)[lengths] - 1)).sum())

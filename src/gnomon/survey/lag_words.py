@@ -34,7 +34,8 @@ def said_all(structure: LagStructure, slopes: Sequence[float]) -> list[str]:
     if information.types == 1:
         return ["all tokens are the same: there is one type only, and nothing that could depend"]
     found = structure.found
-    lines = [*said_information(information), *said_law(structure.law)]
+    lines = [f"note: {note}" for note in structure.notes]
+    lines += [*said_information(information), *said_law(structure.law)]
     slow = list(said_slow(found, structure.kernel))
     if found.modes:
         lines += said_modes(found)

@@ -5,11 +5,11 @@ stable by construction and learnable [zhang2026]. No half-life is longer than `L
 that were looked at, a mode without one has that; one without a period does not turn.
 
 Heads share out the modes by half-life, the shortest first: each has a band of about as many modes,
-or, where there are fewer modes than heads, one that neighbouring heads share. In a head every mode
-has a pair, the strongest first; where there is room for more, pairs go to modes by their amplitudes
-(highest quotients amplitude / (2 n + 1) of modes with n pairs [sainte-lague1910]), so that the
-trace of the group is about the kernel of the corpus. Pairs add up with one sign: a mode whose part
-that is even in the lag is below 0, as where near tokens are less alike, has none.
+or, where there are fewer modes than heads, one that neighbouring heads share. In a head pairs go to
+modes by their amplitudes (highest quotients amplitude / (2 n + 1) of modes with n pairs
+[sainte-lague1910]), so that the trace of the group is about the kernel of the corpus; a mode too
+weak for the pairs there are has none. Pairs add up with one sign: nor has a mode whose part that
+is even in the lag is below 0, as where near tokens are less alike.
 
 *Slopes*. A bias -m (i - j) is a decay by e^(-m) a token, so slopes are decays of covariances: those
 of the modes, of an exponential law of information (covariances take twice its half-life), and for a
@@ -37,7 +37,8 @@ from gnomon.numeric.bounded import softplus_inverse
 LONG = 16.0
 """The longest half-life of a mode, in units of the lags that were looked at."""
 LEAST = 0.1
-"""Part of a mode that is even in the lag and above 0, at least, to have a pair."""
+"""Part of a mode that is even in the lag and above 0, at least, to have a pair; and what falls
+beside the strongest mode, at least, to have a slope."""
 WIDE = 4.0
 """The steepest slope over the slowest, at least: heads that are alike would learn the same."""
 
@@ -50,6 +51,11 @@ def encoding_of(found: Dependence, *, dimension: int, heads: int | None = None) 
     checks.whole("dimension", dimension, least=2, multiple_of=2, why="a mode takes two")
     if heads is not None:
         checks.whole("heads", heads, least=1)
+    if not found.modes and found.fit is not None:
+        raise EncodingError(
+            "Tokens depend on the lag in these documents, but as no period and no half-life does, "
+            "so there is no encoding to fit; use one of the catalogue."
+        )
     if not found.modes:
         raise EncodingError(
             "Nothing depends on the lag in these documents, so there is no encoding to fit; use "
@@ -97,7 +103,7 @@ def shared_out(modes: Sequence[Mode], heads: int) -> list[list[Mode]]:
 
 
 def apportioned(modes: Sequence[Mode], pairs: int) -> list[Mode]:
-    """Return the mode of each pair: one for each, more for the strong ones, in order of strength.
+    """Return the mode of each pair: by their amplitudes, in order of strength.
 
     >>> from gnomon.groups.dependence import Mode
     >>> made = {"period_interval": None, "half_life_interval": None, "half_life": 9.0}
@@ -107,7 +113,7 @@ def apportioned(modes: Sequence[Mode], pairs: int) -> list[Mode]:
     [4.0, 4.0, 4.0, 5.0]
     """
     order = sorted(modes, key=lambda mode: -mode.weight)[:pairs]
-    numbers = np.ones(len(order), dtype=int)
+    numbers = np.zeros(len(order), dtype=int)
     amplitudes = np.array([mode.weight for mode in order])
     while numbers.sum() < pairs:
         numbers[np.argmax(amplitudes / (2 * numbers + 1))] += 1
@@ -117,7 +123,12 @@ def apportioned(modes: Sequence[Mode], pairs: int) -> list[Mode]:
 def slopes_of(found: Dependence, law: Law, *, reach: int, heads: int) -> tuple[float, ...]:
     """Return slopes for so many heads, the steepest first; none where nothing falls."""
     checks.whole("heads", heads, least=1)
-    falling = [mode for mode in usable(found.modes) if np.isfinite(mode.half_life)]
+    most = max((mode.amplitude for mode in found.modes), default=0.0)
+    falling = [
+        mode
+        for mode in usable(found.modes)
+        if np.isfinite(mode.half_life) and mode.weight > LEAST * most
+    ]
     rates = [np.log(2.0) / mode.half_life for mode in falling]
     if law.law == "exponential" and law.half_life is not None:
         rates.append(np.log(2.0) / (2.0 * law.half_life))
