@@ -341,3 +341,30 @@ def test_promoters_fall_within_some_ten_bases_and_load_as_layers(data_root):
     layer = gnomon.torch.layer(made)
     scores = layer.scores(torch.tensor(q), torch.tensor(q), torch.arange(4))
     np.testing.assert_allclose(scores.detach().numpy(), wanted, rtol=1e-6, atol=1e-6)
+
+
+def test_copies_are_held_together_and_are_no_evidence_of_dependence():
+    alarms = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        own = [rng.choice(12, p=np.arange(1, 13) / 78, size=96) for _ in range(40)]
+        found = gnomon.dependence(own * 4, lags=32, cache=False)
+        assert "160 documents are 40 different ones" in found.text()
+        alarms += found.information.reach > 0 or bool(found.found.modes)
+    assert alarms <= 1
+
+
+def test_errors_of_copies_are_those_of_the_documents_they_are_copies_of(rng):
+    own = [np.cumsum(rng.integers(1, 3, size=80)) % 9 for _ in range(60)]
+    once = gnomon.dependence(own, lags=24, cache=False).kernel
+    thrice = gnomon.dependence(own * 3, lags=24, cache=False).kernel
+    rows = gnomon.dependence(own * 3, lags=24, group="rows", cache=False).kernel
+    assert np.median(thrice.errors / once.errors) == pytest.approx(1.0, abs=0.25)
+    assert np.median(rows.errors / once.errors) < 0.75
+
+
+def test_documents_that_are_a_few_different_ones_are_read_and_said_to_be():
+    found = gnomon.dependence([np.roll([0, 1, 1] * 30, k % 3) for k in range(64)], lags=32)
+    assert [round(period, 2) for period in found.found.periods] == [3.0]
+    assert "64 documents are 3 different ones, too few to be taken for copies" in found.text()
+    assert found.to_dict()["notes"] == list(found.notes)

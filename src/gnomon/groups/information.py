@@ -228,19 +228,20 @@ def _scale(within: Floats, across: Floats) -> Floats:
 
 
 def neighbours(line: Line) -> Whole:
-    """Return for each document the next longer one of its fold, for the longest the shortest.
+    """Return for each document one of its fold that is next longer, for the longest the shortest.
 
-    A partner is of another group, since copies are no two documents: where one next to it is not,
-    partners are 2, 4, 8, ... documents apart. Documents of a fold that has none are their own.
+    Copies are no two documents: groups are ordered by their mean length and stay together, and a
+    partner is as many documents away as the largest group has. Where that group is more than half
+    of a fold, documents of the fold are their own partners.
     """
-    order = np.lexsort((line.group, line.lengths, line.fold))
+    sizes = np.bincount(line.group)
+    mean = np.bincount(line.group, line.lengths) / np.maximum(sizes, 1)
+    order = np.lexsort((line.lengths, line.group, mean[line.group], line.fold))
     found = np.empty(len(order), dtype=np.int64)
     for fold in range(line.folds):
         here = order[line.fold[order] == fold]
-        group, apart = line.group[here], 1
-        while apart < len(here) and (group == np.roll(group, -apart)).any():
-            apart *= 2
-        found[here] = np.roll(here, -apart) if apart < len(here) else here
+        apart = int(sizes[line.group[here]].max(initial=0))
+        found[here] = np.roll(here, -apart) if 2 * apart <= len(here) else here
     return found
 
 
