@@ -20,14 +20,14 @@ from types import SimpleNamespace
 import numpy as np
 
 from gnomon.corpus.counting import count
-from gnomon.geometry.debiased.curvature import curvature
-from gnomon.geometry.debiased.drift import measure_drift
-from gnomon.geometry.debiased.estimate import DRAWS, debias
-from gnomon.geometry.debiased.folded import folded
-from gnomon.geometry.debiased.pilot import pilot
-from gnomon.geometry.debiased.rare_types import common_classes
-from gnomon.geometry.debiased.remainder import remainder
-from gnomon.geometry.debiased.sums import balanced_signs, sums
+from gnomon.distances.debiased.curvature import curvature
+from gnomon.distances.debiased.drift import measure_drift
+from gnomon.distances.debiased.estimate import DRAWS, debias
+from gnomon.distances.debiased.folded import folded
+from gnomon.distances.debiased.pilot import pilot
+from gnomon.distances.debiased.rare_types import common_classes
+from gnomon.distances.debiased.remainder import remainder
+from gnomon.distances.debiased.sums import balanced_signs, sums
 from harness import data_root, figures, interleaved, peak_of_command, ratio, show, write_record
 
 CORPORA = {

@@ -22,13 +22,13 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import t as student
 
-import gnomon.geometry
+import gnomon.distances
 from estimator_bars import judged, show
 from families import NAMES, corpus
-from gnomon.geometry.debiased.estimate import debias
-from gnomon.geometry.debiased.intervals import mean_squared
-from gnomon.geometry.debiased.lowrank import whitened
-from gnomon.geometry.estimators import ESTIMATORS
+from gnomon.distances.debiased.estimate import debias
+from gnomon.distances.debiased.intervals import mean_squared
+from gnomon.distances.debiased.lowrank import whitened
+from gnomon.distances.estimators import ESTIMATORS
 from harness import RECORDS, code_digest
 
 RECORD = RECORDS / "estimators.json"
@@ -147,7 +147,7 @@ def _participation(squares):
 
 def digest():
     """Digest of the estimators, the families and this file: what the numbers depend on."""
-    room = Path(gnomon.geometry.__file__).parent
+    room = Path(gnomon.distances.__file__).parent
     names = ("estimators", "expected_null", "null_subtraction", "split_half")
     parts = [f for f in sorted((room / "debiased").glob("*.py")) if f.stem not in LATER]
     files = [*parts, *(room / f"{name}.py" for name in names)]

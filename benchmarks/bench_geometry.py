@@ -15,8 +15,8 @@ import argparse
 import numpy as np
 from scipy.sparse import csr_array
 
-from gnomon.geometry import chord_distances, classical_mds
-from gnomon.geometry.measure import measure
+from gnomon.distances import chord_distances, classical_mds
+from gnomon.distances.measure import measure
 from harness import figures, interleaved, peak_mebibytes, ratio, show, write_record
 
 VOCABULARY = 30_522

@@ -23,9 +23,9 @@ import numpy as np
 import families
 import gnomon
 import planted
-from gnomon.geometry.debiased.estimate import debias
-from gnomon.geometry.debiased.folded import folded
-from gnomon.geometry.debiased.signal import signal
+from gnomon.distances.debiased.estimate import debias
+from gnomon.distances.debiased.folded import folded
+from gnomon.distances.debiased.signal import signal
 from harness import RECORDS, code_digest
 
 RECORD = RECORDS / "verdict.json"

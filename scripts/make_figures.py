@@ -26,12 +26,12 @@ from svg import BLUE, GREY, INK, PURPLE, RED, Axes, Sheet, colour_bar, heat_map
 import gnomon
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.reading.builtin import three_regimes
-from gnomon.geometry.debiased.estimate import Debiased, debias, pair_mean
-from gnomon.geometry.debiased.folded import folded
-from gnomon.geometry.debiased.intervals import mean_squared
-from gnomon.geometry.debiased.signal import signal
-from gnomon.geometry.expected_null import expected_null_squares
-from gnomon.geometry.measure import measure
+from gnomon.distances.debiased.estimate import Debiased, debias, pair_mean
+from gnomon.distances.debiased.folded import folded
+from gnomon.distances.debiased.intervals import mean_squared
+from gnomon.distances.debiased.signal import signal
+from gnomon.distances.expected_null import expected_null_squares
+from gnomon.distances.measure import measure
 
 Floats = NDArray[np.float64]
 FOLDS = 16

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from gnomon.corpus.counting import CountOptions
-from gnomon.survey.fitting import FitOptions
-from gnomon.survey.run import SurveyOptions
+from gnomon.pipeline.fitting import FitOptions
+from gnomon.pipeline.survey import SurveyOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

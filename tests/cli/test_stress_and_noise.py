@@ -11,8 +11,8 @@ import pytest
 import gnomon
 from gnomon.cli.app import run
 from gnomon.corpus.counts import PositionCounts
-from gnomon.geometry.measure import measure
-from gnomon.geometry.nulls import dealt_geometry
+from gnomon.distances.measure import measure
+from gnomon.distances.nulls import dealt_geometry
 
 PLUGIN = ("--estimator", "plugin")
 NUMBERS = ("raw", "scale_free", "interval", "squared", "squared_interval", "skill", "simplex")

@@ -17,11 +17,11 @@ from gnomon.corpus.counting import CountOptions, count, count_with
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.shuffling import shuffled_counts
 from gnomon.diagnostics.pairs import target_of
+from gnomon.distances.debiased.estimate import debias
+from gnomon.distances.measure import measure
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding
 from gnomon.errors import CountsError, InputError
-from gnomon.geometry.debiased.estimate import debias
-from gnomon.geometry.measure import measure
 
 CORE = 0.02
 """Largest sqrt(2) sigma^2 of a position that is debiased."""

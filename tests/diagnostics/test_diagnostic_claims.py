@@ -92,7 +92,7 @@ def test_smacof_beats_classical_mds_below_the_rank(corpus):
 
 def test_an_encoding_can_be_surveyed_from_counts_to_stress(rng):
     """The walk counts -> geometry -> stress on a masked corpus uses the positions that are left."""
-    from gnomon.geometry.measure import measure
+    from gnomon.distances.measure import measure
 
     counts = rng.integers(0, 40, size=(20, 30))
     counts[7] = 0

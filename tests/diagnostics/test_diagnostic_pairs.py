@@ -18,11 +18,11 @@ from gnomon.diagnostics.parameters import parameter_table
 from gnomon.diagnostics.separation import separation
 from gnomon.diagnostics.shift import shift_equivariance
 from gnomon.diagnostics.stress import stress
+from gnomon.distances.gram import double_centred
 from gnomon.encodings.fitted.fitted import fit
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding
 from gnomon.errors import InputError
-from gnomon.geometry.gram import double_centred
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ def test_low_rank_is_classical_mds_of_that_rank_in_a_larger_space(distances):
 
 
 def test_a_geometry_hands_over_its_own_positions(rng):
-    from gnomon.geometry.measure import measure
+    from gnomon.distances.measure import measure
 
     counts = rng.integers(1, 50, size=(9, 20))
     counts[4] = 0

@@ -14,8 +14,8 @@ from gnomon.encodings.fitted.group import (
     slopes_of,
 )
 from gnomon.errors import EncodingError
-from gnomon.groups.dependence import Dependence, Mode
-from gnomon.groups.tails import Law
+from gnomon.lags.dependence import Dependence, Mode
+from gnomon.lags.tails import Law
 
 NONE = Law(law="none", reason="no dependence is detected at any lag")
 

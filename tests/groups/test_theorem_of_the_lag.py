@@ -157,5 +157,5 @@ def test_three_equidistant_points_on_a_line_have_no_one_stress_of_least_strain()
         seen.append(gnomon.stress(on_line, sides).raw)
     assert min(seen) == pytest.approx(1 / 6)
     assert max(seen) == pytest.approx(1.5 - 2.0 / np.sqrt(3.0))
-    ours = gnomon.geometry.scale(sides, "classical", dimension=1).vectors
+    ours = gnomon.distances.scale(sides, "classical", dimension=1).vectors
     assert 1 / 6 - 1e-9 <= gnomon.stress(ours, sides).raw <= 0.3454

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gnomon.pipeline.pictures import pictures
 from gnomon.report.figure import Figure
 from gnomon.report.figures import compare_figures, figure_named, survey_figures
 from gnomon.report.figures.maps import notable
-from gnomon.survey.pictures import pictures
 
 
 def drawn(contents: dict[str, Any], key: str, found: Any = None) -> Figure:

@@ -19,18 +19,18 @@ from scipy.spatial.distance import squareform
 
 import gnomon
 from gnomon.diagnostics.parameters import parameter_table
+from gnomon.distances.debiased.intervals import figure
+from gnomon.distances.debiased.survivorship import Survivorship
+from gnomon.distances.mds import scale
 from gnomon.encodings.additive.table import Table
 from gnomon.encodings.catalogue.portrait import portrait
 from gnomon.encodings.lifts import lift
 from gnomon.errors import InputError
-from gnomon.geometry.debiased.intervals import figure
-from gnomon.geometry.debiased.survivorship import Survivorship
-from gnomon.geometry.mds import scale
+from gnomon.pipeline.pictures import pictures
+from gnomon.pipeline.survey import Survey
 from gnomon.report.figures.own import DRAWN
 from gnomon.reproduce.claims import Published, Reproduction, Row, Verdict, spread
 from gnomon.results import Result
-from gnomon.survey.pictures import pictures
-from gnomon.survey.run import Survey
 
 HOSTILE = "<script>alert(1)</script>"
 OPTIONAL = ("gnomon.torch", "gnomon.jax", "gnomon.sklearn")
@@ -90,19 +90,19 @@ EXAMPLES: dict[str, Callable[[Survey], Any]] = {
     "gnomon.encodings.catalogue.portrait.Portrait": lambda _: portrait(
         gnomon.encoding("rope", dimension=8)
     ),
-    "gnomon.geometry.debiased.estimate.Debiased": lambda s: s.trust.debiased,
-    "gnomon.geometry.debiased.survivorship.Survivorship": lambda _: survivorship(),
-    "gnomon.geometry.mds.Coordinates": lambda s: scale(s.geometry, dimension=3),
-    "gnomon.geometry.measure.Geometry": lambda s: s.geometry,
-    "gnomon.geometry.nulls.NullGeometry": lambda s: s.null,
-    "gnomon.geometry.spectrum.Spectrum": lambda s: s.geometry.spectrum,
-    "gnomon.groups.lags.LagKernel": lambda _: bars().kernel,
+    "gnomon.distances.debiased.estimate.Debiased": lambda s: s.trust.debiased,
+    "gnomon.distances.debiased.survivorship.Survivorship": lambda _: survivorship(),
+    "gnomon.distances.mds.Coordinates": lambda s: scale(s.geometry, dimension=3),
+    "gnomon.distances.measure.Geometry": lambda s: s.geometry,
+    "gnomon.distances.nulls.NullGeometry": lambda s: s.null,
+    "gnomon.distances.spectrum.Spectrum": lambda s: s.geometry.spectrum,
+    "gnomon.lags.kernel.LagKernel": lambda _: bars().kernel,
     "gnomon.reproduce.claims.Reproduction": lambda _: reproduction(),
     "gnomon.spectra.spectrum.Spectrum": lambda _: gnomon.spectrum("rope", 32, coupled=False),
-    "gnomon.survey.lag_structure.LagStructure": lambda _: bars(),
-    "gnomon.survey.pictures.Pictures": pictures,
-    "gnomon.survey.run.Survey": lambda s: s,
-    "gnomon.survey.trust.Trust": lambda s: s.trust,
+    "gnomon.pipeline.lags.LagStructure": lambda _: bars(),
+    "gnomon.pipeline.pictures.Pictures": pictures,
+    "gnomon.pipeline.survey.Survey": lambda s: s,
+    "gnomon.pipeline.trust.Trust": lambda s: s.trust,
 }
 
 
@@ -248,10 +248,10 @@ def test_a_frame_of_counts_has_one_row_per_position() -> None:
 @pytest.mark.parametrize(
     ("name", "column", "matrix"),
     [
-        ("gnomon.geometry.measure.Geometry", "distance", lambda s: s.geometry.distances),
-        ("gnomon.geometry.nulls.NullGeometry", "distance", lambda s: np.sqrt(s.null.mean_squares)),
+        ("gnomon.distances.measure.Geometry", "distance", lambda s: s.geometry.distances),
+        ("gnomon.distances.nulls.NullGeometry", "distance", lambda s: np.sqrt(s.null.mean_squares)),
         (
-            "gnomon.geometry.debiased.estimate.Debiased",
+            "gnomon.distances.debiased.estimate.Debiased",
             "squared_distance",
             lambda s: s.trust.debiased.squares,
         ),

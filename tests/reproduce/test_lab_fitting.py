@@ -19,6 +19,7 @@ from gnomon.lab.grid import EncodingEntry, grid_of
 from gnomon.lab.tasks.base import Batch
 from gnomon.lab.tasks.order import Order
 from gnomon.lab.tasks.registry import task
+from gnomon.pipeline.fitting import fit
 from gnomon.reproduce import lab_fitting, optimisation, stress_accuracy
 from gnomon.reproduce.lab_fitting import (
     corpus_of,
@@ -31,7 +32,6 @@ from gnomon.reproduce.lab_fitting import (
 )
 from gnomon.reproduce.lab_tables import Table
 from gnomon.reproduce.samples import Options
-from gnomon.survey.fitting import fit
 
 MODEL = {"dimension": 16, "layers": 1, "heads": 2}
 

@@ -12,9 +12,9 @@ import gnomon
 from gnomon.cli.app import run
 from gnomon.corpus.counting import CountOptions
 from gnomon.corpus.progress import Silence
+from gnomon.distances.measure import measure
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding
-from gnomon.geometry.measure import measure
 from gnomon.reproduce.claims import Reproduction, Row
 from gnomon.reproduce.debiasing import Estimate, curves, difference, stress_of
 from gnomon.reproduce.readings import DEBIASED

@@ -198,7 +198,7 @@ def _checked_place(out: Path | None, json_file: str | None) -> Path:
 
 
 def _fit_options(given: dict[str, Any], *, no_rotation: bool) -> Any:
-    from gnomon.survey.fitting import FitOptions
+    from gnomon.pipeline.fitting import FitOptions
 
     given["dimension"] = VECTORS if given["dimension"] is None else given["dimension"]
     given["rank"] = o.number_or_word(given["rank"])
@@ -240,7 +240,7 @@ def _table(opened: Any, text: str) -> Any:
 
 
 def _fitted(source: str, counting: Any, fitting: Any, shuffles: int, progress: Any) -> Any:
-    from gnomon.survey.fitting import fit_place
+    from gnomon.pipeline.fitting import fit_place
 
     return fit_place(source, counting, fitting, shuffles=shuffles, progress=progress)
 

@@ -71,7 +71,7 @@ def fit_lags(
     source: str, counting: Any, given: dict[str, Any], place: Path, progress: TerminalProgress
 ) -> None:
     """Measure the lags of a corpus; write the encoding, and the page where one is asked for."""
-    from gnomon.survey.lag_structure import dependence
+    from gnomon.pipeline.lags import dependence
 
     _check_source(source)
     _check_sizes(given)

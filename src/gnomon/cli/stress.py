@@ -92,7 +92,7 @@ def _counts(target: str, seed: int, progress: TerminalProgress) -> Any:
     from gnomon.corpus.counting import CountOptions
     from gnomon.corpus.counts_file import load_counts
     from gnomon.corpus.reading.builtin import BUILTIN
-    from gnomon.survey.shuffles import counted
+    from gnomon.pipeline.shuffles import counted
 
     path = Path(target)
     if target in BUILTIN:  # as everywhere: write ./digits for a folder of that name

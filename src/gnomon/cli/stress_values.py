@@ -19,18 +19,18 @@ from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.progress import Progress
 from gnomon.diagnostics.pairs import lifted_of, target_of
 from gnomon.diagnostics.stress import stress
+from gnomon.distances.measure import Geometry, measure
+from gnomon.distances.nulls import dealt_geometry, dealt_null
 from gnomon.encodings.additive.table import Table
 from gnomon.encodings.additive.table_files import names_table
 from gnomon.encodings.registry import encoding, takes
 from gnomon.errors import CountsError, InputError
-from gnomon.geometry.measure import Geometry, measure
-from gnomon.geometry.nulls import dealt_geometry, dealt_null
-from gnomon.survey.debiased_stress import DebiasedTarget, LeftOut, is_close
-from gnomon.survey.entries import ALIKE
-from gnomon.survey.nearest import MOSTLY
-from gnomon.survey.table_rows import rows_of
-from gnomon.survey.trust import Trust, in_folds, trust
-from gnomon.survey.words import percent, rows_used
+from gnomon.pipeline.debiased_stress import DebiasedTarget, LeftOut, is_close
+from gnomon.pipeline.entries import ALIKE
+from gnomon.pipeline.nearest import MOSTLY
+from gnomon.pipeline.table_rows import rows_of
+from gnomon.pipeline.trust import Trust, in_folds, trust
+from gnomon.pipeline.words import percent, rows_used
 
 DEBIASED = "debiased"
 _LITTLE = 0.9

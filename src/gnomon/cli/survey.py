@@ -101,7 +101,7 @@ def survey(
     verbose: o.Verbose = False,
 ) -> None:
     """Survey a corpus: distances between positions, what of them is noise, stress, a verdict."""
-    from gnomon.survey.run import SurveyOptions
+    from gnomon.pipeline.survey import SurveyOptions
 
     counting = count_options(
         file_format=file_format,
@@ -169,8 +169,8 @@ def _surveyed(
 ) -> tuple[dict[str, Any], str]:
     """Survey one corpus, or all built-in ones, each into a folder of its own."""
     from gnomon.corpus.reading.builtin import BUILTIN
+    from gnomon.pipeline.survey import survey_with
     from gnomon.report.text import survey_text
-    from gnomon.survey.run import survey_with
 
     results: dict[str, dict[str, Any]] = {}
     pages: list[Any] = []
@@ -189,10 +189,10 @@ def _surveyed(
 
 def _saved(found: Any, contents: dict[str, Any], folder: Path) -> Any:
     """Write a survey with its page; return what a page of several surveys needs of it."""
+    from gnomon.pipeline.pictures import pictures
+    from gnomon.pipeline.saving import save_survey
     from gnomon.report.page.build import page_bytes
     from gnomon.report.page.reading import label_of
-    from gnomon.survey.pictures import pictures
-    from gnomon.survey.saving import save_survey
 
     drawn = pictures(found)
     shown = (label_of(contents), contents, drawn)
@@ -225,7 +225,7 @@ def _estimate(
     corpus: str | None, counting: Any, surveying: Any, *, json_file: str | None, quiet: bool
 ) -> None:
     from gnomon.corpus.reading.builtin import BUILTIN
-    from gnomon.survey.estimate import estimate, estimate_text
+    from gnomon.pipeline.estimate import estimate, estimate_text
 
     if corpus is not None:
         found = estimate(corpus, counting, surveying)

@@ -52,7 +52,7 @@ def stress_by_dimension(
     `gram` is a geometry (then `distances` are its own) or a centred Gram matrix. Cost O(n^2 r) for
     the largest r, and O(n^2) for each dimension asked for. `kruskal` is NaN for zero distances.
     """
-    from gnomon.geometry.mds import classical_mds
+    from gnomon.distances.mds import classical_mds
 
     wanted = sorted(set(dimensions))
     if not wanted or wanted[0] < 1:

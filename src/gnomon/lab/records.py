@@ -20,9 +20,9 @@ from gnomon.errors import LabError
 from gnomon.files import dump_json, write_text
 from gnomon.lab.cells import Cell
 from gnomon.lab.record_shape import RECORD
+from gnomon.pipeline.validation import fault
 from gnomon.reading import read_written
 from gnomon.results import Result
-from gnomon.survey.validation import fault
 
 SCHEMA = 1
 STATES = ("done", "diverged", "failed")

@@ -4,7 +4,7 @@
 shuffles, deals, violated triples and sums by lag are then equal bit for bit. Other sums of floats
 are taken in another order: Gram matrices, distances and expected nulls stay within 1e-13 of their
 largest entry, debiased sums and steps of SMACOF within 1e-09, sums under signs, which are in single
-precision, within 1e-04. `tests/geometry/test_routes_agree.py` holds both routes to this.
+precision, within 1e-04. `tests/distances/test_routes_agree.py` holds both routes to this.
 `GNOMON_THREADS` says how many threads the kernels may use; it changes no bit.
 """
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from gnomon.corpus.progress import Progress
 from gnomon.diagnostics.stress import StressReport, stress
 from gnomon.encodings.registry import encoding
+from gnomon.pipeline.provenance import provenance
 from gnomon.reproduce.claims import (
     LOST,
     Published,
@@ -29,7 +30,6 @@ from gnomon.reproduce.claims import (
     spread,
 )
 from gnomon.reproduce.samples import Options, Sample, setting_of, three_regime_samples
-from gnomon.survey.provenance import provenance
 
 TITLE = "stress of the sinusoid against dimension"
 DIMENSIONS = (8, 16, 32, 64, 128, 256, 512, 1024)

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.corpus.progress import Progress
-from gnomon.geometry.distances import angle
-from gnomon.geometry.gram import double_centred
-from gnomon.geometry.spectrum import spectrum
+from gnomon.distances.chord import angle
+from gnomon.distances.gram import double_centred
+from gnomon.distances.spectrum import spectrum
 from gnomon.report.text import percent
 from gnomon.reproduce.claims import (
     ABSENT,

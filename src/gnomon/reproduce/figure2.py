@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from gnomon.corpus.progress import Progress
 from gnomon.diagnostics.pairs import condensed
+from gnomon.distances.gram import double_centred
+from gnomon.distances.mds import classical_mds
 from gnomon.encodings.euclidean import distances_between
 from gnomon.encodings.registry import encoding
-from gnomon.geometry.gram import double_centred
-from gnomon.geometry.mds import classical_mds
+from gnomon.pipeline.debiased_stress import scale_free
 from gnomon.reproduce.claims import ABSENT, Published, Reproduction, Row
 from gnomon.reproduce.evidence import Judged
 from gnomon.reproduce.figure2_claims import Map, judge_bars, judge_heights, judge_map, judge_regimes
@@ -31,7 +32,6 @@ from gnomon.reproduce.points import Point, columns, lifted, point, scaled
 from gnomon.reproduce.samples import Options, repeated
 from gnomon.reproduce.subjects import Sample, Subject, reproduction, subjects
 from gnomon.reproduce.table3_claims import PUBLISHED
-from gnomon.survey.debiased_stress import scale_free
 
 TITLE = "the map of positions, and bars of stress"
 DIMENSIONS = {True: 128, False: 768}

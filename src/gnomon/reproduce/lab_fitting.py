@@ -25,7 +25,6 @@ from gnomon.corpus.reading.digits import real_digits
 from gnomon.encodings.fitted.group import LONG, encoding_of
 from gnomon.encodings.registry import encoding
 from gnomon.errors import LabError
-from gnomon.groups.dependence import Dependence
 from gnomon.lab.building import DATA
 from gnomon.lab.config import PartConfig
 from gnomon.lab.grid import EncodingEntry, Grid, TaskEntry
@@ -34,9 +33,10 @@ from gnomon.lab.tasks.base import Task
 from gnomon.lab.tasks.real.digits import Digits, DigitsRaster
 from gnomon.lab.tasks.real.documents import TRAIN, Labelled, digest_of
 from gnomon.lab.tasks.registry import task as made_task
+from gnomon.lags.dependence import Dependence
+from gnomon.pipeline.fitting import fit
+from gnomon.pipeline.lags import dependence
 from gnomon.reproduce.samples import Options
-from gnomon.survey.fitting import fit
-from gnomon.survey.lag_structure import dependence
 
 ROWS = 4000
 """Rows that are drawn of a task without documents."""

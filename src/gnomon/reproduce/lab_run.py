@@ -18,12 +18,12 @@ from gnomon.lab.compact import compact_folder
 from gnomon.lab.executor import Executor, Processes
 from gnomon.lab.grid import Grid, read_grid
 from gnomon.lab.running import run_grid
+from gnomon.pipeline.provenance import provenance
 from gnomon.reproduce.claims import Figure, Published, Reproduction, Row, spread
 from gnomon.reproduce.contrasts import Claim, evidence
 from gnomon.reproduce.lab_fitting import data_notes
 from gnomon.reproduce.lab_tables import Table
 from gnomon.reproduce.samples import Options
-from gnomon.survey.provenance import provenance
 
 PLACE = "laboratory"
 """Under which `corpora` of a reproduction holds grids and evidence."""

@@ -38,10 +38,10 @@ from gnomon.lab.config import ModelConfig
 from gnomon.lab.grid import Grid
 from gnomon.lab.parts import Part
 from gnomon.lab.record_shape import NUMBER, holding, maybe
+from gnomon.pipeline.validation import fault
 from gnomon.reading import read_written
 from gnomon.reproduce.contrasts import LEVEL, Claim, Contrast
 from gnomon.reproduce.lab_tables import Table
-from gnomon.survey.validation import fault
 
 SEEDS = 3
 DIGITS = 2

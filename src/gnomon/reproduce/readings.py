@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from gnomon.diagnostics.correlation import correlation
 from gnomon.diagnostics.monotonicity import GRAIN, violations
 from gnomon.diagnostics.stress import stress
+from gnomon.distances.gram import double_centred
+from gnomon.distances.measure import Geometry
+from gnomon.distances.spectrum import spectrum
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.lifts import lift
-from gnomon.geometry.gram import double_centred
-from gnomon.geometry.measure import Geometry
-from gnomon.geometry.spectrum import spectrum
+from gnomon.pipeline.debiased_stress import DebiasedTarget
 from gnomon.reproduce.claims import Figure, Spread, spread, spread_or_none
 from gnomon.reproduce.debiasing import Curves, Stresses, curves, stress_of
-from gnomon.survey.debiased_stress import DebiasedTarget
 
 UNDEFINED = "all distances are equal, or no two lags differ"
 DEBIASED = ("debiased", "interval", "squared", "squared interval")

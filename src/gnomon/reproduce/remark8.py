@@ -22,10 +22,11 @@ import numpy as np
 
 from gnomon.corpus.progress import Progress
 from gnomon.diagnostics.parameters import ParameterCount, parameter_table
+from gnomon.distances.debiased.estimate import debias
+from gnomon.distances.measure import measure
 from gnomon.encodings.registry import encoding
 from gnomon.errors import CountsError, InputError
-from gnomon.geometry.debiased.estimate import debias
-from gnomon.geometry.measure import measure
+from gnomon.pipeline.trust import in_folds
 from gnomon.report.text import percent
 from gnomon.reproduce.claims import ABSENT, LOST, Figure, Published, Reproduction, Row
 from gnomon.reproduce.figure1 import captured
@@ -34,7 +35,6 @@ from gnomon.reproduce.remark8_claims import FEW, Grown, Ranks, judged
 from gnomon.reproduce.samples import Options
 from gnomon.reproduce.subjects import Sample, Subject, reproduction, subjects
 from gnomon.reproduce.table2 import RECOVERED, SURVIVING
-from gnomon.survey.trust import in_folds
 
 TITLE = "rank, parameters and variance of the minimal parametrisation"
 RANKS = (1, 2, 3, 7)

@@ -19,9 +19,9 @@ from gnomon.corpus.counting import CountOptions, count_with
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.progress import Progress
 from gnomon.corpus.reading.builtin import three_regimes
+from gnomon.distances.dealing import deal
+from gnomon.distances.measure import Geometry, measure
 from gnomon.errors import InputError
-from gnomon.geometry.dealing import deal
-from gnomon.geometry.measure import Geometry, measure
 from gnomon.numeric.ranges import check_range
 
 LENGTH, ROWS, VOCABULARY, CONCENTRATION = 32, 2000, 200, 0.2

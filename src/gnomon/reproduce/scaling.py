@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from gnomon.corpus.cache import folder
 from gnomon.corpus.progress import Progress
 from gnomon.errors import InputError
+from gnomon.pipeline.provenance import provenance
 from gnomon.report.figures.places import counted
 from gnomon.reproduce.claims import Figure, Published, Reproduction, Row
 from gnomon.reproduce.evidence import listed, verdicts
@@ -35,7 +36,6 @@ from gnomon.reproduce.scaling_lines import CUT, LINES
 from gnomon.reproduce.scaling_model import Reader, reader
 from gnomon.reproduce.scaling_run import measured
 from gnomon.reproduce.scaling_text import Document, document
-from gnomon.survey.provenance import provenance
 
 TITLE = "perplexity by position under each scaling of a rotary encoding"
 BINS_WITHIN = 8

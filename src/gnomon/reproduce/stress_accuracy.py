@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from gnomon.corpus.counting import CountOptions
 from gnomon.corpus.progress import Progress
 from gnomon.diagnostics.stress import stress
+from gnomon.distances.measure import measure
 from gnomon.encodings.euclidean import distances_between
 from gnomon.encodings.registry import encoding
-from gnomon.geometry.measure import measure
 from gnomon.lab.grid import EncodingEntry, Grid
 from gnomon.lab.measures.intervals import over_seeds
 from gnomon.reproduce.claims import Reproduction

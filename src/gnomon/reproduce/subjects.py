@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from gnomon.corpus.counting import CountOptions
 from gnomon.corpus.progress import Progress
 from gnomon.corpus.reading.builtin import three_regimes
+from gnomon.distances.debiased.intervals import jackknifed
+from gnomon.distances.measure import Geometry, measure
+from gnomon.distances.nulls import NullGeometry, dealt_null
 from gnomon.errors import InputError
-from gnomon.geometry.debiased.intervals import jackknifed
-from gnomon.geometry.measure import Geometry, measure
-from gnomon.geometry.nulls import NullGeometry, dealt_null
+from gnomon.pipeline.provenance import provenance
 from gnomon.report.text import percent
 from gnomon.reproduce.claims import Figure, Reproduction, Row, spread
 from gnomon.reproduce.debiasing import Estimate
@@ -44,7 +45,6 @@ from gnomon.reproduce.table4_corpus import (
     in_words,
     trusted,
 )
-from gnomon.survey.provenance import provenance
 
 Floats = NDArray[np.float64]
 FEWEST = 4

@@ -23,7 +23,8 @@ from gnomon.corpus.progress import Progress
 from gnomon.diagnostics.dimension import stress_by_dimension
 from gnomon.diagnostics.parameters import ParameterCount, parameter_table
 from gnomon.diagnostics.stress import stress
-from gnomon.geometry.smacof import smacof
+from gnomon.distances.smacof import smacof
+from gnomon.pipeline.provenance import provenance
 from gnomon.report.text import percent
 from gnomon.reproduce.claims import (
     Figure,
@@ -43,7 +44,6 @@ from gnomon.reproduce.samples import (
     setting_of,
     three_regime_samples,
 )
-from gnomon.survey.provenance import provenance
 
 TITLE = "rank, stress and parameters of the MDS encoding"
 LENGTH, DIMENSION = 32, 128

@@ -19,6 +19,7 @@ from gnomon.diagnostics.stress import StressReport, stress
 from gnomon.encodings.fitted.fitted import fit
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding
+from gnomon.pipeline.provenance import provenance
 from gnomon.reproduce.bound import least_raw_stress, smallest
 from gnomon.reproduce.claims import ABSENT, Published, Reproduction, Row, Spread, spread
 from gnomon.reproduce.samples import LENGTH, Options, Sample, setting_of, three_regime_samples
@@ -29,7 +30,6 @@ from gnomon.reproduce.table3_claims import (
     judge_order,
     judge_together,
 )
-from gnomon.survey.provenance import provenance
 
 TITLE = "stress of MDS, sinusoidal and random encodings"
 DIMENSIONS = (16, 20, 128)

@@ -20,10 +20,11 @@ from gnomon.corpus.counting import CountOptions
 from gnomon.corpus.progress import Progress
 from gnomon.diagnostics.monotonicity import GRAIN, Monotonicity, violations
 from gnomon.diagnostics.stress import stress
+from gnomon.distances.measure import Geometry, measure
+from gnomon.distances.nulls import dealt_null
 from gnomon.encodings.fitted.fitted import fit
 from gnomon.errors import InputError
-from gnomon.geometry.measure import Geometry, measure
-from gnomon.geometry.nulls import dealt_null
+from gnomon.pipeline.provenance import provenance
 from gnomon.report.text import cell, percent
 from gnomon.reproduce.claims import LOST, Published, Reproduction, Row, Verdict, together
 from gnomon.reproduce.debiasing import Estimate, difference
@@ -58,7 +59,6 @@ from gnomon.reproduce.table4_lines import (
     SINUSOIDAL,
     candidates,
 )
-from gnomon.survey.provenance import provenance
 
 TITLE = "five encodings on real corpora"
 STAND_IN = "python-stdlib"

@@ -15,15 +15,15 @@ import numpy as np
 from gnomon.corpus.counting import CountOptions, count_with
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.progress import Progress
-from gnomon.geometry.debiased.intervals import Figure
-from gnomon.geometry.measure import Geometry
+from gnomon.distances.debiased.intervals import Figure
+from gnomon.distances.measure import Geometry
+from gnomon.pipeline.debiased_stress import DebiasedTarget, target_of_trust
+from gnomon.pipeline.shuffles import counted as counted_apart
+from gnomon.pipeline.shuffles import shuffles_of, ungrouped_of
+from gnomon.pipeline.trust import Tests, Trust, in_folds
+from gnomon.pipeline.trust import trusted as survey_trusted
+from gnomon.pipeline.words import ranges, signed_figure
 from gnomon.results import plain
-from gnomon.survey.debiased_stress import DebiasedTarget, target_of_trust
-from gnomon.survey.shuffles import counted as counted_apart
-from gnomon.survey.shuffles import shuffles_of, ungrouped_of
-from gnomon.survey.trust import Tests, Trust, in_folds
-from gnomon.survey.trust import trusted as survey_trusted
-from gnomon.survey.words import ranges, signed_figure
 
 LENGTH = 64
 """The published length is lost."""

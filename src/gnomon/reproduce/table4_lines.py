@@ -13,14 +13,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from gnomon.distances.measure import Geometry
 from gnomon.encodings.biases.alibi import best_slope, official_slopes
 from gnomon.encodings.fitted.fitted import fit
 from gnomon.encodings.registry import encoding
-from gnomon.geometry.measure import Geometry
+from gnomon.pipeline.entries import debiased_encoding
 from gnomon.reproduce.readings import Reading
 from gnomon.reproduce.samples import Options
 from gnomon.reproduce.table4_corpus import Trusted
-from gnomon.survey.entries import debiased_encoding
 
 HEADS = 12
 """BERT-base has 12 heads."""

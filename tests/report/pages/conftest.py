@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import gnomon
+from gnomon.pipeline.pictures import pictures
+from gnomon.pipeline.saving import save_survey
 from gnomon.report.page.build import page_bytes
 from gnomon.report.page.reading import label_of
-from gnomon.survey.pictures import pictures
-from gnomon.survey.saving import save_survey
 
 FLAGS = [
     "--no-sandbox",

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from gnomon.cli.app import run
+from gnomon.pipeline.pictures import load_pictures
 from gnomon.report.page.build import page_of_folders
-from gnomon.survey.pictures import load_pictures
 
 EIGHT_MEGABYTES = 8 * 10**6
 OPENS_WITHIN = 3.0

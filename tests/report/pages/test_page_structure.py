@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
+from gnomon.pipeline.pictures import pictures
+from gnomon.pipeline.validation import fault
 from gnomon.report.page.build import page, page_of_folders
 from gnomon.report.page.explanations import EXPLANATIONS
 from gnomon.report.page.glossary import WORDS, anchor
 from gnomon.report.page.reading import folders_from, label_of
-from gnomon.survey.pictures import pictures
-from gnomon.survey.validation import fault
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=alert(1)>"
 VOID = {"meta", "link", "br", "img", "input", "hr"}

@@ -53,12 +53,12 @@ CARDS = {
         (
             (
                 "scikit-learn ClassicalMDS",
-                "geometry/test_classical_scaling.py",
+                "distances/test_classical_scaling.py",
                 "test_classical_mds_equals_scikit_learn_up_to_signs",
             ),
             (
                 "scikit-bio pcoa",
-                "geometry/test_classical_scaling.py",
+                "distances/test_classical_scaling.py",
                 "test_classical_mds_equals_scikit_bio_pcoa",
             ),
         ),
@@ -82,7 +82,7 @@ CARDS = {
         (
             (
                 "scikit-learn MDS",
-                "geometry/test_smacof_scaling.py",
+                "distances/test_smacof_scaling.py",
                 "test_stress_matches_scikit_learn_from_the_same_start",
             ),
         ),

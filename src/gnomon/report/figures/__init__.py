@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gnomon.pipeline.pictures import Pictures
 from gnomon.report.figure import Figure
-from gnomon.survey.pictures import Pictures
 
 KEYS = (
     "counts", "distances", "eigenvalues", "map2d", "map3d", "stress", "dimensions", "shepard",

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.pipeline.pictures import Pictures
 from gnomon.report.figure import SEQUENTIAL, Figure, Symmetric, Triangles, evenly, missing
 from gnomon.report.figures.panels import axes_of, axis, panels, stacked
 from gnomon.report.figures.places import counted, figure_of, names, unit
 from gnomon.report.text import percent
-from gnomon.survey.pictures import Pictures
 
 KEY, TITLE = "distances", "Distances between positions"
 NO_PICTURES = "the survey was saved without geometry.npz; run it again"

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from gnomon.pipeline.pictures import Pictures
 from gnomon.report.figure import BLUE, GREY, ORANGE, VERMILION, Figure, missing, short
 from gnomon.report.figures.distances import FLAT, NULLS
 from gnomon.report.figures.panels import LEGEND, axes_of, axis, panels, stacked
 from gnomon.report.figures.places import some
 from gnomon.report.figures.ticks import log_axis
-from gnomon.survey.pictures import Pictures
 
 KEY, TITLE = "eigenvalues", "Eigenvalues against chance"
 FIRST = 64

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.pipeline.pictures import Pictures
 from gnomon.report.figure import Figure, missing, short
 from gnomon.report.figures.distances import FLAT, NO_PICTURES, colours, square
 from gnomon.report.figures.panels import axes_of, axis, panels, stacked
 from gnomon.report.figures.places import figure_of, name, names
-from gnomon.survey.pictures import Pictures
 
 KEY, TITLE = "grid", "The corpus as a grid"
 DIVERGING = [[0.0, "#0072b2"], [0.5, "#d9d9d9"], [1.0, "#d55e00"]]

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from gnomon.pipeline.pictures import Pictures
 from gnomon.report.figure import CATEGORIES, GREY, MARKERS, Figure, missing, short
 from gnomon.report.figures.bars import called, named
 from gnomon.report.figures.distances import FLAT, NO_PICTURES
 from gnomon.report.figures.nearest import measure_of, nearest
 from gnomon.report.figures.panels import LEGEND
 from gnomon.report.figures.places import figure_of, name
-from gnomon.survey.pictures import Pictures
 
 KEY, TITLE = "shepard", "Distances in the encoding against distances in the corpus"
 DRAWN = 500

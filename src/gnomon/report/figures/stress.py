@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gnomon.pipeline.words import percent
 from gnomon.report.figure import GREY, VERMILION, Figure, missing
 from gnomon.report.figures.bars import (
     Value,
@@ -28,7 +29,6 @@ from gnomon.report.figures.nearest import interval_key, leaves, measure_of, near
 from gnomon.report.figures.panels import LEGEND, axes_of, axis, panels, stacked
 from gnomon.report.figures.places import figure_of
 from gnomon.report.figures.ticks import log_axis
-from gnomon.survey.words import percent
 
 KEY, TITLE = "stress", "How far each encoding is from the corpus (stress)"
 LEAST_RAW = 1e-3

@@ -24,8 +24,8 @@ from gnomon.report.page.reading import label_of
 from gnomon.report.page.reference import reference_scale, without
 
 if TYPE_CHECKING:
+    from gnomon.pipeline.pictures import Pictures
     from gnomon.report.figure import Figure
-    from gnomon.survey.pictures import Pictures
 
 Given = tuple[str, dict[str, Any], "Pictures | None"]
 _ROOM = "gnomon.report.page"

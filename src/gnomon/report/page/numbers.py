@@ -11,8 +11,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from gnomon.pipeline.words import percent
 from gnomon.report.text import cell
-from gnomon.survey.words import percent
 
 _NONE = "–"
 

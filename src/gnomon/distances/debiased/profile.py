@@ -1,0 +1,188 @@
+"""The class profile: how much of the vocabulary is measured, and what fills the rest.
+
+The relative drift energy r_c of a frequency class is taken to be the same for all pairs up to a
+pair's own scale (*shared tail*). It is learnt from the well-counted pairs,
+
+    rhat_c = sum_ij omega_ij E_ij,c / sum_ij omega_ij m_ij,c,  divided by the overall rate,
+
+smoothed over neighbouring classes and pulled gently to 1, and only unmeasured mass is filled by it:
+
+    ext_ij = sum_c r_c M_ij,c / sum_c r_c m_ij,c  >= 1,       d2_ij = ext_ij sum_c E_ij,c.
+
+M is all the mass there is: types too rare to be used at all count with the rarest class. Where the
+overall rate is within two null standard deviations (jackknife) of nothing, r = 1.
+
+Neighbours are held together by as much as they are alike: the steps of rhat vary by eta^2 more
+than their noise explains, and the weight of a step is 1 / max(1, eta^2). Beside markers that drift
+alone the classes are left as they were found.
+
+The tail is not shared where common types drift one way and rare ones another. With a_ij the rate of
+a pair and E_b, m_b, M_b energy, measured and full mass of a band of classes, weighted by r_c, the
+variance xi^2 a_ij^2 of its rate about a_ij is what the gaps E_b - a_ij m_b exceed their noise by;
+
+    w = xi^2 (a_ij m_b)^2 / [xi^2 (a_ij m_b)^2 + var E_b],
+    d2_ij = sum_b { E_b + (M_b - m_b) [w E_b / m_b + (1 - w) a_ij] },
+
+so that a band that disagrees fills itself as far as it is known. Without disagreement w = 0 and
+d2_ij = ext_ij sum_c E_ij,c.
+
+How far what is filled can be wrong, with the gaps G_c = ext_ij m_ij,c - M_ij,c and C the covariance
+of the profile as smoothed:
+
+    tail_ij^2 = a_ij^2 [ sum_c (4 / n_c) (r_c G_c)^2 + G' C G ]
+                + sum_b [(1 - w) xi a_ij (M_b - m_b)]^2.
+
+The energy of n types, each with a drift of its own, has a relative variance of 2 / n, and so has
+the profile that was learnt from other directions; n_c counts the types that carry the drift of the
+class (`drift`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gnomon.distances.debiased.folded import Floats
+from gnomon.distances.debiased.sums import Sums
+
+_PULL = 0.05
+_RANGE = (0.02, 50.0)
+_LOOSE, _LEAST_ETA = 0.25, 0.1
+_SURE = 3.0
+"""Deviations by which the gaps of a band must exceed their noise."""
+_TYPE_VARIANCE = 4.0
+"""n Var xi: 2 for the squared normal drift of the pair's types, 2 for that of the profile's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """Relative drift by class, and the extension of every pair."""
+
+    relative: Floats
+    """C: r_c, common classes first."""
+    extension: Floats
+    """m x m: ext_ij."""
+    tail: Floats
+    """m x m: standard deviation of a squared distance because its tail was filled."""
+    part: Floats
+    """C x m x m: r_c m_ij,c."""
+    full: Floats
+    """C x m x m: r_c M_ij,c."""
+
+
+def class_profile(found: Sums, effective: Floats, missing: Floats, *, seen: bool) -> Profile:
+    """Learn the profile, or leave it flat where no drift is seen.
+
+    `effective` counts the types that carry the drift of each class, `missing` is the mass at each
+    position that is in no class, and `seen` says that a class is known to drift.
+    """
+    measured = np.einsum("ij,cij->c", found.learning, found.measured)
+    total = max(float(measured.sum()), np.finfo(float).tiny)  # nothing where no pair may teach
+    rate = float(np.einsum("ij,cij->", found.learning, found.energy) / total)
+    noise = _rate_noise(found) / total
+    relative, covariance = np.ones(len(measured)), np.zeros((len(measured), len(measured)))
+    if (seen or rate > 2.0 * noise) and len(measured) > 1 and measured.min() > 0.0:
+        relative, covariance = _smoothed(found, measured, max(rate, noise))
+    mass = relative[:, None] * found.mass
+    mass[-1] += relative[-1] * np.maximum(missing, 0.0)
+    part = relative[:, None, None] * found.measured
+    full = 0.5 * (mass[:, :, None] + mass[:, None, :])
+    whole = part.sum(axis=0)
+    extension = np.where(whole > 0.0, _quotient(full.sum(axis=0), whole), 1.0)
+    tail = _quotient(_deviation(found, relative, extension, effective, covariance), whole)
+    return Profile(relative=relative, extension=extension, tail=tail, part=part, full=full)
+
+
+def band_factors(
+    bands: list[Sums], profile: Profile, tokens: Floats
+) -> tuple[list[Floats], Floats]:
+    """Return the factor that fills up every band, and what the filling may be off by, squared."""
+    first, per_pair = 0, 1.0 / tokens[:, None] + 1.0 / tokens[None, :]
+    energies = [band.energy.sum(axis=0) for band in bands]
+    measured = profile.part.sum(axis=0)
+    rate = _quotient(np.maximum(np.sum(energies, axis=0), 0.0), measured)
+    factors: list[Floats] = []
+    shared: Floats = np.zeros(rate.shape)
+    variance: Floats = np.zeros(rate.shape)
+    for band, energy in zip(bands, energies, strict=True):
+        classes = slice(first, first := first + len(band.energy))
+        part, full = profile.part[classes].sum(axis=0), profile.full[classes].sum(axis=0)
+        noise = band.weight_squares * per_pair**2 / 8.0 + np.maximum(energy, 0.0) * per_pair
+        unlike = _unlike(energy - rate * part, noise, rate * part, band.learning)
+        own = unlike * (rate * part) ** 2
+        trust = _quotient(own, own + noise)
+        gap = _quotient(full - part, part)
+        factors.append(1.0 + gap * trust)
+        shared += _quotient((1.0 - trust) * (full - part), measured)
+        variance += np.square((1.0 - trust) * gap) * own
+    whole: list[Floats] = [factor + shared for factor in factors]
+    return whole, variance
+
+
+def _quotient(above: Floats, below: Floats) -> Floats:
+    """Return the quotient, 0 where nothing is below."""
+    quotient: Floats = np.divide(above, below, out=np.zeros_like(above), where=below > 0.0)
+    return quotient
+
+
+def _unlike(gap: Floats, noise: Floats, expected: Floats, learning: Floats) -> float:
+    """Return xi^2 of a band, 0 where its gaps may be noise."""
+    excess = float((learning * (gap**2 - noise)).sum())
+    chance = float((learning * noise).sum()) * float(np.sqrt(2.0 / len(gap)))
+    below = float((learning * expected**2).sum())
+    return excess / below if excess > _SURE * chance and below > 0.0 else 0.0
+
+
+def _rate_noise(found: Sums) -> float:
+    """Return the null deviation of sum omega E: the jackknife doubles a variance without signal."""
+    deleted = found.deleted_classes.sum(axis=1)
+    folds = len(deleted)
+    return float(np.sqrt(0.5 * (folds - 1) / folds * ((deleted - deleted.mean()) ** 2).sum()))
+
+
+def _smoothed(found: Sums, measured: Floats, rate: float) -> tuple[Floats, Floats]:
+    """Minimise sum (r - rhat)^2 / var + sum (r_c - r_c+1)^2 / max(1, eta^2) + 0.05 sum (r - 1)^2.
+
+    Also return the covariance of what is found.
+    """
+    raw = np.einsum("ij,cij->c", found.learning, found.energy) / measured / rate
+    folds = len(found.deleted_classes)
+    deleted = found.deleted_classes / measured / rate
+    variance = (folds - 1) / folds * ((deleted - deleted.mean(axis=0)) ** 2).sum(axis=0)
+    variance = np.maximum(variance, 1e-8)
+    eta = _unlikeness(raw, variance)
+    steps = np.diff(np.eye(len(raw)), axis=0)
+    rough = steps.T @ steps
+    matrix = np.diag(1.0 / variance + _PULL) + rough / max(1.0, eta)
+    solved: Floats = np.clip(np.linalg.solve(matrix, raw / variance + _PULL), *_RANGE)
+    loose: Floats = np.diag(1.0 / variance + _LOOSE) + rough / max(eta, _LEAST_ETA)
+    return solved, np.linalg.inv(loose).astype(np.float64)
+
+
+def _unlikeness(raw: Floats, variance: Floats) -> float:
+    """Return eta^2: how much more the steps of the profile vary than their noise explains."""
+    noise = variance[1:] + variance[:-1]
+    trust = 1.0 / (noise + 0.5)
+    return max(0.0, float((trust * (np.diff(raw) ** 2 - noise)).sum() / trust.sum()))
+
+
+def _deviation(
+    found: Sums, relative: Floats, extension: Floats, effective: Floats, covariance: Floats
+) -> Floats:
+    """Return sum_c E times the deviation of what was filled; 0 for a negative sum.
+
+    Class by class, since the gaps of all pairs at once would fill the memory a second time.
+    """
+    roots = np.linalg.cholesky(covariance) if covariance.any() else covariance
+    shared = np.zeros((len(relative) if covariance.any() else 0, *extension.shape))
+    variance = np.zeros_like(extension)
+    for c, relative_c in enumerate(relative):
+        mass = 0.5 * (found.mass[c][:, None] + found.mass[c][None, :])
+        gap = extension * found.measured[c] - mass
+        variance += _TYPE_VARIANCE / effective[c] * (relative_c * gap) ** 2
+        for k in range(min(c + 1, len(shared))):
+            shared[k] += roots[c, k] * gap
+    variance += (shared**2).sum(axis=0)
+    deviation: Floats = np.maximum(found.energy.sum(axis=0), 0.0) * np.sqrt(variance)
+    return deviation

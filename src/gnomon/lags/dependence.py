@@ -1,0 +1,516 @@
+r"""A group from the lags of a corpus: periods and half-lives, with intervals, or nothing.
+
+The kernel of equal tokens (`gnomon.lags.kernel`) is read in two steps. Sharp periods, that last
+over all lags, come first, each with all its harmonics (`gnomon.lags.combs`). The rest is read as
+k(tau) = c + sum_m c_m e^(a_m tau) cos(b_m tau + p_m), mode by mode, each of which has to stand
+above the noise and above what all modes leave unexplained (`gnomon.lags.waves`). Noise is what
+folds of documents do: a fold's deviation in a jackknife [efron1982], times sqrt(folds - 1), has the
+covariance of the kernel's own error.
+
+The model is then asked for its fit: with r what it leaves at each lag and s the error there,
+chi^2 = sum (r / s)^2 over its degrees of freedom, about 1 where it fits; its chance, from the same
+deviations with random signs; and the share of what varies with the lag, beyond noise, that it
+explains. Where it does not fit, waves of less than `CLEAR` times the largest error are withheld,
+and sharp periods that bring the modes no nearer to the kernel.
+
+Nothing may grow. A constant is left out: it is what a
+finite document's own dependence adds to its shuffles. Such modes are read only where the kernel is
+told from nothing at some lag (`gnomon.lags.detection`).
+
+A mode is named as the harmonic of a slower one where its frequency is a whole multiple of the
+other's within both errors, these errors leave little room for that by chance, and it lasts about as
+long as the other does: what falls within few tokens is wide, and meets some multiple of anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from gnomon.errors import GroupError
+from gnomon.groups.blocks import Block, Floats
+from gnomon.groups.generator import Generator
+from gnomon.lags.combs import Comb, comb_values, combs
+from gnomon.lags.detection import told_from_nothing
+from gnomon.lags.kernel import LagKernel
+from gnomon.lags.waves import (
+    FASTEST,
+    LONGEST,
+    Waves,
+    chi_square,
+    noise_chance,
+    parameters_of,
+    steady_errors,
+    waves_of,
+)
+from gnomon.results import Result
+
+FEWEST = 16
+"""Lags below which nothing is read from a kernel."""
+ENOUGH = 4
+"""Lags are searched for sharp periods where there are this part of the pairs at lag 1."""
+POOR, RARE = 2.0, 0.01
+"""chi^2 over its degrees of freedom above which, with less than such a chance, modes do not fit."""
+MOST = 0.9
+"""Share of what varies beyond noise that modes explain, at least, where chi^2 is above `POOR`."""
+OPPOSED = (0.1, 0.5)
+"""A wave that opposes a comb which falls, and one that lasts, as a part of it, at least."""
+CLEAR = 2.0
+"""Size of a mode beside the largest error, at least, where the modes do not fit."""
+BESIDE = 3.0
+"""Cells (1 over the lags) from a sharp period's harmonic within which a wave belongs to it."""
+SLOW = 0.125
+"""Half-life, as a part of all lags, from which a wave has a line beside a harmonic."""
+SNAP = 0.25
+"""Tokens from a whole number to either end of a period's interval, at most, to be taken as it."""
+DISTANT = 0.1
+"""A mode that moves by more than this between folds is not the same mode, and has no interval."""
+SAME = 0.02
+"""Periods that differ by less than this part, after harmonics are taken out, are the same."""
+CHANCE = 0.2
+"""Share of all frequencies that are a multiple of another within errors, at most."""
+VAGUE = 4.0
+"""Ends of a period's interval, at most: beyond, no period is known."""
+SEVERAL = 2.0
+"""Half-lives of a mode and its harmonic in periods, at least: else lines are wider than that."""
+LASTING = 0.5
+"""Half-life of a harmonic, as a part of its fundamental's, at least."""
+EVERY_OTHER = 0.5 - 1e-6
+"""Turns a token of what alternates."""
+TURNS = 2.0
+"""Turns over all lags, at least: slower ones are not told from what falls."""
+Complex = NDArray[np.complex128]
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Mode(Result):
+    """One oscillation or decay: its period and half-life in tokens, infinite where it has none."""
+
+    period: float
+    period_interval: Interval | None
+    half_life: float
+    half_life_interval: Interval | None
+    amplitude: float
+    phase: float = 0.0
+    """p in amplitude e^(-a (tau - 1)) cos(b tau + p), in radians; pi where it is below 0."""
+    harmonic: int = 1
+    """1, or of which multiple of a slower mode's frequency it is."""
+    product: tuple[float, ...] = ()
+    """The periods it belongs to: it is at a sum of two frequencies, or beside one of them."""
+
+    slow: bool = False
+    """Whether it turns fewer than twice over the lags: a change without a period to speak of."""
+
+    @property
+    def fundamental(self) -> float:
+        """Return the period of the mode it is a harmonic of, its own where it is none."""
+        return self.period * self.harmonic
+
+    @property
+    def oscillates(self) -> bool:
+        """Say whether half of it is left after half a period: otherwise no period is seen."""
+        seen = np.isfinite(self.period) and 2.0 * self.half_life >= self.period
+        return bool(seen and not self.slow)
+
+    @property
+    def weight(self) -> float:
+        """Return the part that is even in the lag: below 0 where near tokens are less alike."""
+        return float(self.amplitude * np.cos(self.phase))
+
+    def at(self, lags: Floats) -> Floats:
+        """Return what it adds to the kernel at lags."""
+        turns = 2.0 * np.pi * lags / self.period + self.phase
+        return np.asarray(self.amplitude * 0.5 ** ((lags - 1.0) / self.half_life) * np.cos(turns))
+
+    @property
+    def block(self) -> Block:
+        """Return the block of a generator."""
+        decay = -np.log(2.0) / self.half_life if np.isfinite(self.half_life) else 0.0
+        return Block(decay=decay, frequency=2.0 * np.pi / self.period)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fit(Result):
+    """How well modes fit the kernel they were read from."""
+
+    chi2_per_dof: float
+    """Squares of what is left over its errors, over degrees of freedom: about 1 where they fit."""
+    p_value: float
+    """That noise alone leaves as much."""
+    explained: float | None
+    """Share of what varies with the lag, beyond noise; None where nothing does."""
+    largest_error: float
+    """Of what is left, over all lags, the constant apart."""
+    largest_at: int
+    """The lag of it."""
+    withheld: int = 0
+    """Modes that were found and are not kept, since they do not stand above what is left."""
+
+    @property
+    def poor(self) -> bool:
+        """Say whether the modes do not fit: noise leaves less, or they explain too little."""
+        little = self.explained is not None and self.explained < MOST
+        return self.chi2_per_dof > POOR and (self.p_value < RARE or little)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Dependence(Result):
+    """What was found in a kernel: its modes, the strongest first."""
+
+    modes: tuple[Mode, ...]
+    rank: int
+    """Of the kernel above its noise, a constant among it."""
+    lags: int
+    largest_error: float
+    """Of the modes, over all lags, beside the kernel itself."""
+    fit: Fit | None = None
+    """How well the modes fit; None where nothing was fitted."""
+    constant: float = 0.0
+    """What the fit has at every lag, below 0: shuffles hold so much of what was found."""
+
+    def at(self, lags: Floats) -> Floats:
+        """Return the sum of all modes at lags, without the constant."""
+        return np.asarray(sum((mode.at(lags) for mode in self.modes), np.zeros(len(lags))))
+
+    @property
+    def families(self) -> tuple[tuple[Mode, ...], ...]:
+        """Return modes that are harmonics of one period together, the strongest family first."""
+        made: list[list[Mode]] = []
+        for mode in self.modes:
+            home = next((one for one in made if _related(one[0], mode, self.lags)), None)
+            made.append([mode]) if home is None else home.append(mode)
+        made.sort(key=lambda family: -sum(mode.amplitude**2 for mode in family))
+        return tuple(tuple(sorted(family, key=lambda one: one.harmonic)) for family in made)
+
+    @property
+    def periods(self) -> tuple[float, ...]:
+        """Return the periods that are seen, each once for all harmonics, the strongest first."""
+        seen = (
+            family[0]
+            for family in self.families
+            if any(one.oscillates for one in family) and not family[0].product
+        )
+        return tuple(first.fundamental for first in seen)
+
+    def generator(self) -> Generator:
+        """Return all modes as a stable generator."""
+        if not self.modes:
+            raise GroupError("Nothing depends on the lag here, so there is no generator.")
+        return Generator([mode.block for mode in self.modes])
+
+
+def _related(one: Mode, other: Mode, lags: int) -> bool:
+    """Say whether two modes are harmonics of one period, and last alike."""
+    if not (np.isfinite(one.period) and np.isfinite(other.period)):
+        return False
+    if one.product != other.product or one.slow or other.slow:
+        return False
+    alike = _lasts(one, other, lags) and _lasts(other, one, lags)
+    return alike and bool(abs(one.fundamental / other.fundamental - 1.0) < SAME)
+
+
+def _lasts(mode: Mode, base: Mode, lags: int) -> bool:
+    """Say whether a mode lasts about as long as another, both as far as lags show it."""
+    return min(mode.half_life, lags) >= LASTING * min(base.half_life, lags)
+
+
+def counted(kernel: LagKernel) -> int:
+    """Return how many lags have pairs enough for sharp periods to be searched for."""
+    return int((kernel.pairs * ENOUGH >= kernel.pairs[0]).sum())
+
+
+def dependence(kernel: LagKernel, *, lags: int | None = None, known: bool = False) -> Dependence:
+    """Return the modes of a kernel that stand above its noise.
+
+    Sharp periods are searched for at all lags that have pairs enough, all else up to `lags`, and
+    only where the kernel is told from nothing, or dependence is `known` from elsewhere.
+    """
+    if len(kernel.lags) < FEWEST:
+        raise GroupError(
+            f"The kernel has {len(kernel.lags)} lags, and modes are read from {FEWEST} or more; "
+            "pass longer documents or more lags."
+        )
+    near = min(len(kernel.lags) if lags is None else max(lags, FEWEST), len(kernel.lags))
+    sharp, rest = combs(kernel.first(max(counted(kernel), near)))
+    whole, rest = kernel.first(near), rest.first(near)
+    told = known or bool(sharp) or told_from_nothing(whole)
+    waves, fit = _with_waves(whole, rest, _numbers(sharp)) if told else (None, None)
+    if waves is not None and (opposed := _opposed(sharp, waves, near)):
+        sharp, rest = _lasting(sharp, rest, opposed)
+        waves, fit = _with_waves(whole, rest, _numbers(sharp))
+        kept = ~np.any([_cancels(comb, waves, near) for comb in sharp], axis=0)
+        waves = waves if kept.all() else waves.only(rest, kept)
+        fit = _fit(whole, rest, waves, _numbers(sharp))
+    if fit is not None and fit.poor:
+        helping = tuple(comb for comb in sharp if _helps(comb, rest, waves))
+        rest = _put_back(rest, [comb for comb in sharp if comb not in helping])
+        withheld = fit.withheld + len(sharp) - len(helping)
+        sharp = helping
+        fit = replace(_fit(whole, rest, waves, _numbers(sharp)), withheld=withheld)
+    lasting = list(teeth(sharp))
+    others = [] if waves is None else [_beside(one, lasting, near) for one in _modes(waves, near)]
+    modes = sorted([*lasting, *_harmonics(lasting, others, near)], key=lambda one: -one.amplitude)
+    lines = sum(len(comb.harmonics) for comb in sharp)
+    rank = 0 if waves is None else parameters_of(waves.steps.imag) // 2
+    return Dependence(
+        modes=tuple(modes),
+        rank=rank + 2 * lines,
+        lags=near,
+        largest_error=_swing(whole) if fit is None else fit.largest_error,
+        fit=fit,
+        constant=0.0 if waves is None else waves.constant,
+    )
+
+
+def _swing(kernel: LagKernel) -> float:
+    """Return how far a kernel is from its mean at most."""
+    return float(np.abs(kernel.values - kernel.values.mean()).max())
+
+
+def _numbers(sharp: Iterable[Comb]) -> int:
+    """Return how many numbers combs have: a period, a decay, and a size for each harmonic."""
+    return sum(2 + len(comb.harmonics) for comb in sharp)
+
+
+def _with_waves(whole: LagKernel, rest: LagKernel, taken: int) -> tuple[Waves, Fit]:
+    """Return the waves in what combs leave, and the fit of all; weak ones are not kept in a bad."""
+    waves = waves_of(rest, taken=taken)
+    fit = _fit(whole, rest, waves, taken)
+    while fit.poor and len(waves.steps):
+        kept = waves.amplitudes >= CLEAR * fit.largest_error
+        if kept.all():
+            break
+        waves = waves.only(rest, kept)
+        fit = _fit(whole, rest, waves, taken)
+    return waves, fit
+
+
+def _cancels(comb: Comb, waves: Waves, lags: int) -> NDArray[np.bool_]:
+    """Say which waves are beside a line of a comb, below 0, and of a size with it.
+
+    What falls as no exponential, as two periods do that are nearer than lags tell, would be one
+    that falls and another that takes a part of it away.
+    """
+    turns = comb.frequency * np.array(comb.harmonics, dtype=np.float64)
+    seen = 2.0 * np.pi * np.abs(turns - np.rint(turns))
+    apart = np.abs(waves.steps.imag[:, None] - seen)
+    nearest = np.argmin(apart, axis=1)
+    part = OPPOSED[0] if comb.rate else OPPOSED[1]
+    opposed = waves.cosines < -part * np.asarray(comb.amplitudes)[nearest]
+    close = apart.min(axis=1) * lags < 2.0 * np.pi * OPPOSED[1]
+    return np.asarray(opposed & close & (waves.steps.imag > 0.0))
+
+
+def _opposed(sharp: Iterable[Comb], waves: Waves, lags: int) -> list[Comb]:
+    """Return the combs that a wave takes a part away from."""
+    return [comb for comb in sharp if _cancels(comb, waves, lags).any()]
+
+
+def _lasting(
+    sharp: tuple[Comb, ...], rest: LagKernel, opposed: list[Comb]
+) -> tuple[tuple[Comb, ...], LagKernel]:
+    """Return combs, some of which last with the sizes that fit best, and what all leave."""
+    made = []
+    for comb in sharp:
+        if comb not in opposed:
+            made.append(comb)
+            continue
+        turns = comb.frequency * np.array(comb.harmonics, dtype=np.float64)
+        lags = rest.lags.astype(np.float64)
+        columns = np.cos(2.0 * np.pi * lags[:, None] * turns)
+        values = rest.values + _of(comb, rest)
+        both = np.concatenate([columns, np.ones((len(lags), 1))], axis=1)
+        sizes = np.linalg.lstsq(both, values, rcond=None)[0][:-1]
+        lasts = replace(comb, rate=0.0, amplitudes=sizes)
+        change = _of(comb, rest) - _of(lasts, rest)
+        rest = replace(rest, values=rest.values + change, replicates=rest.replicates + change)
+        made.append(lasts)
+    return tuple(made), rest
+
+
+def _helps(comb: Comb, rest: LagKernel, waves: Waves | None) -> bool:
+    """Say whether a comb brings the modes nearer to the kernel at all lags that were asked for."""
+    left = rest.values if waves is None else rest.values - waves.values
+    without = left + _of(comb, rest)
+    return bool(np.var(without) > np.var(left))
+
+
+def _put_back(rest: LagKernel, dropped: Iterable[Comb]) -> LagKernel:
+    """Return what combs left, with some of them in it again."""
+    values = sum((_of(comb, rest) for comb in dropped), np.array(rest.values))
+    return replace(rest, values=values)
+
+
+def _of(comb: Comb, kernel: LagKernel) -> Floats:
+    """Return what a comb adds to a kernel at its lags."""
+    turns = comb.frequency * np.array(comb.harmonics, dtype=np.float64)
+    return comb_values(kernel.lags.astype(np.float64), turns, comb.amplitudes, comb.rate)
+
+
+def _whole(period: float, interval: Interval, *, lasts: bool) -> float:
+    """Return the period: where its interval is narrow and holds a whole number, and it lasts, that.
+
+    Tokens are counted in whole numbers, and most that lasts repeats after one.
+    """
+    (low, high), nearest = interval, float(round(period))
+    near = low <= nearest <= high and max(nearest - low, high - nearest) <= SNAP
+    return nearest if near and lasts and nearest > 1.0 else period
+
+
+def _fit(whole: LagKernel, rest: LagKernel, waves: Waves | None, taken: int) -> Fit:
+    """Return how well sharp periods, which were taken off, and waves fit a kernel."""
+    left = rest.values - rest.values.mean() if waves is None else rest.values - waves.values
+    used = 1 + taken + (0 if waves is None else parameters_of(waves.steps.imag))
+    freedom = max(len(left) - used, 1)
+    square = chi_square(rest, left)
+    noise = float((steady_errors(whole) ** 2).sum())
+    varies = float(((whole.values - whole.values.mean()) ** 2).sum()) - noise
+    unexplained = max(float((left**2).sum()) - noise * freedom / len(left), 0.0)
+    worst = int(np.argmax(np.abs(left)))
+    return Fit(
+        chi2_per_dof=square / freedom,
+        p_value=noise_chance(rest, square / freedom),
+        explained=1.0 - min(unexplained / varies, 1.0) if varies > 0.0 else None,
+        largest_error=float(np.abs(left[worst])),
+        largest_at=int(whole.lags[worst]),
+        withheld=0 if waves is None else waves.withheld,
+    )
+
+
+def teeth(sharp: Iterable[Comb]) -> Iterator[Mode]:
+    """Yield the modes of combs: their harmonics, with the intervals of the fundamental.
+
+    No more than half a turn a token is seen: a period of 2 is the end of all periods, and where
+    the interval holds it, tokens alternate.
+    """
+    for comb in sharp:
+        low, high = _inverted(comb.frequency, comb.frequencies, 1.0, least=comb.least)
+        first = 1.0 / _whole(1.0 / comb.frequency, (low, high), lasts=comb.rate == 0.0)
+        alternates = comb.frequency >= EVERY_OTHER or low <= 2.0
+        lasting = _inverted(comb.decay, comb.decays, float(np.log(2.0)))
+        lasting = lasting if comb.rate else (lasting[0], float("inf"))
+        for harmonic, size in zip(comb.harmonics, comb.amplitudes, strict=True):
+            yield Mode(
+                period=2.0 if alternates else 1.0 / (first * harmonic),
+                period_interval=None if alternates else (low / harmonic, high / harmonic),
+                half_life=float(np.log(2.0) / comb.rate) if comb.rate else float("inf"),
+                half_life_interval=lasting,
+                amplitude=float(size),
+                harmonic=harmonic,
+                product=comb.product,
+            )
+
+
+def _modes(waves: Waves, lags: int) -> list[Mode]:
+    """Return the modes of waves, but for what neither turns nor falls."""
+    parts = zip(waves.steps, waves.cosines, waves.sines, waves.moved.T, strict=True)
+    modes = [_mode(step, complex(u, -v), moved, lags) for step, u, v, moved in parts]
+    return [mode for mode in modes if not _constant(mode, lags)]
+
+
+def _beside(mode: Mode, lasting: Iterable[Mode], lags: int) -> Mode:
+    """Return a wave; beside a harmonic of a sharp period it is that one, swelling and falling."""
+    if not np.isfinite(mode.period) or mode.slow:
+        return mode
+    reach = BESIDE if mode.half_life >= SLOW * lags else 0.5
+    line = 1.0 / mode.period
+    for base in dict.fromkeys(one.fundamental for one in lasting if not one.product):
+        turns = np.arange(1.0, np.ceil(base) + 1.0) / base
+        away = float(np.abs(np.abs(turns - np.rint(turns)) - line).min())
+        if away * lags < reach and lags > 2.0 * BESIDE * base:
+            other = (1.0 / away,) if 2.0 * away * lags > 1.0 else ()
+            return replace(mode, product=(base, *other))
+    return mode
+
+
+def _constant(mode: Mode, lags: int) -> bool:
+    """Say whether a mode neither turns nor falls over these lags by more than its error."""
+    if np.isfinite(mode.period) or mode.half_life <= lags:
+        return False
+    return mode.half_life_interval is None or not np.isfinite(mode.half_life_interval[1])
+
+
+def _mode(step: complex, weight: complex, near: Complex, lags: int) -> Mode:
+    """Return a mode with intervals from how it moves when folds are left out."""
+    steady = bool(np.abs(near - step).max() <= DISTANT)
+    decay, turn = -step.real, step.imag
+    slow = decay * lags < 1e-3  # over all lags it does not fall by a thousandth
+    alternates = turn >= 2.0 * np.pi * EVERY_OTHER
+    known = steady and turn and not alternates
+    between = _inverted(turn, near.imag, 2.0 * np.pi) if known else None
+    # A turn that is longer than half of all lags, or hardly more than its error, is no period.
+    turns = turn * lags >= TURNS * 2.0 * np.pi
+    turns = turns and (between is None or between[1] <= VAGUE * between[0])
+    period = float(2.0 * np.pi / turn) if turn else float("inf")
+    return Mode(
+        slow=bool(turn and not turns),
+        period=_whole(period, between, lasts=slow) if turns and between else period,
+        period_interval=between if turns else None,
+        half_life=float("inf") if slow else float(np.log(2.0) / decay),
+        half_life_interval=_life(decay, near, lags) if steady else None,
+        amplitude=float(abs(weight)),
+        phase=float(np.angle(weight)),
+    )
+
+
+def _life(decay: float, near: Complex, lags: int) -> Interval:
+    """Return the interval of a half-life; at an end of what is searched it is open there.
+
+    What falls by so little is longer than these lags, and no more of it is known.
+    """
+    if decay >= 0.99 * FASTEST:
+        return 0.0, float(np.log(2.0) / decay)
+    if decay * LONGEST * lags <= 1.01 * np.log(2.0):
+        return float(lags), float("inf")
+    return _inverted(decay, -near.real, float(np.log(2.0)))
+
+
+def _inverted(rate: float, moved: Floats, unit: float, *, least: float = 0.0) -> Interval:
+    """Return the 95 % interval of unit / rate, from a jackknife of the rate."""
+    folds = len(moved)
+    spread = float(np.sqrt((folds - 1) / folds * ((moved - moved.mean()) ** 2).sum()))
+    reach = max(float(student.ppf(0.975, folds - 1)) * spread, least)
+    slowest, fastest = rate - reach, rate + reach
+    upper = float(unit / slowest) if slowest > 0.0 else float("inf")
+    return (float(unit / fastest) if fastest > 0.0 else float("inf")), upper
+
+
+def _harmonics(lasting: list[Mode], waves: list[Mode], lags: int) -> list[Mode]:
+    """Name waves at multiples of a slower frequency; of several the slowest is the period."""
+    named: list[Mode] = []
+    bases = [mode for mode in lasting if mode.harmonic == 1 and not mode.product]
+    for mode in sorted(waves, key=lambda one: -one.period):
+        if np.isfinite(mode.period) and not mode.product and not mode.slow:
+            found = (_multiple(mode, base, lags) for base in bases)
+            whole = next((one for one in found if one > 1), 1)
+            bases += [mode] if whole == 1 else []
+            named.append(replace(mode, harmonic=whole))
+        else:
+            named.append(mode)
+    return named
+
+
+def _multiple(mode: Mode, base: Mode, lags: int) -> int:
+    """Return of which multiple of a slower mode's frequency a mode is, 1 where that is not told."""
+    whole = round(base.period / mode.period)
+    error = _error(mode) + whole * _error(base)
+    apart = abs(1.0 / mode.period - whole / base.period)
+    likely = 2.0 * error * base.period > CHANCE
+    alike = _lasts(mode, base, lags) and _lasts(base, mode, lags)
+    wide = min(mode.half_life, base.half_life) < SEVERAL * base.period
+    if whole < 2 or likely or apart > error or wide or not alike:
+        return 1
+    return whole
+
+
+def _error(mode: Mode) -> float:
+    """Return the reach of a frequency's interval; of what alternates it is not known, and small."""
+    if mode.period_interval is None:
+        return 1e-3 if mode.period == 2.0 else float("inf")
+    low, high = mode.period_interval
+    return 0.5 * (1.0 / low - 1.0 / high)

@@ -1,0 +1,242 @@
+"""survey.json: every figure of a survey under the key that other tools read.
+
+No number is NaN: what is undefined is null, and the nearest `reason` says why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gnomon.diagnostics.parameters import parameter_table
+from gnomon.distances.debiased.projection import outside_core
+from gnomon.distances.nulls import NullGeometry
+from gnomon.pipeline.entries import monotonicity_dict
+from gnomon.pipeline.schema import SCHEMA_VERSION
+from gnomon.pipeline.typical import typical_tokens
+from gnomon.pipeline.unshared import WHY
+from gnomon.results import plain
+
+if TYPE_CHECKING:
+    from gnomon.distances.debiased.intervals import Figure
+    from gnomon.distances.debiased.signal import Signal
+    from gnomon.pipeline.survey import Survey
+    from gnomon.pipeline.trust import Trust
+
+SPECTRUM = 64
+"""Eigenvalues of a null that are kept: 5 %, 50 % and 95 % quantiles over its replicates."""
+
+
+def contents(survey: Survey) -> dict[str, Any]:
+    """Return the contents of survey.json."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "corpus": survey.counts.to_dict(),
+        "positions": _positions(survey),
+        "geometry": _geometry(survey),
+        "encodings": [found.to_dict() for found in survey.entries],
+        "dimensions": _dimensions(survey),
+        "verdict": survey.verdict.to_dict(),
+        "provenance": plain(survey.provenance),
+        **_tokens(survey),
+    }
+
+
+def _tokens(survey: Survey) -> dict[str, Any]:
+    """Return typical tokens where they were asked for: otherwise no text of the corpus is shown."""
+    if not survey.options.show_tokens:
+        return {}
+    distinct = sorted(index for index, flag in _distinct(survey).items() if flag)
+    return {"tokens": typical_tokens(survey.counts, distinct)}
+
+
+def _positions(survey: Survey) -> list[dict[str, Any]]:
+    kept, status, distinct = survey.counts.kept, _status(survey), _distinct(survey)
+    untested = survey.untrusted or "tokens in fewer than three folds"
+    apart = {} if survey.trust is None else {one.position: one for one in survey.trust.unshared}
+    found: list[dict[str, Any]] = []
+    for index, tokens in enumerate(survey.counts.totals):
+        line: dict[str, Any] = {
+            "index": index,
+            "tokens": int(tokens),
+            "status": status[index],
+            "distinct": distinct.get(index),
+        }
+        if survey.counts.bins is not None:
+            line["first"], line["last"] = survey.counts.extents[index]
+        if not kept[index]:
+            line["reason"] = "fewer tokens than the minimum count"
+        elif index in apart:
+            one = apart[index]
+            line["reason"] = WHY
+            line["unshared"] = {"plugin": one.plugin, "at_least": _figure(one.at_least)}
+        elif line["status"] in (None, "unestimated") or line["distinct"] is None:
+            line["reason"] = untested
+        found.append(line)
+    return found
+
+
+def _status(survey: Survey) -> list[str | None]:
+    """Return core, projected, unestimated or masked; None where nothing was debiased."""
+    kept, trust = survey.counts.kept, survey.trust
+    if trust is None:
+        return [None if ok else "masked" for ok in kept]
+    status: list[str | None] = ["unestimated" if ok else "masked" for ok in kept]
+    for index in trust.core:
+        status[index] = "core"
+    for index in trust.debiased.positions[outside_core(trust.debiased)]:
+        status[index] = "projected"
+    return status
+
+
+def _distinct(survey: Survey) -> dict[int, bool]:
+    return {} if survey.tests is None else survey.tests.flags
+
+
+def _geometry(survey: Survey) -> dict[str, Any]:
+    spectrum, trust = survey.geometry.spectrum, survey.trust
+    reasons = [] if trust is not None else [f"measured_share: {survey.untrusted}"]
+    if spectrum.isometric_from_dimension is None:
+        reasons.append("isometric_from_dimension: some eigenvalues are negative")
+    found = {
+        "metric": survey.geometry.metric,
+        "estimator": survey.geometry.estimator,
+        "mean_distance": survey.geometry.mean_distance,
+        "mean_squared": _mean_squared(survey),
+        "head": _head(survey),
+        "measured_share": None if trust is None else trust.measured_share,
+        "eigenvalues": plain(spectrum.eigenvalues),
+        "cumulative_share": plain(spectrum.cumulative_share),
+        "participation": spectrum.participation,
+        "rank": _rank(survey),
+        "isometric_from_dimension": spectrum.isometric_from_dimension,
+        "positive_semidefinite": spectrum.positive_semidefinite,
+        "negative_share": spectrum.negative_share,
+        "shift_equivariance": survey.shift.toeplitz,
+        "circulant": survey.shift.circulant,
+        "monotonicity": monotonicity_dict(survey.monotonicity),
+        "null": _nulls(survey),
+        "debiased": _debiased(trust),
+    }
+    return found | ({"reason": "; ".join(reasons)} if reasons else {})
+
+
+def _mean_squared(survey: Survey) -> dict[str, Any]:
+    plugin, trust = survey.geometry.mean_squared, survey.trust
+    if trust is None:
+        return {"plugin": plugin, "debiased": None, "interval": None, "reason": survey.untrusted}
+    return {
+        "plugin": plugin,
+        "debiased": trust.mean.value,
+        "interval": list(trust.mean.interval),
+        "standard_error": trust.mean.error,
+        "plugin_core": trust.plugin_core,
+        "noise_share": trust.noise_share,
+    }
+
+
+def _head(survey: Survey) -> dict[str, Any]:
+    trust = survey.trust
+    if trust is None:
+        return {"mean_squared": None, "interval": None, "reason": survey.untrusted}
+    return {
+        "mean_squared": trust.head.value,
+        "interval": list(trust.head.interval),
+        "types": trust.head_types,
+    }
+
+
+def _rank(survey: Survey) -> dict[str, Any]:
+    numerical = survey.geometry.spectrum.rank_numerical
+    if survey.trust is None:
+        return {"numerical": numerical, "effective": None, "reason": survey.untrusted}
+    return {"numerical": numerical, "effective": survey.trust.debiased.rank}
+
+
+def _nulls(survey: Survey) -> dict[str, Any]:
+    used = None if survey.null is None else "dealt" if survey.shuffled is None else "shuffled"
+    found = {
+        "used": used,
+        "dealt": _null(survey.null, "all distances are zero"),
+        "shuffled": _null(survey.shuffled, survey.unshuffled or "all distances are zero"),
+    }
+    return found | ({"reason": "all distances are zero"} if used is None else {})
+
+
+def _null(null: NullGeometry | None, reason: str) -> dict[str, Any]:
+    keys = ("share", "mean_distance", "correlation")
+    if null is None:
+        return {**dict.fromkeys(keys), "reason": reason}
+    found = {key: getattr(null, key) for key in keys}
+    undefined = {"reason": "the distances of corpus or null are all alike"}
+    because = undefined if None in found.values() else {}
+    quantiles = null.eigenvalue_quantiles[:, :SPECTRUM]
+    bands = dict(zip(("low", "median", "high"), plain(quantiles), strict=True))
+    return {
+        **found,
+        "replicates": null.replicates,
+        "spread": plain(null.spread),
+        "eigenvalues": bands,
+        "top_eigenvalue_95": null.top_eigenvalue_95,
+        **because,
+    }
+
+
+def _debiased(trust: Trust | None) -> dict[str, Any] | None:
+    """Return what is known of the debiased geometry beyond the keys above."""
+    if trust is None:
+        return None
+    found = trust.debiased
+    return {
+        "core": len(found.core),
+        "significant_share": trust.significant_share,
+        "edge": float(found.edge) if np.isfinite(found.edge) else None,
+        "eigenvalues": plain(found.low_rank.eigenvalues[: max(found.rank + 5, 10)]),
+        "profile": plain(found.profile),
+        "participation": _figure(trust.participation),
+        "violations": _figure(trust.violations),
+        "intervals": "sampling only (fold jackknife), but for the means, which hold an allowance "
+        "for the tail",
+        "pattern": trust.pattern.to_dict(),
+        "signal": _signal(trust.tests.signal),
+        "order": _signal(trust.tests.order),
+        "survivorship": None
+        if trust.survivorship is None
+        else {
+            key: _figure(getattr(trust.survivorship, key))
+            for key in ("original", "shuffled", "difference")
+        },
+        "geometry_reason": trust.no_geometry,
+        "warnings": list(trust.warnings),
+    }
+
+
+def _figure(found: Figure | None) -> dict[str, Any] | None:
+    return None if found is None else plain(asdict(found))
+
+
+def _signal(found: Signal | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        key: getattr(found, key) for key in ("p_value", "p_spread", "p_isolated", "draws", "folds")
+    }
+
+
+def _dimensions(survey: Survey) -> list[dict[str, Any]]:
+    if survey.by_dimension is None:
+        return []
+    n, d = len(survey.geometry.positions), survey.options.dimension
+    table = parameter_table(n, d, [int(r) for r in survey.by_dimension.dimensions])
+    curve = survey.by_dimension.to_dict()
+    rows = plain(table.to_dict())["rows"]
+    return [
+        {
+            "rank": row["rank"],
+            "stress": {key: curve[key][i] for key in ("raw", "scale_free", "kruskal")},
+            "parameters": row,
+        }
+        for i, row in enumerate(rows)
+    ]

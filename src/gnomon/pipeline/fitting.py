@@ -1,0 +1,296 @@
+"""fit: the encoding whose distances are those of a corpus, as a thing to take away.
+
+By default the debiased Gram matrix at its effective rank: the directions that exceed what noise
+can do, and no others. Plug-in distances, other ranks and least stress (SMACOF) by request.
+
+A corpus without positional signal is fitted too, and its card says so: where no direction exceeds
+the noise edge, the plug-in distances at rank 3, which rest on sampling noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gnomon
+from gnomon.corpus.counting import CountOptions
+from gnomon.corpus.counts import PositionCounts
+from gnomon.corpus.counts_file import load_counts
+from gnomon.corpus.progress import Progress, Silence
+from gnomon.distances.debiased.estimate import Debiased
+from gnomon.distances.estimators import ESTIMATORS
+from gnomon.distances.mds import METHODS
+from gnomon.distances.measure import check_metric, measure
+from gnomon.distances.smacof import checked_distances
+from gnomon.encodings import checks
+from gnomon.encodings.fitted.finishing import Finish, finish
+from gnomon.encodings.fitted.fitted import Fitted
+from gnomon.encodings.fitted.points import (
+    GIVEN,
+    Places,
+    Points,
+    check_rank,
+    directions,
+    places_of,
+    points_of_distances,
+)
+from gnomon.errors import EncodingError
+from gnomon.numeric.reals import reals
+from gnomon.pipeline.debiased_points import debiased_points
+from gnomon.pipeline.fit_warnings import about_ground, instead_of_debiased, shortened
+from gnomon.pipeline.ground import (
+    Ground,
+    ground_of_corpus,
+    ground_of_counts,
+    ground_of_folder,
+    ground_of_survey,
+)
+from gnomon.pipeline.survey import Survey
+
+RANKS = ("effective", "full")
+NOISE_RANK = 3
+"""Directions kept where none exceeds the noise edge."""
+SMALLEST, LARGEST = 1e-30, 1e37
+"""Distances outside are not safe in float32."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions:
+    """How an encoding is fitted, with the names of the command line's options."""
+
+    dimension: int = 128
+    rank: int | str = "effective"
+    """A number; effective: the directions above the noise edge; full: all there are."""
+    method: str = "classical"
+    estimator: str | None = None
+    """None: debiased; of a geometry, its own."""
+    metric: str | None = None
+    """None: chord; of a survey or a geometry, its own."""
+    scale: str | None = None
+    match: Any = None
+    masked: str = "continue"
+    beyond: str = "refuse"
+    reach: int | None = None
+    rotation: int | None = 0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what nothing could be fitted with, before anything is counted."""
+        checks.one_of("method", self.method, METHODS)
+        checks.whole("seed", self.seed, least=0)
+        if self.estimator is not None:
+            checks.one_of("estimator", self.estimator, tuple(sorted(ESTIMATORS)))
+        if self.metric is not None:
+            check_metric(self.metric)
+        if isinstance(self.rank, str):
+            if self.rank not in RANKS:
+                raise EncodingError(
+                    f"rank is {self.rank!r}; pass effective, full, or a whole number from 1 on."
+                )
+        else:
+            checks.whole("rank", self.rank, least=1)
+        self.finish  # noqa: B018 - it checks its own part
+        if isinstance(self.rank, int):
+            check_rank(self.rank, dimension=self.dimension, most=self.rank, what="")
+
+    @property
+    def finish(self) -> Finish:
+        """Return how the points become an encoding."""
+        return Finish(**{field.name: getattr(self, field.name) for field in fields(Finish)})
+
+
+def fit(source: Any, *, progress: Progress | None = None, **options: Any) -> Fitted:
+    """Fit an encoding to a survey, counts, a geometry or a square array of distances.
+
+    `options` are the fields of FitOptions: dimension, rank, method, estimator, metric, scale,
+    match, masked, beyond, reach, rotation, seed.
+
+    >>> import gnomon
+    >>> made = fit(gnomon.count("three-regimes"), dimension=64)
+    >>> made.rank, made.table().shape
+    (2, (32, 64))
+    """
+    return fit_with(source, FitOptions(**options), progress=progress)
+
+
+def fit_with(source: Any, options: FitOptions, *, progress: Progress | None = None) -> Fitted:
+    """Fit with options that were made before."""
+    listener = progress or Silence()
+    if isinstance(source, Survey):
+        return _fit_ground(_remeasured(source, options, listener), options)
+    if isinstance(source, PositionCounts):
+        metric = options.metric or "chord"
+        found = ground_of_counts(source, metric=metric, seed=options.seed, progress=listener)
+        return _fit_ground(found, options)
+    if isinstance(source, (str, Path, bytes)):
+        raise EncodingError(
+            f"A fit can not be made of the name {str(source)[:80]!r}; pass gnomon.count(...) or "
+            "gnomon.survey(...) of it."
+        )
+    return _fit_distances(source, options)
+
+
+def fit_survey(survey: Survey) -> Fitted:
+    """Return the encoding that a survey ships."""
+    options = FitOptions(dimension=survey.options.dimension, seed=survey.options.seed)
+    return _fit_ground(ground_of_survey(survey), options)
+
+
+def fit_place(
+    place: str,
+    counting: CountOptions,
+    options: FitOptions,
+    *,
+    shuffles: int = 2,
+    progress: Progress | None = None,
+) -> Fitted:
+    """Fit to a corpus by its name, to a file of counts, or to the folder of a survey."""
+    listener, path = progress or Silence(), Path(place)
+    metric = options.metric or "chord"
+    if path.is_dir() and (path / "survey.json").is_file():
+        ground = ground_of_folder(path, metric=options.metric, seed=None, progress=listener)
+    elif path.suffix == ".npz" and path.is_file():
+        counts = load_counts(path)
+        ground = ground_of_counts(counts, metric=metric, seed=options.seed, progress=listener)
+    else:
+        ground = ground_of_corpus(
+            place, counting, metric=metric, shuffles=shuffles, progress=listener
+        )
+    listener.stage("fitting")
+    return _fit_ground(ground, options)
+
+
+def _remeasured(survey: Survey, options: FitOptions, listener: Progress) -> Ground:
+    """Return the ground of a survey, measured again where another metric is asked for."""
+    own = ground_of_survey(survey)
+    if options.metric in (None, survey.geometry.metric):
+        return own
+    other = ground_of_counts(
+        survey.counts, metric=str(options.metric), seed=own.seed, progress=listener
+    )
+    return replace(other, informative=own.informative, p_value=own.p_value, verdict=own.verdict)
+
+
+def _fit_ground(ground: Ground, options: FitOptions) -> Fitted:
+    wanted = options.estimator or "debiased"
+    warnings = about_ground(ground, wanted)
+    trust = ground.trust
+    if wanted == "debiased" and (trust is None or trust.debiased.rank == 0):
+        points = _estimated(ground, options, "plugin")
+        warnings = (instead_of_debiased(ground, points.coordinates.shape[1]), *warnings)
+    elif wanted == "debiased" and trust is not None:
+        points = _debiased(ground, trust.debiased, options)
+    else:
+        points = _estimated(ground, options, wanted)
+    return _finished(points, options, warnings, ground.origin)
+
+
+def _debiased(ground: Ground, found: Debiased, options: FitOptions) -> Points:
+    what = f"the debiased geometry has effective rank {found.rank}"
+    rank = min(_rank(options, found.rank, found.rank, what), options.dimension)
+    points = debiased_points(
+        found, ground.places, rank=rank, method=options.method, metric=ground.geometry.metric
+    )
+    fewer = isinstance(options.rank, str) and rank < found.rank
+    return replace(points, warnings=(shortened(found.rank, rank),) if fewer else ())
+
+
+def _estimated(ground: Ground, options: FitOptions, estimator: str) -> Points:
+    """Return the points of another estimator, at the effective rank where that is known."""
+    geometry, places = ground.geometry, ground.places
+    if estimator != "plugin":
+        rng = np.random.default_rng([ground.seed, 3])
+        geometry = measure(ground.counts, geometry.metric, estimator=estimator, rng=rng)
+        places = replace(places, units=geometry.positions)
+    effective = None if ground.trust is None else ground.trust.debiased.rank
+    return _spanned(geometry, options, effective or NOISE_RANK, places=places)
+
+
+def _fit_distances(source: Any, options: FitOptions) -> Fitted:
+    """Fit distances as they are given: nobody knows their noise, so all directions count."""
+    known = hasattr(source, "distances")
+    given = source if known else _square(source)
+    own = str(source.estimator) if known else GIVEN
+    if options.estimator not in (None, own):
+        raise EncodingError(
+            f"estimator is {options.estimator!r}, and these distances are {own} ones; pass counts "
+            "or a survey, or leave the estimator out."
+        )
+    if options.metric is not None and not (known and options.metric == source.metric):
+        raise EncodingError(
+            f"metric is {options.metric!r}, and these distances are what they are; pass counts or "
+            "a survey, or leave the metric out."
+        )
+    points = _spanned(given, options, len(places_of(given).units))
+    noisy = ("Plug-in distances hold sampling noise.",) if own == "plugin" else ()
+    alike = () if points.coordinates.any() else ("All distances are 0, so every vector is 0.",)
+    return _finished(points, options, (*alike, *noisy), {"seed": options.seed})
+
+
+def _spanned(
+    geometry: Any, options: FitOptions, effective: int, places: Places | None = None
+) -> Points:
+    """Return points in the directions that distances span, no more of them than were asked for.
+
+    What is said of the rest is counted only where the dimension leaves something out.
+    """
+    count = len(places_of(geometry).units)
+    most = max(count - 1, 1)
+    wanted = _rank(options, min(effective, most), most, f"{count} positions span {most} directions")
+    points = points_of_distances(
+        geometry,
+        method=options.method,
+        dimension=options.dimension,
+        rank=min(wanted, options.dimension),
+        places=places,
+    )
+    there = int(np.count_nonzero(points.coordinates.any(axis=0)))
+    if isinstance(options.rank, int) and there:
+        what = f"these distances span {there} direction{'s' if there > 1 else ''}"
+        check_rank(options.rank, dimension=options.dimension, most=there, what=what)
+    whole = min(wanted, directions(geometry)) if there == options.dimension < wanted else there
+    return replace(
+        points,
+        coordinates=points.coordinates[:, : max(there, 1)],
+        warnings=(shortened(whole, there),) if whole > there else (),
+    )
+
+
+def _square(source: Any) -> Any:
+    """Return an array of distances, or say why it is none."""
+    given = reals(
+        source,
+        f"What a fit is made of ({type(source).__name__})",
+        kind=EncodingError,
+        advice="pass a survey, counts, a geometry or a square array of distances",
+    )
+    if len(places_of(given).units) < 2:
+        raise EncodingError(
+            f"The distances have shape {given.shape}; pass those of two positions or more."
+        )
+    largest = checked_distances(given).max()
+    if largest and not SMALLEST < largest < LARGEST:
+        raise EncodingError(
+            f"The largest distance is {largest:g}, which float32 can not hold; multiply all of "
+            "them by one number."
+        )
+    return given
+
+
+def _rank(options: FitOptions, effective: int, most: int, what: str) -> int:
+    """Return how many directions are asked for, before the dimension keeps fewer."""
+    if isinstance(options.rank, str):
+        return effective if options.rank == "effective" else most
+    check_rank(options.rank, dimension=options.dimension, most=most, what=what)
+    return options.rank
+
+
+def _finished(
+    points: Points, options: FitOptions, warnings: tuple[str, ...], origin: dict[str, Any]
+) -> Fitted:
+    about = {**points.origin, **origin, "gnomon": gnomon.__version__}
+    said = replace(points, warnings=(*warnings, *points.warnings), origin=about)
+    return finish(said, options.finish)

@@ -1,0 +1,280 @@
+"""What was found about the lags of a corpus, in lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gnomon.lags.dependence import Dependence, Interval, Mode
+from gnomon.lags.detection import peaks
+from gnomon.lags.information import LagInformation
+from gnomon.lags.kernel import LagKernel, jackknife_errors
+from gnomon.lags.tails import Law
+
+if TYPE_CHECKING:
+    from gnomon.pipeline.lags import LagStructure
+
+SHOWN = 8
+"""Periods and half-lives that are told, the strongest."""
+FEW = 4
+"""Lags that are named where no mode fits."""
+FAR = 100
+"""The lag that what documents tell as a whole is told at, or the last one."""
+CLEAR = 5.0
+"""Errors above 0 from which a law of positions, or a slow change, is spoken of."""
+PARTS, LITTLE = 8, 0.25
+"""Part of the lags at both ends that a slow change is told by, and its size beside the largest."""
+
+
+def said_all(structure: LagStructure, slopes: Sequence[float]) -> list[str]:
+    """Return the lines: information, its law, periods and half-lives, slopes."""
+    information = structure.information
+    if information.types == 1:
+        return ["all tokens are the same: there is one type only, and nothing that could depend"]
+    found = structure.found
+    lines = [f"note: {note}" for note in structure.notes]
+    lines += [*said_information(information), *said_law(structure.law)]
+    slow = list(said_slow(found, structure.kernel))
+    if found.modes:
+        lines += said_modes(found)
+    elif not slow and (found.fit is None or not found.fit.withheld):
+        lines.append(said_nothing(information, found.lags))
+    lines += [*slow, *said_fit(found, structure.kernel)]
+    lines += said_documents(found, structure.kernel)
+    lines += said_positions(structure.positions)
+    if slopes:
+        ladder = ", ".join(f"{slope:.3g}" for slope in slopes)
+        lines.append(f"slopes for {some_heads(len(slopes))}: {ladder}")
+    return lines
+
+
+def some_heads(heads: int) -> str:
+    """Return how many heads there are, in words."""
+    return f"{heads} head" if heads == 1 else f"{heads} heads"
+
+
+def said_nothing(information: LagInformation, lags: int) -> str:
+    """Return what it means that no mode was found: no dependence, or none by being equal."""
+    if information.reach == 0:
+        return f"nothing depends on the lag, up to {lags}, beyond the noise"
+    last = float(information.values[information.reach - 1])
+    return (
+        f"tokens depend on each other up to lag {information.reach} ({max(last, 0.0):.2g} bits "
+        "there), but not by being equal beyond the noise: no period and no half-life is read from "
+        "it"
+    )
+
+
+def said_slow(found: Dependence, kernel: LagKernel) -> Iterator[str]:
+    """Yield what tokens are equal in excess at all lags, where modes do not say it.
+
+    A period or a half-life far beyond the lags is an excess that hardly changes over them.
+    """
+    if found.modes and (found.fit is None or not found.fit.poor):
+        return
+    part = max(len(kernel.lags) // PARTS, 1)
+    parts = np.asarray(kernel.values) - found.at(kernel.lags.astype(np.float64))
+    moved = kernel.replicates - kernel.values
+    ends = {"first": slice(0, part), "last": slice(-part, None)}
+    first, last = (float(parts[end].mean()) for end in ends.values())
+    near, far = (
+        float(jackknife_errors(moved[:, end].mean(axis=1)[:, None])[0]) for end in ends.values()
+    )
+    largest = float(np.abs(kernel.values).max(initial=0.0))
+    level, fall = parts.mean(), first - last
+    error = float(jackknife_errors(moved.mean(axis=1)[:, None])[0])
+    lasts = level > CLEAR * error and level > LITTLE * largest
+    changes = abs(fall) > CLEAR * np.hypot(near, far) and abs(fall) > LITTLE * largest
+    if lasts or changes:
+        yield (
+            f"a slow change: tokens are equal by {first:+.2g} more often than shuffled at lags up "
+            f"to {kernel.lags[part - 1]}, by {last:+.2g} from {kernel.lags[-part]} to "
+            f"{kernel.lags[-1]}; a period or half-life of it is longer than these lags tell"
+        )
+
+
+def said_positions(found: Dependence) -> Iterator[str]:
+    """Yield the periods of the law of positions."""
+    for family in found.families:
+        yield (
+            f"positions have {_period(family)} (documents start in phase): that is a law of "
+            "positions, no dependence between tokens beyond it"
+        )
+
+
+def said_information(information: LagInformation) -> Iterator[str]:
+    """Yield how far dependence is detected, how much there is, and what was merged."""
+    most = int(information.lags[-1])
+    if information.reach == 0:
+        yield f"mutual information: none is detected at any single lag up to {most}"
+    else:
+        best, first = information.strongest, ""
+        if best > 0:
+            first = f"{max(float(information.values[0]), 0.0):.3g} bits at lag 1, most at lag "
+            first += f"{information.lags[best]} with "
+        first += f"{information.values[best]:.3g} bits" + (" at lag 1" if best == 0 else "")
+        yield f"mutual information: {first}, detected up to lag {information.reach} of {most}"
+    if information.reach < information.furthest:
+        yield (
+            f"beyond, up to lag {information.furthest}, tokens depend on the lag and tell no more "
+            "than shuffled documents do: how much is not told from what a document has anywhere"
+        )
+    place = int(np.argmax(information.across))
+    if information.across[place] > CLEAR * information.errors[place]:
+        yield (
+            f"positions alone tell {information.across[place]:.3g} bits at lag "
+            f"{information.lags[place]}: that is no dependence, and is taken off"
+        )
+    if information.merged:
+        yield (
+            f"told apart are {information.types} types; rare ones, {information.merged:.1%} of the "
+            "tokens, are one of them, which can only lower the information"
+        )
+
+
+def said_law(law: Law) -> Iterator[str]:
+    """Yield the law of the tail, where there is one to speak of."""
+    if law.law == "power law" and law.exponent is not None:
+        power = f"lag^-{law.exponent:.3g}{between(law.exponent_interval)}"
+        yield f"it falls as a power law, {power}, from lag {law.begins:g} on"
+    elif law.law == "exponential" and law.half_life is not None:
+        life = f"{law.half_life:.3g}{between(law.half_life_interval)}"
+        yield f"it falls exponentially, by half every {life} tokens, from lag {law.begins:g} on"
+    elif law.law != "none":
+        yield f"whether it falls as a power law or exponentially can not be told: {law.reason}"
+    elif law.evidence is not None:
+        yield f"it follows no law of falling: {law.reason}"
+
+
+def said_modes(found: Dependence) -> Iterator[str]:
+    """Yield periods with their harmonics, and half-lives, the strongest first."""
+    if not found.modes:
+        yield f"nothing depends on the lag, up to {found.lags}, beyond the noise"
+    families = [one for one in found.families if not _swells(one[0])]
+    for family in families[:SHOWN]:
+        if family[0].product:
+            yield _sums(family)
+        elif any(mode.oscillates for mode in family):
+            yield _period(family)
+        else:
+            yield from map(_decay, family)
+    if len(families) > SHOWN:
+        yield f"and {len(families) - SHOWN} weaker ones"
+    yield from _said_swelling(found.families)
+
+
+def said_fit(found: Dependence, kernel: LagKernel) -> Iterator[str]:
+    """Yield how well the modes fit, and where they are withheld what was measured."""
+    fit = found.fit
+    if fit is None or not (found.modes or fit.withheld):
+        return
+    share = "" if fit.explained is None else f"explain {fit.explained:.1%} of what varies and "
+    how = (
+        f"chi^2 is {fit.chi2_per_dof:.3g} for each degree of freedom; modes {share}leave "
+        f"{fit.largest_error:.2g} at most, at lag {fit.largest_at}"
+    )
+    yield f"these modes do not fit: {how}" if fit.poor else f"fit: {how}"
+    if fit.poor and fit.withheld:
+        many = "1 mode is" if fit.withheld == 1 else f"{fit.withheld} modes are"
+        yield f"{many} withheld: no turns and decays of such a size stand above what is left"
+    if fit.poor:
+        most = [f"{kernel.lags[k]} ({kernel.values[k]:.2g})" for k in peaks(kernel)[:FEW]]
+        if most:
+            yield f"as measured, tokens are most alike at lags {', '.join(most)}"
+
+
+def said_documents(found: Dependence, kernel: LagKernel) -> Iterator[str]:
+    """Yield what documents have as a whole, whatever the order, where that is not little."""
+    last = min(FAR, len(kernel.lags)) - 1
+    level = float(kernel.level[last])
+    if kernel.level_errors is None or level <= CLEAR * float(kernel.level_errors[last]):
+        return
+    own = f"tokens of one document are equal by {level:+.2g} more often than those of two"
+    spread = -found.constant
+    if found.modes and spread > 0.1 * level:
+        part = f"{min(spread, level):.2g} of it is the dependence found here, spread by shuffles"
+        rest = "the rest is" if spread < 0.9 * level else "what may be left is"
+        own = f"{own}: {part}; {rest} "
+    else:
+        own += ", whatever the lag: "
+    yield (
+        f"{own}what documents are about, or memory longer than they are, which lags do not tell "
+        f"apart; with it the excess of equal tokens at lag {kernel.lags[last]} is "
+        f"{float(kernel.whole[last]):+.2g}"
+    )
+
+
+def _said_swelling(families: Sequence[tuple[Mode, ...]]) -> Iterator[str]:
+    """Yield what stands beside harmonics of a period: it swells and falls."""
+    beside = [mode for family in families for mode in family if _swells(mode)]
+    for one in dict.fromkeys(mode.product[0] for mode in beside):
+        own = [mode for mode in beside if mode.product[0] == one]
+        turns = sorted(mode.product[1] for mode in own)
+        about = f"{turns[0]:.3g}" if len(own) == 1 else f"{turns[0]:.3g} to {turns[-1]:.3g}"
+        size = sum(mode.amplitude for mode in own)
+        yield f"the period of {one:.5g} swells and falls every {about} tokens, amplitude {size:.2g}"
+
+
+def _swells(mode: Mode) -> bool:
+    return len(mode.product) > 1 and bool(np.isfinite(mode.half_life)) and mode.harmonic == 1
+
+
+def _sums(family: tuple[Mode, ...]) -> str:
+    """Return in words what belongs to other periods: sums of frequencies, or what is beside one."""
+    size = f"amplitude {sum(mode.amplitude for mode in family):.2g}"
+    one, *other = family[0].product
+    if not other:
+        return f"of the period of {one:.5g} a part that falls, {size}"
+    return f"sums and differences of the periods of {one:.5g} and {other[0]:.5g}, {size}"
+
+
+def _period(family: tuple[Mode, ...]) -> str:
+    """Return a period in words, with its half-life, harmonics and size."""
+    first, strongest = family[0], max(family, key=lambda mode: mode.amplitude)
+    low, high = first.period_interval or (0.0, 0.0)
+    whole = (first.harmonic * low, first.harmonic * high) if first.period_interval else None
+    said = f"a period of {first.fundamental:.5g}{between(whole)} tokens"
+    if alternates(first):
+        said = "a period of 2 tokens (it alternates)"
+    if np.isfinite(first.half_life):
+        said += f" with a half-life of {_life(first)}"
+    if len(family) > 1:
+        said += f", in {len(family)} harmonics"
+    if strongest.harmonic > 1:
+        said += f", of which a period of {strongest.period:.5g} is the strongest"
+    return f"{said}, amplitude {sum(mode.amplitude for mode in family):.2g}"
+
+
+def alternates(mode: Mode) -> bool:
+    """Say whether a mode is the fastest there is, half a turn a token, which has no interval."""
+    return mode.harmonic == 1 and mode.period_interval is None and abs(mode.period - 2.0) < 1e-6
+
+
+def _decay(mode: Mode) -> str:
+    """Return a half-life in words; where an end is open, the other one."""
+    life = _life(mode)
+    turning = f", turning once in {mode.period:.4g}" if np.isfinite(mode.period) else ""
+    if mode.slow:
+        fall = f", by half in {life}" if np.isfinite(mode.half_life) else ""
+        return (
+            f"a slow change{fall}, without a period in these lags, amplitude {mode.amplitude:.2g}"
+        )
+    turning = ", alternating" if alternates(mode) else turning
+    return f"a half-life of {life} tokens{turning}, amplitude {mode.amplitude:.2g}"
+
+
+def _life(mode: Mode) -> str:
+    """Return a half-life with its interval; where an end of that is open, the other end."""
+    low, high = mode.half_life_interval or (0.0, 0.0)
+    if np.isinf(high):
+        return f"more than {low:.4g}"
+    if low == 0.0 and high > 0.0:
+        return f"less than {high:.2g}"
+    return f"{mode.half_life:.4g}{between(mode.half_life_interval)}"
+
+
+def between(interval: Interval | None) -> str:
+    """Return an interval in brackets, or nothing."""
+    return "" if interval is None else f" [{interval[0]:.5g}, {interval[1]:.5g}]"

@@ -1,0 +1,429 @@
+"""What of a geometry can be trusted: debiased distances, intervals, tests, survivorship.
+
+Everything here rests on folds. Where a corpus does not allow a figure (too few groups, too few
+tokens, no documents) the figure is absent and its reason is kept beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnomon.corpus.counts import PositionCounts
+from gnomon.corpus.dealt_folds import deal_folds
+from gnomon.corpus.progress import Progress
+from gnomon.diagnostics.apart import standing_apart
+from gnomon.diagnostics.monotonicity import violations
+from gnomon.diagnostics.pattern import Pattern, pattern
+from gnomon.distances.debiased.estimate import Debiased, debias, pair_mean
+from gnomon.distances.debiased.intervals import (
+    Figure,
+    jackknifed,
+    low_rank_replicates,
+    mean_squared,
+)
+from gnomon.distances.debiased.signal import Signal, signal
+from gnomon.distances.debiased.survivorship import Survivorship, survivorship
+from gnomon.distances.gram import double_centred
+from gnomon.distances.measure import Geometry
+from gnomon.errors import CountsError, InputError
+from gnomon.pipeline.independence import caution, doubts, rare_drift
+from gnomon.pipeline.unshared import LARGEST, Unshared, left_out, testable, unshared_of
+from gnomon.pipeline.words import order_in_words
+from gnomon.results import Result, to_dataframe
+
+HEAD = 500
+"""Types of the head; all others are one cell, OTHER."""
+SMALL_VOCABULARY = 1000
+"""Up to this many types a vocabulary is its own head."""
+ERRORS_NEEDED = 4.0
+"""Stress is printed where the mean squared distance exceeds this many sampling errors."""
+DEALT_FOLDS = 16
+MANY_POSITIONS = 128
+MOST_DRAWN = 2 * 2**30
+"""Bytes that the draws of a test may take."""
+RARE_DRIFT = 5.0
+"""How much more than the rest the rarest types may drift before rows are taken for copies."""
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tests(Result):
+    """Whether positions differ, and whether they do by word order."""
+
+    positions: NDArray[np.int64]
+    """Indices of the positions tested."""
+    extents: tuple[tuple[int, int], ...]
+    """First and last position of each of them: more than one where positions were merged."""
+    axes: int
+    tokenizer: str
+    signal: Signal
+    order: Signal | None
+    """Word order alone; None without shuffled windows."""
+
+    @property
+    def informative(self) -> bool | None:
+        """What the deciding test says; None where too few folds hold tokens to tell."""
+        test = self.deciding
+        return True if test.found else False if test.able else None
+
+    @property
+    def what(self) -> str:
+        """What the deciding test found, or did not find, in words."""
+        return "positional signal" if self.order is None else self.order_in_words
+
+    @property
+    def order_in_words(self) -> str:
+        """The order of tokens: of words or letters along a sequence, of places on a grid."""
+        return order_in_words(self.axes, self.tokenizer)
+
+    @property
+    def distinct(self) -> list[tuple[int, int]]:
+        """First and last position of everything distinct."""
+        return [self.extents[k] for k in np.flatnonzero(self.differing)]
+
+    @property
+    def differing(self) -> NDArray[np.bool_]:
+        """Which positions are distinct: none where positions together show no signal.
+
+        A rate of false discoveries is kept among findings; without a signal there are none.
+        """
+        seen = self.signal.found or (self.order is not None and self.order.found)
+        return self.signal.distinct & seen
+
+    @property
+    def flags(self) -> dict[int, bool]:
+        """Whether a position is distinct, by its index."""
+        return dict(zip(self.positions.tolist(), self.differing.tolist(), strict=True))
+
+    @property
+    def deciding(self) -> Signal:
+        """The test that decides: of word order where windows could be shuffled."""
+        return self.signal if self.order is None else self.order
+
+    def to_dataframe(self) -> Any:
+        """Return one row per position tested: its first and last, and whether it is distinct."""
+        lines = zip(self.extents, self.differing.tolist(), strict=True)
+        return to_dataframe(
+            [{"first": first, "last": last, "distinct": is_so} for (first, last), is_so in lines]
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Trust(Result):
+    """What the folds of a corpus say; what they could not say has its reason."""
+
+    debiased: Debiased
+    mean: Figure
+    head: Figure
+    head_types: int
+    plugin_core: float
+    """Plug-in mean squared distance over the same pairs as `mean`."""
+    tests: Tests
+    survivorship: Survivorship | None
+    pattern: Pattern
+    unshared: tuple[Unshared, ...]
+    """Positions that can not be debiased since nobody shares their tokens, and what is known."""
+    replicates: tuple[Floats, ...]
+    """Low-rank squared distances of the core, once for every fold left out; empty at rank 0."""
+    participation: Figure | None
+    violations: Figure | None
+    warnings: tuple[str, ...]
+    caution: str | None
+    """What to do before anything here is believed, where folds do not look independent."""
+
+    @property
+    def core(self) -> NDArray[np.int64]:
+        """Indices of the core positions."""
+        found: NDArray[np.int64] = self.debiased.positions[self.debiased.core]
+        return found
+
+    @property
+    def informative(self) -> bool | None:
+        """Whether position is in the marginals: by word order alone where that was tested.
+
+        None where too few folds hold tokens to tell.
+        """
+        return self.tests.informative
+
+    @property
+    def noise_share(self) -> float | None:
+        """Share of the plug-in mean squared distance that is sampling noise."""
+        if self.plugin_core <= 0.0:
+            return None
+        return float(min(max(1.0 - self.mean.value / self.plugin_core, 0.0), 1.0))
+
+    @property
+    def measured_share(self) -> float:
+        """Share of the mean squared distance that rests on direct evidence, not on the fill."""
+        return self.debiased.measured_share
+
+    @property
+    def significant_share(self) -> float:
+        """Share of core pairs whose interval excludes zero."""
+        from scipy.stats import t
+
+        core = self.debiased.core
+        among = np.ix_(core, core)
+        quantile = float(t.ppf(0.975, len(self.debiased.replicates) - 1))
+        above = self.debiased.squares[among] > quantile * self.debiased.standard_error[among]
+        return pair_mean(above.astype(np.float64))
+
+    @property
+    def no_geometry(self) -> str | None:
+        """Say why there is no geometry to fit; None where there is one."""
+        if self.debiased.rank == 0:
+            return "no direction exceeds the noise edge (effective rank 0)"
+        if self.mean.value < ERRORS_NEEDED * self.sampling_error:
+            return (
+                f"the mean squared distance {self.mean.value:.3g} is under {ERRORS_NEEDED:g} of "
+                f"its sampling errors ({self.sampling_error:.2g})"
+            )
+        return None
+
+    @property
+    def sampling_error(self) -> float:
+        """Standard error of `mean` without the allowance for the tail.
+
+        The allowance grows with the distances: where it is a quarter of them no signal, however
+        strong, would exceed four of its errors.
+        """
+        among = np.ix_(self.debiased.core, self.debiased.core)
+        tail = pair_mean(self.debiased.tail[among])
+        return float(np.sqrt(max(self.mean.error**2 - tail**2, 0.0)))
+
+
+def draws_for(positions: int, draws: int | None) -> int:
+    """Return how many random draws a test takes: a matrix over positions is kept of each.
+
+    >>> draws_for(64, None), draws_for(512, None), draws_for(64, 999)
+    (99, 59, 999)
+    """
+    if draws is None:
+        return 99 if positions <= MANY_POSITIONS else 59
+    most = MOST_DRAWN // (4 * positions**2)
+    if draws > most:
+        raise InputError(
+            f"--draws {draws} at {positions} positions takes {4e-9 * draws * positions**2:.1f} GB; "
+            f"choose {most} or fewer, or a smaller --length."
+        )
+    return draws
+
+
+def in_folds(counts: PositionCounts, seed: int) -> PositionCounts:
+    """Return counts with folds: tokens are dealt to them where there are no documents."""
+    if counts.folds > 1 or counts.rows > 0:
+        return counts
+    return deal_folds(counts, DEALT_FOLDS, np.random.default_rng([seed, 6]))
+
+
+def signal_of(
+    counts: PositionCounts,
+    geometry: Geometry,
+    *,
+    seed: int,
+    shuffled: Sequence[PositionCounts] = (),
+    core: NDArray[np.int64] | None = None,
+    draws: int | None = None,
+) -> Tests:
+    """Test all positions that can be tested; the statistics are those of `core` where given."""
+    mean = None
+    if shuffled:
+        mean = SimpleNamespace(blocks=sum(one.blocks for one in shuffled) / len(shuffled))
+    data, mean = testable(counts, _kept(geometry, counts), mean)
+    inner = None if core is None else np.searchsorted(data.positions, core)
+    draws = draws_for(data.size, draws)
+    rng = np.random.default_rng([seed, 4])
+    tested = signal(data, draws=draws, rng=rng, core=inner)
+    ordered = None
+    if mean is not None:
+        ordered = signal(
+            data, draws=draws, rng=np.random.default_rng([seed, 7]), minus=mean, core=inner
+        )
+    extents = tuple(counts.extents[index] for index in data.positions)
+    return Tests(
+        positions=data.positions,
+        extents=extents,
+        axes=geometry.coordinates.shape[1],
+        tokenizer=counts.tokenizer,
+        signal=tested,
+        order=ordered,
+    )
+
+
+def trust(
+    counts: PositionCounts,
+    geometry: Geometry,
+    *,
+    seed: int,
+    shuffled: Sequence[PositionCounts] = (),
+    ungrouped: PositionCounts | None = None,
+    draws: int | None = None,
+    progress: Progress,
+) -> Trust:
+    """Estimate what can be trusted, or raise CountsError with the reason why nothing can.
+
+    `ungrouped` are the same rows counted without their declared groups, for a warning.
+    """
+    progress.stage("taking the noise out")
+    keep = _kept(geometry, counts)
+    found = debias(counts, rng=np.random.default_rng([seed, 3]), keep=keep)
+    if len(found.core) < 2:
+        raise CountsError(_no_core(found))
+    core = found.positions[found.core]
+    progress.stage("testing for signal")
+    tested = np.union1d(core, left_out(counts, found, keep))
+    tested = np.union1d(tested, _as_well_counted(found))
+    tests = signal_of(counts, geometry, seed=seed, shuffled=shuffled, core=tested, draws=draws)
+    replicates = tuple(low_rank_replicates(found)) if found.rank else ()
+    mean = _possible(mean_squared(found))
+    rows = np.searchsorted(geometry.positions, core)
+    coordinates = geometry.coordinates[rows]
+    many = counts.types > SMALL_VOCABULARY
+    plugin = pair_mean(_chord_squares(geometry)[np.ix_(rows, rows)])
+    noise, grouped = plugin - mean.value, ungrouped is not None
+    drift = rare_drift(found, counts, tests.positions[tests.differing], most=RARE_DRIFT)
+    rare = drift if drift > RARE_DRIFT else None
+    return Trust(
+        debiased=found,
+        mean=mean,
+        head=_head(counts, found, seed, keep) if many else mean,
+        head_types=HEAD if many else counts.types,
+        plugin_core=plugin,
+        tests=tests,
+        survivorship=survivorship(found, shuffled[0], np.random.default_rng([seed, 5]))
+        if shuffled
+        else None,
+        pattern=_pattern(found, core, coordinates, tests),
+        unshared=unshared_of(counts, geometry, found, tests.flags, types=HEAD, seed=seed),
+        replicates=replicates,
+        participation=_participation(found, replicates),
+        violations=_violations(found, replicates, coordinates),
+        warnings=doubts(counts, mean, ungrouped, rare=rare, seed=seed),
+        caution=caution(counts, mean, noise, rare=rare is not None, grouped=grouped),
+    )
+
+
+def _as_well_counted(found: Debiased) -> NDArray[np.int64]:
+    """Return the positions with as many tokens as some core position.
+
+    One that is too uncertain all the same has a law that the others hardly share: no reason to
+    leave it out of the question whether positions differ.
+    """
+    enough = found.tokens >= found.tokens[found.core].min()
+    return found.positions[enough]
+
+
+def trusted(
+    counts: PositionCounts,
+    geometry: Geometry,
+    *,
+    seed: int,
+    shuffled: Sequence[PositionCounts] = (),
+    ungrouped: PositionCounts | None = None,
+    draws: int | None = None,
+    progress: Progress,
+) -> tuple[Trust | None, Tests | None, str | None]:
+    """Return what `trust` gives and the tests; where it gives nothing, the tests and the reason."""
+    try:
+        found = trust(
+            counts,
+            geometry,
+            seed=seed,
+            shuffled=shuffled,
+            ungrouped=ungrouped,
+            draws=draws,
+            progress=progress,
+        )
+    except CountsError as error:
+        return None, _tests_alone(counts, geometry, seed, shuffled, draws), str(error)
+    return found, found.tests, None
+
+
+def _tests_alone(
+    counts: PositionCounts,
+    geometry: Geometry,
+    seed: int,
+    shuffled: Sequence[PositionCounts],
+    draws: int | None,
+) -> Tests | None:
+    """Return the tests of a corpus without a debiased geometry; None where folds allow none."""
+    try:
+        return signal_of(counts, geometry, seed=seed, shuffled=shuffled, draws=draws)
+    except CountsError:
+        return None
+
+
+def _pattern(
+    found: Debiased, core: NDArray[np.int64], coordinates: NDArray[np.int64], tests: Tests
+) -> Pattern:
+    """Name where the distances sit; a bin lies at its first position."""
+    axes = coordinates.shape[1]
+    where = coordinates[:, 0] if axes == 1 else core
+    distinct = tests.differing[np.searchsorted(tests.positions, core)]
+    among = np.ix_(found.core, found.core)
+    replicates = found.replicates[:, found.core][:, :, found.core]
+    apart = standing_apart(found.squares[among], replicates) if axes == 1 else None
+    return pattern(found.low_rank.squares, where, distinct, axes=axes, apart=apart)
+
+
+def _possible(found: Figure) -> Figure:
+    """Return a mean squared distance that is not above what any laws have."""
+    low, high = (min(end, LARGEST) for end in found.interval)
+    return replace(found, value=min(found.value, LARGEST), interval=(low, high))
+
+
+def _kept(geometry: Geometry, counts: PositionCounts) -> NDArray[np.bool_]:
+    return np.isin(np.arange(counts.length), geometry.positions)
+
+
+def _no_core(found: Debiased) -> str:
+    return (
+        f"{len(found.core)} positions have tokens enough to be debiased, and distances need two; "
+        "use more documents, or merge neighbouring positions with --bins."
+    )
+
+
+def _head(counts: PositionCounts, found: Debiased, seed: int, keep: NDArray[np.bool_]) -> Figure:
+    """Return the mean over the same pairs with all but the commonest types merged."""
+    rng = np.random.default_rng([seed, 8])
+    merged = debias(counts.coarsened(HEAD), rng=rng, draws=8, keep=keep)
+    core = np.searchsorted(merged.positions, found.positions[found.core])
+    return mean_squared(merged, core=core)
+
+
+def _chord_squares(geometry: Geometry) -> Floats:
+    squares: Floats = np.square(geometry.distances)
+    return 2.0 - 2.0 * np.cos(geometry.distances) if geometry.metric == "angle" else squares
+
+
+def _participation(found: Debiased, replicates: tuple[Floats, ...]) -> Figure | None:
+    if not replicates:
+        return None
+    return jackknifed(participation_of(found.low_rank.squares), replicates, participation_of)
+
+
+def participation_of(squares: Floats) -> float:
+    """Return (sum lambda)^2 / sum lambda^2 of the Gram matrix, its negative part left out."""
+    values = np.maximum(np.linalg.eigvalsh(double_centred(squares)), 0.0)
+    return float(values.sum() ** 2 / (values**2).sum()) if values.any() else 0.0
+
+
+def _violations(
+    found: Debiased, replicates: tuple[Floats, ...], coordinates: NDArray[np.int64]
+) -> Figure | None:
+    if not replicates:
+        return None
+
+    def share(squares: Floats) -> float | None:
+        return violations(np.sqrt(squares), positions=coordinates).violations
+
+    own = share(found.low_rank.squares)
+    if own is None:
+        return None
+    return jackknifed(own, replicates, lambda squares: share(squares) or 0.0)

@@ -1,0 +1,340 @@
+"""The verdict: is position in this corpus's marginals, where, in how many dimensions, and so what.
+
+`recommended` follows one rule. Where there is nothing to tell from noise: none. Where there is a
+geometry: the nearest known encoding (`gnomon.pipeline.nearest`), if its stress is at most a tenth and
+at most three tenths of what equal distances leave, whichever single position is left out; otherwise
+the encoding fitted to the debiased geometry.
+
+`caution` is one sentence where rows seem to depend on each other: it stands before everything else,
+since every other number rests on their independence.
+
+Stress says how well an encoding's geometry is that of the corpus. It does not say which encoding
+trains to a better model, and no sentence here claims it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gnomon.distances.debiased.signal import LEAST_TESTED, Signal
+from gnomon.pipeline.debiased_stress import DebiasedTarget
+from gnomon.pipeline.entries import Entry
+from gnomon.pipeline.nearest import WHY_SQUARED, Nearest, nearest_known, stress_of
+from gnomon.pipeline.trust import Tests, Trust
+from gnomon.pipeline.unshared import in_words
+from gnomon.pipeline.words import (
+    blocks_in_words,
+    either_way,
+    p_in_words,
+    percent,
+    ranges,
+    signed_figure,
+    skipped,
+)
+from gnomon.results import Result
+
+NONE = "none"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Verdict(Result):
+    """What a survey concludes."""
+
+    informative: bool | None
+    summary: str
+    recommended: str
+    reason: str
+    caution: str | None = None
+    """What to do before any of this is believed; None where nothing speaks against it."""
+    nearest: Nearest | None = None
+    """The nearest known encoding; None where there is no geometry to compare with."""
+
+
+def verdict(
+    trust: Trust,
+    target: DebiasedTarget | None,
+    entries: Sequence[Entry],
+    *,
+    unshuffled: str | None,
+    window: str = "start",
+) -> Verdict:
+    """Conclude; `unshuffled` says why there is no shuffled null, where there is none.
+
+    `window` says from where positions are counted: under "end", position 0 is the last token.
+    """
+    known = nearest_known(target, entries)
+    recommended, label, reason = _recommended(trust, known, entries)
+    parts = [
+        trust.caution,
+        _signal(trust, window),
+        in_words(trust.unshared),
+        _noise(trust),
+        _survivorship(trust, unshuffled),
+        *trust.warnings,
+        *_of_tables(entries),
+        _choice(trust, label, reason),
+    ]
+    return Verdict(
+        informative=trust.informative,
+        summary=" ".join(part for part in parts if part),
+        recommended=recommended,
+        reason=reason,
+        caution=trust.caution,
+        nearest=known,
+    )
+
+
+def without_geometry(reason: str, tests: Tests | None) -> Verdict:
+    """Return the verdict of a corpus too small for a debiased geometry: the tests alone."""
+    if tests is None:
+        return Verdict(
+            informative=None,
+            summary=f"Sampling noise could not be told from signal here: {reason}",
+            recommended=NONE,
+            reason=f"no verdict without debiasing: {reason}",
+        )
+    found = tests.deciding
+    distinct = ranges(tests.distinct)
+    there = (
+        f"There is {_article(tests.what)} ({_p(found)})"
+        + (f" at positions {distinct}" if distinct else "")
+        if found.found
+        else _nothing_seen(tests)
+    )
+    return Verdict(
+        informative=tests.informative,
+        summary=f"{there}. Its distances could not be debiased: {reason}",
+        recommended=NONE,
+        reason=f"no encoding can be preferred without a debiased geometry: {reason}"
+        if found.found
+        else _nothing_to_choose(tests),
+    )
+
+
+def _nothing_seen(tests: Tests) -> str:
+    test = tests.deciding
+    if test.able:
+        return f"No {tests.what} can be told from noise ({_p(test)})"
+    return (
+        f"Whether there is {_article(tests.what)} can not be told: only {test.folds} folds hold "
+        f"tokens, and fewer than {LEAST_TESTED} show nothing; use more documents, or name smaller "
+        "groups with --group"
+    )
+
+
+def _nothing_to_choose(tests: Tests) -> str:
+    if tests.deciding.able:
+        return "position is not in the marginals of this corpus"
+    return "there are too few groups to tell signal from noise"
+
+
+def flat(positions: int) -> Verdict:
+    """Return the verdict where every distance is zero."""
+    return Verdict(
+        informative=False,
+        summary=f"All {positions} positions have exactly the same law: every distance is 0, and "
+        "there is nothing an encoding could fit.",
+        recommended=NONE,
+        reason="position is not in the marginals of this corpus",
+    )
+
+
+def _noise(trust: Trust) -> str:
+    share = trust.noise_share
+    if share is None:
+        return ""
+    return (
+        f"{100 * share:.0f} % of the plug-in mean squared distance between the "
+        f"{len(trust.core)} well-counted positions is sampling noise: {trust.plugin_core:.3f} as "
+        f"published, {signed_figure(trust.mean)} when the noise is taken out."
+    )
+
+
+def _why_differ(trust: Trust, what: str) -> str:
+    """Say what positions differ by where their order can not be told."""
+    tokens = trust.debiased.tokens[trust.debiased.core]
+    if tokens.min() == tokens.max():
+        return (
+            "all documents reach all of these positions, so this is chance, as once in twenty "
+            f"times, or {_the(what)} is too weak to be told from noise"
+        )
+    return (
+        f"long documents differ from short ones, and {_the(what)} adds nothing that can be told "
+        "from noise"
+    )
+
+
+def _signal(trust: Trust, window: str) -> str:
+    test = trust.tests.deciding
+    what = trust.tests.what
+    if not trust.informative:
+        if trust.tests.order is not None and trust.tests.signal.found:
+            return (
+                f"Positions differ ({_p(trust.tests.signal)}), but no more than the "
+                f"same windows shuffled ({_p(test)}): {_why_differ(trust, what)}."
+            )
+        return f"{_nothing_seen(trust.tests)}."
+    if trust.no_geometry is not None:
+        weak = "too weak for a geometry"
+        if any(one.distinct for one in trust.unshared):
+            weak = "and no geometry without the positions that share no token with others"
+        return (
+            f"There is {_article(what)} ({_p(test)}), {weak}: "
+            f"{trust.no_geometry}.{_where_weak(trust)}"
+        )
+    matter = "" if trust.participation is None else f", of which {_matter(trust)} matter"
+    return (
+        f"There is {_article(what)} ({_p(test)}) {where(trust, window)}; it has "
+        f"{_plural(trust.debiased.rank, 'direction')} above the noise edge{matter}."
+    )
+
+
+def _p(test: Signal) -> str:
+    return p_in_words(test.p_value, test.draws, test.folds)
+
+
+def _article(what: str) -> str:
+    return f"an {what}" if what.startswith("order") else what
+
+
+def _the(what: str) -> str:
+    return f"the {what}" if what.startswith("order") else what
+
+
+def _matter(trust: Trust) -> str:
+    value = 0.0 if trust.participation is None else trust.participation.value
+    return f"about {value:.1f} (participation ratio)"
+
+
+def _plural(count: int, what: str) -> str:
+    return f"{count} {what}" + ("" if count == 1 else "s")
+
+
+def _where_weak(trust: Trust) -> str:
+    distinct = ranges(trust.tests.distinct)
+    return f" Positions that differ from the rest: {distinct}." if distinct else ""
+
+
+def where(trust: Trust, window: str = "start") -> str:
+    """Say where the signal sits."""
+    found = trust.pattern
+    last = dict(trust.tests.extents)
+    begins = found.positions.tolist()
+    listed = ranges((first, last.get(first, first)) for first in begins)
+    core = _core_extents(trust)
+    gap = skipped(begins, core) if trust.tests.axes == 1 else ""
+    unsure = either_way((k, last.get(k, k)) for k in found.unsure.tolist())
+    touch = f"({100 * found.share:.0f} % of it in pairs that touch them{gap}{unsure})"
+    one = "position" if listed.isdecimal() else "positions"
+    near, far = ("end", "start") if window == "end" else ("start", "end")
+    counted = ", counted from the last token" if window == "end" else ""
+    return {
+        "start": f"at the {near}, {one} {listed}{counted} {touch}",
+        "end": f"at the {far} of the window, {one} {listed}{counted} {touch}",
+        "some": f"at {one} {listed} {touch}",
+        "periodic": f"with a period of {found.period} positions",
+        "blocks": blocks_in_words(begins, core[-1][1]) if found.kind == "blocks" else "",
+        "drift": "as a drift over all positions: the further apart, the more they differ",
+        "throughout": "throughout, in no simple pattern",
+    }[found.kind]
+
+
+def _core_extents(trust: Trust) -> list[tuple[int, int]]:
+    """Return first and last position of everything in the core."""
+    known = dict(zip(trust.tests.positions.tolist(), trust.tests.extents, strict=True))
+    return [known.get(index, (index, index)) for index in trust.core.tolist()]
+
+
+def _survivorship(trust: Trust, unshuffled: str | None) -> str:
+    found = trust.survivorship
+    if found is None:
+        why = f" ({unshuffled.rstrip('.')})" if unshuffled else ""
+        return (
+            "Survivorship (which documents reach a position) was not told from "
+            f"{_the(trust.tests.order_in_words)}{why}: the null is the tokens dealt at random."
+        )
+    if not trust.tests.signal.found:
+        return ""
+    low, high = found.shuffled.interval
+    rest = signed_figure(found.shuffled)
+    if low <= 0.0 <= high or found.original.value <= 0.0:
+        return (
+            f"Shuffled inside documents {rest} is left, which can not be told from nothing: "
+            "no survivorship is seen."
+        )
+    share = min(max(found.shuffled.value / found.original.value, 0.0), 1.0)
+    return (
+        f"Shuffled inside documents {rest} is left: about {100 * share:.0f} % is survivorship "
+        f"(which documents reach a position), not {_the(trust.tests.order_in_words)}."
+    )
+
+
+def _recommended(
+    trust: Trust, known: Nearest | None, entries: Sequence[Entry]
+) -> tuple[str, str, str]:
+    """Return the name, the label in words and the reason."""
+    if not trust.informative:
+        return NONE, NONE, _nothing_to_choose(trust.tests)
+    if trust.no_geometry is not None:
+        apart = any(one.distinct for one in trust.unshared)
+        weak = "the other positions have no geometry" if apart else "the signal is too weak"
+        reason = f"{weak} to tell encodings apart: {trust.no_geometry}"
+        return NONE, NONE, reason
+    if known is not None and known.close:
+        reason = f"it {known.leaves}; nothing needs to be fitted to this corpus"
+        return known.name, known.called, reason
+    fitted = next(e for e in entries if e.label.startswith("mds, debiased"))
+    squared = known is not None and known.measure == "squared"
+    return (
+        fitted.name,
+        f"{fitted.label} (fitted to this corpus)",
+        f"{_none_near(known)}; the fitted one leaves {percent(stress_of(fitted, squared=squared))}",
+    )
+
+
+def _none_near(known: Nearest | None) -> str:
+    """Say how far the nearest known encoding is."""
+    if known is None:
+        return "no known encoding could be compared"
+    if not known.closer:
+        why = f" ({WHY_SQUARED})" if known.measure == "squared" else ""
+        return (
+            "none of the known encodings comes closer than keeping all positions equally far "
+            f"apart, which leaves {percent(known.equal)} of the {known.what} unexplained{why}"
+        )
+    return (
+        f"no known encoding has this geometry: the nearest of them, {known.called}, {known.leaves}"
+        f"{_rests(known)}"
+    )
+
+
+def _rests(known: Nearest) -> str:
+    """Say where a close encoding is close only thanks to one position."""
+    if known.rests_on is None:
+        return ""
+    left = known.left_out
+    return (
+        f", but without position {left.position} {percent(left.value)} (equal distances "
+        f"{percent(left.equal)}): its closeness rests on that one position"
+    )
+
+
+def _of_tables(entries: Sequence[Entry]) -> list[str]:
+    """Say which rows of which table stand apart."""
+    found = [e.rows.warning for e in entries if e.rows is not None]
+    return [one for one in found if one is not None]
+
+
+def _choice(trust: Trust, label: str, reason: str) -> str:
+    if label != NONE:
+        return (
+            f"Closest to the corpus: {label}, since {reason}. Stress compares geometries; it "
+            "does not say which encoding trains to a better model."
+        )
+    if trust.informative is not False:
+        return f"Recommended: none, since {reason}."
+    return (
+        "Recommended: none, since position is not in the marginals of this corpus: its token "
+        "frequencies give no ground for preferring one encoding to another."
+    )

@@ -1,0 +1,165 @@
+"""Where the signal sits, in words: the same at every length, and no place where there is none."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import gnomon
+from gnomon.errors import InputError
+from gnomon.pipeline.survey import SurveyOptions
+from gnomon.pipeline.trust import draws_for
+from gnomon.pipeline.verdict import where
+from gnomon.report.page.build import page
+from gnomon.report.page.words import where as where_on_page
+from gnomon.report.text import survey_text
+
+LETTERS = np.array(list("etaoinshrdlu   cmfwypvbgk"))
+HEAD = 28
+"""Letters of the head of a line: a date, a time, a level."""
+
+
+def logs(rng, lines: int) -> list[str]:
+    """Lines that begin with a date and a time and go on without order."""
+    weights = 1.0 / np.arange(1, len(LETTERS) + 1)
+    made = []
+    for _ in range(lines):
+        day, time = rng.integers(10, 29, 2), rng.integers(10, 60, 3)
+        head = f"2024-{day[0]:02d}-{day[1]:02d} {time[0]}:{time[1]}:{time[2]} [INFO ] "
+        assert len(head) == HEAD
+        body = rng.choice(LETTERS, size=130, p=weights / weights.sum())
+        made.append(head + "x" + "".join(body[:-1]) + "x")
+    return made
+
+
+def surveyed(corpus, **options):
+    options = {"dimension": 16, "cache": False, "shuffles": 1} | options
+    return gnomon.survey(corpus, **options)
+
+
+def drawn(rng, kind: str, size: int, documents: int = 700, types: int = 60) -> list[list[int]]:
+    """Documents of independent tokens whose laws are planted."""
+    places = np.arange(size)[:, None]
+    normal = 0.9 * rng.normal(size=(size, types))
+    tilt = {
+        "start": np.where(places < 9, normal, 0.0),
+        "middle": np.where((places >= 12) & (places < 17), normal, 0.0),
+        "one": np.where(places == 13, normal, 0.0),
+        "throughout": normal,
+        "period": normal[np.arange(size) % 5],
+        "nothing": np.zeros((size, types)),
+    }[kind]
+    laws = np.exp(tilt) / np.arange(1, types + 1)
+    edges = np.cumsum(laws / laws.sum(axis=1, keepdims=True), axis=1)
+    uniform = rng.random((documents, size))
+    rows = [
+        np.searchsorted(edge[:-1], column) for edge, column in zip(edges, uniform.T, strict=True)
+    ]
+    return np.stack(rows, axis=1).tolist()
+
+
+@pytest.fixture(scope="module")
+def lines():
+    return logs(np.random.default_rng(7), 500)
+
+
+@pytest.mark.parametrize("length", [40, 80, 110])
+def test_the_head_of_a_line_ends_where_it_ends_at_every_length(lines, length):
+    """Of 40 letters 28 are the head, and of 110 too: both times it is positions 0 to 27."""
+    found = surveyed(lines, tokenizer="characters", length=length)
+    pattern = found.trust.pattern
+    assert pattern.kind == "start"
+    # The head is followed by an x in every line, which is a place of its own as well.
+    assert pattern.positions.tolist() in (list(range(HEAD)), list(range(HEAD + 1)))
+    assert "at the start, positions 0-2" in where(found.trust)
+
+
+@pytest.mark.parametrize("length", [28, 90])
+@pytest.mark.parametrize(
+    ("kind", "positions"),
+    [("start", range(9)), ("middle", range(12, 17)), ("one", range(13, 14))],
+)
+def test_planted_places_are_named_at_every_length(kind, positions, length, rng):
+    found = surveyed(drawn(rng, kind, length)).trust.pattern
+    assert found.kind == ("start" if kind == "start" else "some")
+    apart = {*found.positions.tolist()} ^ {*positions}
+    assert apart <= {*found.unsure.tolist()}
+    assert len(apart) <= 1
+
+
+@pytest.mark.parametrize("length", [25, 80])
+def test_what_is_everywhere_is_said_to_be_everywhere(length, rng):
+    assert surveyed(drawn(rng, "throughout", length)).trust.pattern.kind == "throughout"
+    found = surveyed(drawn(rng, "period", length)).trust.pattern
+    assert (found.kind, found.period) == ("periodic", 5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_where_the_answer_is_no_no_place_is_named_anywhere(seed):
+    """Positions that would pass by themselves are no findings where all together show nothing."""
+    rows = drawn(np.random.default_rng([3, seed]), "nothing", 40, documents=250)
+    found = surveyed(rows)
+    contents = json.loads(json.dumps(found.to_dict()))
+    if found.verdict.informative:
+        pytest.skip("one corpus in twenty")
+    assert where_on_page(contents) is None
+    assert not any(line["distinct"] for line in contents["positions"])
+    assert "distinct positions (false discovery rate 5 %): none" in survey_text(contents)
+    text = page([("a", contents, None)])
+    assert "<dt>Where?</dt>" not in text
+    assert "<strong>No.</strong>" in text or "<strong>Not as" in text
+
+
+@pytest.mark.parametrize(("draws", "least"), [(99, "0.02"), (999, "0.002")])
+def test_a_p_value_at_its_floor_is_called_that_everywhere(draws, least, rng):
+    found = surveyed(drawn(rng, "start", 20), draws=draws)
+    contents = json.loads(json.dumps(found.to_dict()))
+    said = f"{least}, the least {draws} draws can show"
+    assert found.trust.tests.deciding.p_value == pytest.approx(float(least))
+    assert f"p = {said}" in found.summary
+    assert survey_text(contents).count(f"p = {said}") >= 2
+    text = re.sub(r"<[^>]+>", "", page([("a", contents, None)]))
+    assert f"p = {said}" in " ".join(text.split())
+
+
+def test_a_p_value_above_its_floor_is_called_nothing(rng):
+    found = surveyed(drawn(rng, "nothing", 20))
+    assert "can show" not in found.summary
+
+
+def test_too_many_draws_for_the_memory_are_refused():
+    assert draws_for(64, 999) == 999
+    with pytest.raises(InputError, match=r"--draws 9999 at 512 positions takes 10\.5 GB; choose"):
+        draws_for(512, 9_999)
+    with pytest.raises(InputError, match=r"--draws is 5; it must be 19 or more"):
+        SurveyOptions(draws=5)
+
+
+@pytest.mark.parametrize(
+    ("size", "named"),
+    [(31, range(20, 30)), (32, range(20, 30)), (24, range(8, 16)), (16, [0, 1, 2, 3, 4, 15])],
+)
+def test_blocks_of_two_laws_are_told_by_the_fewer_positions(size, named, rng):
+    """The last stretch of A B A is not unlike the first, however short it is."""
+    where = np.isin(np.arange(size), list(named))
+    assert told_where(where, rng) == list(named)
+
+
+@pytest.mark.parametrize("size", [6, 8])
+def test_a_stretch_ends_where_positions_are_like_the_rest_again(size, rng):
+    where = np.arange(4 * size) // size % 2 == 1
+    found = told_where(where, rng)
+    assert found in (np.flatnonzero(where).tolist(), np.flatnonzero(~where).tolist())
+
+
+def told_where(where, rng) -> list[int]:
+    """Return the positions named of a corpus in which some have a fifth of one word more."""
+    law = 1.0 / np.arange(1.0, 301.0)
+    documents = rng.choice(300, p=law / law.sum(), size=(3000, len(where)))
+    marked = where & (rng.random(documents.shape) < 0.2)
+    found = gnomon.survey(np.where(marked, 250, documents).tolist(), shuffles=0, cache=False)
+    assert found.trust is not None
+    return found.trust.pattern.positions.tolist()
