@@ -47,7 +47,7 @@ def judge_planted(kind, seed):
         seed=seed,
         cache=False,
     )
-    verdict, trust = found.verdict, found.trust
+    verdict, trust = found.verdict, found.noise
     pattern = trust.pattern if trust is not None and verdict.informative else None
     return {
         "informative": verdict.informative == made.informative,
@@ -68,10 +68,10 @@ def judge_stationary(_, seed):
     made = planted.planted("none", seed + FRESH)
     options = {"length": planted.LENGTH, "dimension": planted.DIMENSION, "cache": False}
     found = gnomon.survey(made.documents, seed=seed, **options)
-    order, any_cause = found.trust.tests.order, found.trust.tests.signal
+    order, any_cause = found.noise.tests.order, found.noise.tests.signal
     return {
         "informative": found.verdict.informative,
-        "rank": found.trust.debiased.rank,
+        "rank": found.noise.debiased.rank,
         "p_spread": order.p_spread,
         "p_isolated": order.p_isolated,
         "p_any_cause": any_cause.p_value,

@@ -9,7 +9,7 @@ it is written (a format of Python):
 
     <!--= no_signal.plugin_mean .2f -->0.56<!--/-->              of docs/figures/figures.json
     <!--= three-regimes.geometry.debiased.core d -->32<!--/-->   of a survey
-    <!--= gnomon.pipeline.trust.HEAD d -->500<!--/-->              a constant of the program
+    <!--= gnomon.pipeline.noise.HEAD d -->500<!--/-->              a constant of the program
 
     python scripts/fill_docs.py demo README.md docs/guide.md docs/noise.md
 """

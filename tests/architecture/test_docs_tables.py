@@ -141,7 +141,7 @@ FIGURES = sorted((ROOT / "docs" / "figures").glob("*.svg"))
 
 def test_a_number_in_a_sentence_is_taken_from_survey_or_program(tmp_path: Path) -> None:
     written = "<!--= three-regimes.corpus.tokens , -->1<!--/-->"
-    constant = "<!--= gnomon.pipeline.trust.HEAD d --><!--/-->"
+    constant = "<!--= gnomon.pipeline.noise.HEAD d --><!--/-->"
     page = prepared(tmp_path, f"{SLOT}has {written} tokens, {constant} types\n")
     done = fill(tmp_path, page)
     assert done.returncode == 0, done.stderr
@@ -149,7 +149,7 @@ def test_a_number_in_a_sentence_is_taken_from_survey_or_program(tmp_path: Path) 
     assert NUMBER.sub(r"\3", last) == "has 64,000 tokens, 500 types"
 
 
-@pytest.mark.parametrize("path", ["three-regimes.corpus.absent", "gnomon.pipeline.trust.ABSENT"])
+@pytest.mark.parametrize("path", ["three-regimes.corpus.absent", "gnomon.pipeline.noise.ABSENT"])
 def test_a_number_that_is_nowhere_is_named(tmp_path: Path, path: str) -> None:
     page = prepared(tmp_path, f"{SLOT}<!--= {path} d -->7<!--/-->\n")
     done = fill(tmp_path, page)

@@ -49,11 +49,11 @@ def test_the_rooms_keep_their_contracts() -> None:
 @pytest.mark.parametrize(
     ("room", "planted", "named"),
     [
-        ("geometry", "import gnomon.corpus", "gnomon.distances.planted -> gnomon.corpus"),
+        ("distances", "import gnomon.corpus", "gnomon.distances.planted -> gnomon.corpus"),
         ("corpus", "import gnomon.pipeline", "gnomon.corpus.planted -> gnomon.pipeline"),
         ("encodings", "def f():\n    import torch", "gnomon.encodings.planted -> torch"),
         ("corpus", "def f():\n    import torch", "gnomon.corpus.planted -> torch"),
-        ("survey", "import gnomon.cli", "gnomon.pipeline.planted -> gnomon.cli"),
+        ("pipeline", "import gnomon.cli", "gnomon.pipeline.planted -> gnomon.cli"),
     ],
 )
 def test_a_planted_import_against_the_stream_is_named(

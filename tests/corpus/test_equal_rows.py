@@ -44,7 +44,7 @@ def test_short_documents_without_order_have_none(length, rng):
         gnomon.survey(drawn(rng, [length] * 1500, types=200), shuffles=0, cache=False)
         for _ in range(5)
     ]
-    means = [one.trust.mean for one in found if one.trust is not None]
+    means = [one.noise.mean for one in found if one.noise is not None]
     assert sum(mean.interval[0] <= 0.0 <= mean.interval[1] for mean in means) >= len(means) - 1
     assert abs(np.mean([mean.value for mean in means])) < 0.005
     assert all("about as many as chance gives" in " ".join(one.counts.notes) for one in found)

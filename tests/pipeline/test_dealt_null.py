@@ -7,7 +7,6 @@ import pytest
 
 import gnomon
 from gnomon.corpus.counts import PositionCounts
-from gnomon.pipeline.survey import SurveyOptions, survey_counts
 
 
 def test_a_corpus_without_order_is_told_to_be_noise_in_words_and_in_numbers(rng):
@@ -17,7 +16,7 @@ def test_a_corpus_without_order_is_told_to_be_noise_in_words_and_in_numbers(rng)
     for seed in range(4):
         array = np.stack([rng.multinomial(300, law / law.sum()) for _ in range(20)])
         counts = PositionCounts.from_array(array)
-        found = survey_counts(counts, SurveyOptions(dimension=8, seed=seed)).to_dict()
+        found = gnomon.survey(counts, dimension=8, seed=seed).to_dict()
         dealt = found["geometry"]["null"]["dealt"]
         assert found["geometry"]["null"]["used"] == "dealt"
         assert dealt["share"] == pytest.approx(1.0, abs=0.05)

@@ -11,7 +11,7 @@ import pytest
 import gnomon
 from gnomon.errors import CorpusError, EncodingError
 from gnomon.lags.dependence import Dependence, Mode
-from gnomon.pipeline import lag_structure
+from gnomon.pipeline import lags
 from gnomon.pipeline.lag_words import said_modes
 
 
@@ -322,7 +322,7 @@ def test_rare_words_are_said_to_be_merged(rng):
 
 
 def test_a_corpus_too_large_to_hold_is_refused(monkeypatch, rng):
-    monkeypatch.setattr(lag_structure, "MOST", 1000)
+    monkeypatch.setattr(lags, "MOST", 1000)
     with pytest.raises(CorpusError, match=r"has more than 1,000 tokens, .* pass a smaller length"):
         gnomon.dependence(rng.integers(6, size=(60, 100)).tolist())
 

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
-from tests.survey.test_verdict import LENGTH, planted
+from tests.pipeline.test_verdict import LENGTH, planted
 
 import gnomon
 from gnomon.report.page.build import page
@@ -156,7 +156,7 @@ def test_the_verdict_has_the_numbers_of_the_json(survey, contents):
         kind = "squared_left_out" if best["measure"] == "squared" else "left_out"
         assert entry["stress"]["debiased"][kind] == best["left_out"]
     rank = contents["geometry"]["rank"]["effective"]
-    assert survey.trust.debiased.rank == rank
+    assert survey.noise.debiased.rank == rank
     assert f"effective rank {rank}" in survey_text(contents)
 
 

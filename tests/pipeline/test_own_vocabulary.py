@@ -28,12 +28,12 @@ def test_a_position_with_words_of_its_own_is_told_and_raises_no_caution(
     made = rng.choice(types, size=(documents, 12), p=zipf(types))
     made[:, place] += types * (rng.random(documents) >= shared)
     found = surveyed(made.tolist())
-    assert found.trust is not None
+    assert found.noise is not None
     assert found.verdict.informative
-    assert found.trust.pattern.positions.tolist() == [place]
+    assert found.noise.pattern.positions.tolist() == [place]
     assert found.verdict.caution is None
     truth = 2.0 * (1.0 - np.sqrt(shared)) / 6.0
-    low, high = found.trust.mean.interval
+    low, high = found.noise.mean.interval
     assert low <= truth <= high
     assert high <= 2.0
 
@@ -57,9 +57,9 @@ def test_a_closing_token_is_measured_where_few_documents_are_long(documents):
         lengths = rng.integers(5, 25, documents)
         texts = [[*rng.choice(200, n, p=zipf(200)).tolist(), 199] for n in lengths]
         found = surveyed(texts, shuffles=0)
-        assert found.trust is not None
-        assert found.trust.mean.value == pytest.approx(0.180, rel=0.1)
-        low, high = found.trust.mean.interval
+        assert found.noise is not None
+        assert found.noise.mean.value == pytest.approx(0.180, rel=0.1)
+        low, high = found.noise.mean.interval
         held.append(low <= 0.180 <= high)
     assert sum(held) >= 2
 

@@ -9,7 +9,8 @@ import pytest
 import gnomon
 from gnomon.corpus.counting import CountOptions
 from gnomon.corpus.shuffling import shuffled_counts
-from gnomon.pipeline.survey import Again, SurveyOptions, survey_counts
+from gnomon.pipeline.measured import Recounts, measure_counts
+from gnomon.pipeline.survey import SurveyOptions, survey_measured
 
 
 @pytest.fixture
@@ -30,13 +31,16 @@ def test_imdb_shuffled_inside_its_documents_is_called_uninformative(imdb) -> Non
     path, counting = imdb
     corpus, *others = (shuffled_counts(path, counting, replicate=r) for r in (10, 0, 1))
     options = SurveyOptions(dimension=16)
-    for again in (Again(shuffled=tuple(others)), Again(unshuffled="not shuffled here")):
-        found = survey_counts(corpus, options, again=again)
+    for again in (
+        Recounts(shuffled=tuple(others)),
+        Recounts(unshuffled="not shuffled here"),
+    ):
+        found = survey_measured(measure_counts(corpus, recounts=again), options)
         assert found.verdict.informative is False
         assert found.verdict.recommended == "none"
-        assert found.trust is not None
-        assert found.trust.debiased.rank == 0
-        assert abs(found.trust.mean.value) < 0.002  # plug-in says 0.255
+        assert found.noise is not None
+        assert found.noise.debiased.rank == 0
+        assert abs(found.noise.mean.value) < 0.002  # plug-in says 0.255
 
 
 @pytest.mark.data
@@ -49,14 +53,14 @@ def test_sst2_sentences_are_a_start_transient_and_mostly_noise(data_root: Path) 
         length=64,
         dimension=128,
     )
-    trust = found.trust
-    assert trust is not None
+    noise = found.noise
+    assert noise is not None
     assert found.verdict.informative is True
-    assert trust.noise_share == pytest.approx(0.94, abs=0.01)
-    assert trust.pattern.kind == "start"
-    assert abs(trust.debiased.rank - 6) <= 1
-    assert trust.participation is not None
-    assert trust.participation.value == pytest.approx(2.8, abs=0.3)
+    assert noise.noise_share == pytest.approx(0.94, abs=0.01)
+    assert noise.pattern.kind == "start"
+    assert abs(noise.debiased.rank - 6) <= 1
+    assert noise.participation is not None
+    assert noise.participation.value == pytest.approx(2.8, abs=0.3)
     sinusoid = next(e for e in found.entries if e.label == "sinusoidal").debiased
     assert sinusoid is not None
     assert sinusoid.scale_free == pytest.approx(0.49, abs=0.06)

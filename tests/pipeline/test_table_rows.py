@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.survey.test_verdict import LENGTH, planted
+from tests.pipeline.test_verdict import LENGTH, planted
 
 import gnomon
 from gnomon.cli.app import run

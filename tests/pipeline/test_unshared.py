@@ -7,7 +7,7 @@ import json
 import jsonschema
 import numpy as np
 import pytest
-from tests.survey.test_verdict import planted
+from tests.pipeline.test_verdict import planted
 
 import gnomon
 from gnomon.cli.app import run
@@ -70,8 +70,8 @@ def test_they_are_found_wherever_they_stand(kinds, apart, rng):
     found, written = surveyed(rows(rng, 400, *kinds))
     status = [line["status"] for line in written["positions"]]
     assert [k for k, one in enumerate(status) if one == "unestimated"] == apart
-    assert [one.position for one in found.trust.unshared] == apart
-    assert all(one.distinct for one in found.trust.unshared)
+    assert [one.position for one in found.noise.unshared] == apart
+    assert all(one.distinct for one in found.noise.unshared)
     assert found.verdict.informative is True
 
 
@@ -82,8 +82,8 @@ def test_the_other_positions_keep_their_own_geometry(rng):
         for k, row in enumerate(planted("regimes", rng))
     ]
     found, _ = surveyed(texts, length=21)
-    assert found.trust.pattern.kind == "blocks"
-    assert found.trust.pattern.positions.tolist() == [1, 8, 15]
+    assert found.noise.pattern.kind == "blocks"
+    assert found.noise.pattern.positions.tolist() == [1, 8, 15]
     assert found.verdict.recommended == "mds-low-rank"
     assert "Position 0 shares no token" in found.summary
 
@@ -92,7 +92,7 @@ def test_the_lower_bound_is_one_for_laws_that_are_known(rng):
     """Ids against a word that is always the same: 2 with all types, and 2 where ids are merged."""
     texts = [f"i{k} a b a" for k in range(300)]
     found, _ = surveyed(texts)
-    one = found.trust.unshared[0]
+    one = found.noise.unshared[0]
     assert one.at_least.value == pytest.approx(2.0, abs=0.05)
     assert one.at_least.interval[0] <= 2.0
 

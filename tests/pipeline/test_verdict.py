@@ -81,28 +81,28 @@ def test_a_corpus_without_order_is_uninformative_and_nothing_is_recommended(rng)
 def test_only_the_first_token_is_named_where_only_the_first_differs(rng):
     found = surveyed(planted("first", rng))
     assert found.verdict.informative is True
-    assert found.trust.pattern.positions.tolist() == [0]
+    assert found.noise.pattern.positions.tolist() == [0]
     assert "at the start, position 0" in found.summary
     assert found.verdict.recommended == "mds-low-rank"
 
 
 def test_a_steady_drift_has_the_geometry_of_a_slope(rng):
     found = surveyed(planted("drift", rng))
-    assert found.trust.pattern.kind == "drift"
+    assert found.noise.pattern.kind == "drift"
     assert found.verdict.recommended == "alibi"
     assert "nothing needs to be fitted to this corpus" in found.verdict.reason
 
 
 def test_three_regimes_are_blocks_that_begin_where_they_were_planted(rng):
     found = surveyed(planted("regimes", rng))
-    assert found.trust.pattern.kind == "blocks"
-    assert found.trust.pattern.positions.tolist() == [0, 7, 14]
+    assert found.noise.pattern.kind == "blocks"
+    assert found.noise.pattern.positions.tolist() == [0, 7, 14]
     assert found.verdict.recommended == "mds-low-rank"
 
 
 def test_a_cycle_of_laws_is_named_with_its_period(rng):
     found = surveyed(planted("periodic", rng))
-    assert (found.trust.pattern.kind, found.trust.pattern.period) == ("periodic", 4)
+    assert (found.noise.pattern.kind, found.noise.pattern.period) == ("periodic", 4)
     assert "with a period of 4 positions" in found.summary
 
 
@@ -110,9 +110,9 @@ def test_last_tokens_that_differ_are_found_from_the_end_and_not_from_the_start(r
     """From the start the last two tokens of documents of 8 to 30 stand anywhere."""
     rows = planted("end", rng)
     found = surveyed(rows, window="end")
-    assert found.trust.pattern.positions.tolist() == [0, 1]
-    assert "at the end, positions 0-1, counted from the last token" in where(found.trust, "end")
-    assert surveyed(rows).trust.pattern.positions.tolist() != [0, 1]
+    assert found.noise.pattern.positions.tolist() == [0, 1]
+    assert "at the end, positions 0-1, counted from the last token" in where(found.noise, "end")
+    assert surveyed(rows).noise.pattern.positions.tolist() != [0, 1]
 
 
 def test_survivorship_alone_is_called_uninformative_and_named(rng):
@@ -123,10 +123,10 @@ def test_survivorship_alone_is_called_uninformative_and_named(rng):
     assert found.verdict.informative is False
     assert "long documents differ from short ones" in found.summary
     assert "% is survivorship" in found.summary
-    both = found.trust.survivorship
+    both = found.noise.survivorship
     assert both.shuffled.value == pytest.approx(both.original.value, rel=0.1)
     assert both.difference.interval[0] <= 0.0 <= both.difference.interval[1]
-    assert found.trust.tests.signal.found
+    assert found.noise.tests.signal.found
 
 
 def test_counts_without_documents_are_held_against_the_dealt_null_and_say_so(rng):
@@ -150,7 +150,7 @@ def test_shuffles_that_were_not_asked_for_are_said_to_be_missing(rng):
 
 def nearest_by_hand(found: Any) -> tuple[str, str, float]:
     """The least debiased stress of the encodings that were neither fitted nor random."""
-    key = "squared" if found.trust.significant_share < 0.5 else "scale_free"
+    key = "squared" if found.noise.significant_share < 0.5 else "scale_free"
     lines = found.to_dict()["encodings"]
     known = [e for e in lines if e["name"] in ("sinusoidal", "rope", "alibi", "table")]
     best = min(known, key=lambda e: round(e["stress"]["debiased"][key], 9))
@@ -163,7 +163,7 @@ def test_the_nearest_has_the_least_stress_of_all_known_encodings_and_lifts(kind,
     near = found.to_dict()["verdict"]["nearest"]
     assert (near["label"], near["lift"], near["value"]) == nearest_by_hand(found)
     assert near["measure"] == ("squared" if kind == "first" else "scale_free")
-    squares = found.trust.debiased.low_rank.squares[np.triu_indices(len(found.trust.core), 1)]
+    squares = found.noise.debiased.low_rank.squares[np.triu_indices(len(found.noise.core), 1)]
     wanted = squares if near["measure"] == "squared" else np.sqrt(squares)
     equal = 1.0 - wanted.sum() ** 2 / (len(wanted) * (wanted**2).sum())
     assert near["equal"] == pytest.approx(equal, rel=1e-9)
@@ -261,14 +261,14 @@ def test_positions_without_tokens_between_others_are_masked_and_the_rest_is_judg
     assert [line["index"] for line in lines if line["status"] == "masked"] == [3, 5]
     assert lines[3]["reason"] == "fewer tokens than the minimum count"
     assert found.verdict.informative is True
-    assert 0 in found.trust.pattern.positions
+    assert 0 in found.noise.pattern.positions
 
 
 def test_too_few_tokens_for_distances_still_allow_the_tests(rng):
     """Sixty documents over many types: no core, so the verdict rests on the tests alone."""
     rows = [rng.integers(0, 400, 6).tolist() for _ in range(60)]
     found = surveyed(rows, length=6)
-    assert found.trust is None
+    assert found.noise is None
     assert found.verdict.recommended == "none"
     assert "could not be debiased" in found.summary
     assert "--bins" in found.summary

@@ -33,24 +33,24 @@ def test_copies_of_rows_look_like_signal_and_are_warned_of_where_groups_are_decl
     """Row by row the mean squared distance is far from its true 0; by groups it is not."""
     options = {"column": "text", "tokenizer": "words", "dimension": 8, "minimum_count": 1}
     grouped = gnomon.survey(str(copies), group="group", **options)
-    assert grouped.trust is not None
-    low, high = grouped.trust.mean.interval
+    assert grouped.noise is not None
+    low, high = grouped.noise.mean.interval
     assert low < 0.0 < high
     assert not grouped.verdict.informative
-    [warning] = [w for w in grouped.trust.warnings if "every row on its own" in w]
+    [warning] = [w for w in grouped.noise.warnings if "every row on its own" in w]
     assert "only the former can be trusted" in warning
     assert warning in grouped.verdict.summary
     alone = gnomon.survey(str(copies), **options)
-    assert alone.trust is not None
-    assert alone.trust.mean.value > 0.05
+    assert alone.noise is not None
+    assert alone.noise.mean.value > 0.05
 
 
 def test_a_tail_that_drifts_far_more_than_the_head_is_warned_of(copies):
     """The rarest words are what copies share: that is how undeclared copies look."""
     options = {"column": "text", "tokenizer": "words", "dimension": 8, "minimum_count": 1}
     alone = gnomon.survey(str(copies), **options)
-    assert alone.trust is not None
-    [warning] = [w for w in alone.trust.warnings if "The rarest tokens" in w]
+    assert alone.noise is not None
+    [warning] = [w for w in alone.noise.warnings if "The rarest tokens" in w]
     assert "which is how copies look" in warning
     assert warning in alone.verdict.summary
 

@@ -10,8 +10,8 @@ import pytest
 
 import gnomon
 from gnomon.errors import InputError
+from gnomon.pipeline.noise import draws_for
 from gnomon.pipeline.survey import SurveyOptions
-from gnomon.pipeline.trust import draws_for
 from gnomon.pipeline.verdict import where
 from gnomon.report.page.build import page
 from gnomon.report.page.words import where as where_on_page
@@ -70,11 +70,11 @@ def lines():
 def test_the_head_of_a_line_ends_where_it_ends_at_every_length(lines, length):
     """Of 40 letters 28 are the head, and of 110 too: both times it is positions 0 to 27."""
     found = surveyed(lines, tokenizer="characters", length=length)
-    pattern = found.trust.pattern
+    pattern = found.noise.pattern
     assert pattern.kind == "start"
     # The head is followed by an x in every line, which is a place of its own as well.
     assert pattern.positions.tolist() in (list(range(HEAD)), list(range(HEAD + 1)))
-    assert "at the start, positions 0-2" in where(found.trust)
+    assert "at the start, positions 0-2" in where(found.noise)
 
 
 @pytest.mark.parametrize("length", [28, 90])
@@ -83,7 +83,7 @@ def test_the_head_of_a_line_ends_where_it_ends_at_every_length(lines, length):
     [("start", range(9)), ("middle", range(12, 17)), ("one", range(13, 14))],
 )
 def test_planted_places_are_named_at_every_length(kind, positions, length, rng):
-    found = surveyed(drawn(rng, kind, length)).trust.pattern
+    found = surveyed(drawn(rng, kind, length)).noise.pattern
     assert found.kind == ("start" if kind == "start" else "some")
     apart = {*found.positions.tolist()} ^ {*positions}
     assert apart <= {*found.unsure.tolist()}
@@ -92,8 +92,8 @@ def test_planted_places_are_named_at_every_length(kind, positions, length, rng):
 
 @pytest.mark.parametrize("length", [25, 80])
 def test_what_is_everywhere_is_said_to_be_everywhere(length, rng):
-    assert surveyed(drawn(rng, "throughout", length)).trust.pattern.kind == "throughout"
-    found = surveyed(drawn(rng, "period", length)).trust.pattern
+    assert surveyed(drawn(rng, "throughout", length)).noise.pattern.kind == "throughout"
+    found = surveyed(drawn(rng, "period", length)).noise.pattern
     assert (found.kind, found.period) == ("periodic", 5)
 
 
@@ -118,7 +118,7 @@ def test_a_p_value_at_its_floor_is_called_that_everywhere(draws, least, rng):
     found = surveyed(drawn(rng, "start", 20), draws=draws)
     contents = json.loads(json.dumps(found.to_dict()))
     said = f"{least}, the least {draws} draws can show"
-    assert found.trust.tests.deciding.p_value == pytest.approx(float(least))
+    assert found.noise.tests.deciding.p_value == pytest.approx(float(least))
     assert f"p = {said}" in found.summary
     assert survey_text(contents).count(f"p = {said}") >= 2
     text = re.sub(r"<[^>]+>", "", page([("a", contents, None)]))
@@ -161,5 +161,5 @@ def told_where(where, rng) -> list[int]:
     documents = rng.choice(300, p=law / law.sum(), size=(3000, len(where)))
     marked = where & (rng.random(documents.shape) < 0.2)
     found = gnomon.survey(np.where(marked, 250, documents).tolist(), shuffles=0, cache=False)
-    assert found.trust is not None
-    return found.trust.pattern.positions.tolist()
+    assert found.noise is not None
+    return found.noise.pattern.positions.tolist()

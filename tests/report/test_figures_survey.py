@@ -125,7 +125,7 @@ def test_heat_maps_share_one_scale_and_leave_gaps_outside_the_core(surveyed, fig
     assert {trace["coloraxis"] for trace in figure.data} == {"coloraxis"}
     assert np.allclose(plugin.matrix, survey.geometry.distances, atol=1e-6)
     assert np.isnan(debiased.matrix[9:]).all()
-    inner = np.sqrt(survey.trust.debiased.low_rank.squares)
+    inner = np.sqrt(survey.noise.debiased.low_rank.squares)
     assert np.allclose(debiased.matrix[:9, :9], inner, atol=1e-6)
     tops = [np.nanmax(z.matrix) for z in (plugin, null, debiased)]
     assert figure.layout["coloraxis"]["cmax"] == pytest.approx(max(tops))
@@ -168,8 +168,8 @@ def test_the_eigenvalues_above_the_edge_are_as_many_as_the_effective_rank(
 ) -> None:
     survey, figure = surveyed("seven"), figures("seven")["eigenvalues"]
     kept = next(t for t in figure.data if t.get("name") == "above the noise edge")
-    assert len(kept["x"]) == survey.trust.debiased.rank
-    assert min(kept["y"]) > survey.trust.debiased.edges[survey.trust.debiased.rank - 1]
+    assert len(kept["x"]) == survey.noise.debiased.rank
+    assert min(kept["y"]) > survey.noise.debiased.edges[survey.noise.debiased.rank - 1]
     steps = next(t for t in figure.data if t.get("name") == "noise edge")
     judged = dict(zip(steps["x"], steps["y"], strict=True))
     assert all(
@@ -185,7 +185,7 @@ def test_violations_stand_beside_those_of_the_corpus(surveyed, figures) -> None:
     drawn = [t for t in figure.data if t.get("mode") == "lines"]
     lines = {t["name"].partition(":")[0]: t["x"] for t in drawn}
     assert lines["corpus as published"] == [survey.monotonicity.violations] * 2
-    assert lines["corpus, noise taken out"] == [survey.trust.violations.value] * 2
+    assert lines["corpus, noise taken out"] == [survey.noise.violations.value] * 2
     assert lines["random distances"] == [0.5, 0.5]
     (column,) = [t for t in figure.data if t.get("mode") == "text"]
     shares = [e["monotonicity"]["violations"] for e in survey.to_dict()["encodings"]]
@@ -214,7 +214,7 @@ def test_images_of_a_grid_put_every_cell_in_its_place(surveyed, figures) -> None
     tokens, centre = figure.data[0]["z"], np.array(figure.data[1]["z"], dtype=float)
     assert np.array_equal(tokens, survey.counts.totals.reshape(3, 4))
     chosen = np.unravel_index(np.nanargmin(centre), centre.shape)
-    distances = np.sqrt(survey.trust.debiased.low_rank.squares)
+    distances = np.sqrt(survey.noise.debiased.low_rank.squares)
     assert np.allclose(
         centre, distances[np.ravel_multi_index(chosen, (3, 4))].reshape(3, 4), atol=1e-4
     )
@@ -234,7 +234,7 @@ def test_one_direction_is_drawn_along_the_sequence_and_not_in_space(figures) -> 
 def test_two_directions_leave_the_third_axis_to_the_position(figures, surveyed) -> None:
     """Three laws span a plane; no distance is lost, since the position is no third coordinate."""
     survey, figure = surveyed("regimes"), figures("regimes")["map3d"]
-    assert survey.trust.debiased.rank == 2
+    assert survey.noise.debiased.rank == 2
     marks, flat = figure.data[-1], figures("regimes")["map2d"].data[-1]
     assert marks["z"] == list(range(12))
     assert (marks["x"], marks["y"]) == (flat["x"], flat["y"])

@@ -90,7 +90,7 @@ EXAMPLES: dict[str, Callable[[Survey], Any]] = {
     "gnomon.encodings.catalogue.portrait.Portrait": lambda _: portrait(
         gnomon.encoding("rope", dimension=8)
     ),
-    "gnomon.distances.debiased.estimate.Debiased": lambda s: s.trust.debiased,
+    "gnomon.distances.debiased.estimate.Debiased": lambda s: s.noise.debiased,
     "gnomon.distances.debiased.survivorship.Survivorship": lambda _: survivorship(),
     "gnomon.distances.mds.Coordinates": lambda s: scale(s.geometry, dimension=3),
     "gnomon.distances.measure.Geometry": lambda s: s.geometry,
@@ -102,7 +102,7 @@ EXAMPLES: dict[str, Callable[[Survey], Any]] = {
     "gnomon.pipeline.lags.LagStructure": lambda _: bars(),
     "gnomon.pipeline.pictures.Pictures": pictures,
     "gnomon.pipeline.survey.Survey": lambda s: s,
-    "gnomon.pipeline.trust.Trust": lambda s: s.trust,
+    "gnomon.pipeline.noise.NoiseReport": lambda s: s.noise,
 }
 
 
@@ -253,7 +253,7 @@ def test_a_frame_of_counts_has_one_row_per_position() -> None:
         (
             "gnomon.distances.debiased.estimate.Debiased",
             "squared_distance",
-            lambda s: s.trust.debiased.squares,
+            lambda s: s.noise.debiased.squares,
         ),
     ],
 )

@@ -12,14 +12,14 @@ import gnomon
 from gnomon.cli.app import run
 from gnomon.corpus.counting import CountOptions
 from gnomon.corpus.progress import Silence
-from gnomon.distances.measure import measure
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding
+from gnomon.pipeline.measured import Measured
 from gnomon.reproduce.claims import Reproduction, Row
 from gnomon.reproduce.debiasing import Estimate, curves, difference, stress_of
 from gnomon.reproduce.readings import DEBIASED
 from gnomon.reproduce.registry import reproduce
-from gnomon.reproduce.table4_corpus import Counted, counted, trusted
+from gnomon.reproduce.table4_corpus import measure_published
 
 DIMENSION = 64
 
@@ -30,10 +30,8 @@ def found() -> Reproduction:
 
 
 @pytest.fixture(scope="module")
-def regimes() -> tuple[Counted, object, object]:
-    read = counted("three-regimes", CountOptions(), Silence())
-    geometry = measure(read.counts)
-    return read, geometry, trusted(read, geometry, 0, Silence())
+def regimes() -> Measured:
+    return measure_published("three-regimes", CountOptions(), Silence())
 
 
 def row(report: Reproduction, what: str) -> Row:
@@ -102,12 +100,11 @@ def test_what_is_fitted_to_the_debiased_geometry_has_almost_no_debiased_stress(
 
 def test_the_stress_of_one_reading_is_that_of_a_survey(regimes) -> None:
     """The survey has its own code for it; so has the closed form, pair by pair."""
-    _, geometry, known = regimes
-    made = lift(encoding("sinusoidal", dimension=DIMENSION), geometry.coordinates).distances
-    ours, theirs = curves([made], known.target), known.target.stress(made)
+    made = lift(encoding("sinusoidal", dimension=DIMENSION), regimes.geometry.coordinates).distances
+    ours, theirs = curves([made], regimes.target), regimes.target.stress(made)
     assert stress_of(ours.plain).interval == pytest.approx(theirs.interval, abs=1e-12)
     assert stress_of(ours.squared).interval == pytest.approx(theirs.squared_interval, abs=1e-12)
-    squares = known.trust.debiased.low_rank.squares
+    squares = regimes.noise.debiased.low_rank.squares
     above = [(i, j) for i in range(32) for j in range(i + 1, 32)]
     dh = sum(made[i, j] * squares[i, j] ** 0.5 for i, j in above)
     dd, hh = (sum(m[i, j] ** p for i, j in above) for m, p in ((made, 2), (squares, 1)))
@@ -115,13 +112,12 @@ def test_the_stress_of_one_reading_is_that_of_a_survey(regimes) -> None:
 
 
 def test_several_readings_are_a_mean_fold_by_fold(regimes) -> None:
-    _, geometry, known = regimes
     made = [
-        lift(encoding("random", dimension=8, seed=seed), geometry.coordinates).distances
+        lift(encoding("random", dimension=8, seed=seed), regimes.geometry.coordinates).distances
         for seed in (1, 2)
     ]
-    both = curves(made, known.target).plain
-    each = [curves([one], known.target).plain for one in made]
+    both = curves(made, regimes.target).plain
+    each = [curves([one], regimes.target).plain for one in made]
     np.testing.assert_allclose(both, (each[0] + each[1]) / 2.0, rtol=1e-12)
 
 
@@ -210,14 +206,16 @@ def test_a_long_corpus_is_shuffled_at_the_length_it_is_cut_to(tmp_path: Path) ->
     words = rng.choice(list("abcdefgh"), size=(300, 70))
     path = tmp_path / "long.txt"
     path.write_text("\n".join(" ".join(line) for line in words), encoding="utf-8")
-    read = counted(path, CountOptions(), Silence())
+    read = measure_published(path, CountOptions(), Silence())
     assert read.counts.length == 64
-    assert read.unshuffled is None
-    for one in read.shuffled:
+    assert read.recounts.unshuffled is None
+    for one in read.recounts.shuffled:
         np.testing.assert_array_equal(one.totals, read.counts.totals)
     first = np.sort(words[:, :64].ravel())
     expected = np.unique(first, return_counts=True)[1]
-    np.testing.assert_array_equal(np.sort(read.shuffled[0].matrix.sum(axis=0)), np.sort(expected))
+    np.testing.assert_array_equal(
+        np.sort(read.recounts.shuffled[0].matrix.sum(axis=0)), np.sort(expected)
+    )
 
 
 def test_the_json_of_a_run_is_complete(tmp_path: Path) -> None:

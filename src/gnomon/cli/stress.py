@@ -65,22 +65,27 @@ def stress(
     quiet: o.Quiet = False,
 ) -> None:
     """Measure how far an encoding's distances are from those of a corpus, and from noise."""
-    from gnomon.cli.stress_values import DEBIASED, Asked, against_counts, against_distances
+    from gnomon.pipeline.stress import (
+        DEBIASED,
+        EncodingChoice,
+        against_counts,
+        against_distances,
+    )
 
     check_json(json_file)
     given = given_parameters(parameter)
-    asked = Asked(
+    choice = EncodingChoice(
         name=encoding, lift=lift, dimension=dimension, given=given, seed=seed, first_row=first_row
     )
     progress = TerminalProgress(quiet=quiet)
     try:
         if Path(target).suffix == ".npy":
             _check_given(estimator, target)
-            value = against_distances(asked, _distances(Path(target)))
+            value = against_distances(choice, _distances(Path(target)))
         else:
             counts = _counts(target, seed, progress).with_minimum_count(minimum_count)
             value = against_counts(
-                asked, counts, metric=metric, estimator=estimator or DEBIASED, progress=progress
+                choice, counts, metric=metric, estimator=estimator or DEBIASED, progress=progress
             )
     finally:
         progress.close()
@@ -92,12 +97,12 @@ def _counts(target: str, seed: int, progress: TerminalProgress) -> Any:
     from gnomon.corpus.counting import CountOptions
     from gnomon.corpus.counts_file import load_counts
     from gnomon.corpus.reading.builtin import BUILTIN
-    from gnomon.pipeline.shuffles import counted
+    from gnomon.pipeline.measured import count_groups
 
     path = Path(target)
     if target in BUILTIN:  # as everywhere: write ./digits for a folder of that name
         progress.stage("counting")
-        return counted(target, CountOptions(seed=seed), progress)[0]
+        return count_groups(target, CountOptions(seed=seed), progress)[0]
     if not path.exists():
         raise InputError(
             f"there is no file {target}; pass counts.npz, the folder of a survey, square distances "
@@ -123,7 +128,7 @@ def _distances(path: Path) -> Any:
 
 def _text(value: dict[str, Any]) -> str:
     """Return the stresses in a line each, what noise has to do with them, and what they come to."""
-    from gnomon.cli.stress_values import NUMBERS, rows_in_words
+    from gnomon.pipeline.stress import NUMBERS, rows_in_words
 
     if value["scale_free"] is None:
         return f"{value['called']} has no debiased stress here, since {value['reason']}."

@@ -1,1 +1,1 @@
-"""How tokens depend on the lag: information, periods, half-lives, with nulls and goodness of fit."""
+"""How tokens depend on the lag: information, periods and half-lives, with nulls and fit."""

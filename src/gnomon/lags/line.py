@@ -138,7 +138,7 @@ def steps_of(line: Line, lags: int) -> Whole:
 def equal_pairs(line: Line, steps: Whole) -> Floats:
     """Return how many pairs at each lag are equal, (folds, lags). Cost O(tokens x lags)."""
     if compiled():
-        from gnomon.groups import line_kernels
+        from gnomon.lags import line_kernels
 
         made = np.zeros((line.folds, len(steps)), dtype=np.int64)
         over_rows(
@@ -164,7 +164,7 @@ def pair_tables(line: Line, partner: Whole, step: int) -> Floats:
     """
     shape = (line.folds, line.types, line.types)
     if compiled():
-        from gnomon.groups import line_kernels
+        from gnomon.lags import line_kernels
 
         made = np.zeros((line.folds, line.types**2), dtype=np.int64)
         line_kernels.tables((line.tokens, line.starts, line.fold), partner, step, line.types, made)

@@ -14,6 +14,7 @@ from gnomon.diagnostics.parameters import parameter_table
 from gnomon.distances.debiased.projection import outside_core
 from gnomon.distances.nulls import NullGeometry
 from gnomon.pipeline.entries import monotonicity_dict
+from gnomon.pipeline.measured import FLAT
 from gnomon.pipeline.schema import SCHEMA_VERSION
 from gnomon.pipeline.typical import typical_tokens
 from gnomon.pipeline.unshared import WHY
@@ -22,8 +23,8 @@ from gnomon.results import plain
 if TYPE_CHECKING:
     from gnomon.distances.debiased.intervals import Figure
     from gnomon.distances.debiased.signal import Signal
+    from gnomon.pipeline.noise import NoiseReport
     from gnomon.pipeline.survey import Survey
-    from gnomon.pipeline.trust import Trust
 
 SPECTRUM = 64
 """Eigenvalues of a null that are kept: 5 %, 50 % and 95 % quantiles over its replicates."""
@@ -54,8 +55,8 @@ def _tokens(survey: Survey) -> dict[str, Any]:
 
 def _positions(survey: Survey) -> list[dict[str, Any]]:
     kept, status, distinct = survey.counts.kept, _status(survey), _distinct(survey)
-    untested = survey.untrusted or "tokens in fewer than three folds"
-    apart = {} if survey.trust is None else {one.position: one for one in survey.trust.unshared}
+    untested = survey.measured.reason or "tokens in fewer than three folds"
+    apart = {} if survey.noise is None else {one.position: one for one in survey.noise.unshared}
     found: list[dict[str, Any]] = []
     for index, tokens in enumerate(survey.counts.totals):
         line: dict[str, Any] = {
@@ -80,13 +81,13 @@ def _positions(survey: Survey) -> list[dict[str, Any]]:
 
 def _status(survey: Survey) -> list[str | None]:
     """Return core, projected, unestimated or masked; None where nothing was debiased."""
-    kept, trust = survey.counts.kept, survey.trust
-    if trust is None:
+    kept, noise = survey.counts.kept, survey.noise
+    if noise is None:
         return [None if ok else "masked" for ok in kept]
     status: list[str | None] = ["unestimated" if ok else "masked" for ok in kept]
-    for index in trust.core:
+    for index in noise.core:
         status[index] = "core"
-    for index in trust.debiased.positions[outside_core(trust.debiased)]:
+    for index in noise.debiased.positions[outside_core(noise.debiased)]:
         status[index] = "projected"
     return status
 
@@ -96,8 +97,8 @@ def _distinct(survey: Survey) -> dict[int, bool]:
 
 
 def _geometry(survey: Survey) -> dict[str, Any]:
-    spectrum, trust = survey.geometry.spectrum, survey.trust
-    reasons = [] if trust is not None else [f"measured_share: {survey.untrusted}"]
+    spectrum, noise = survey.geometry.spectrum, survey.noise
+    reasons = [] if noise is not None else [f"measured_share: {survey.measured.reason}"]
     if spectrum.isometric_from_dimension is None:
         reasons.append("isometric_from_dimension: some eigenvalues are negative")
     found = {
@@ -106,7 +107,7 @@ def _geometry(survey: Survey) -> dict[str, Any]:
         "mean_distance": survey.geometry.mean_distance,
         "mean_squared": _mean_squared(survey),
         "head": _head(survey),
-        "measured_share": None if trust is None else trust.measured_share,
+        "measured_share": None if noise is None else noise.measured_share,
         "eigenvalues": plain(spectrum.eigenvalues),
         "cumulative_share": plain(spectrum.cumulative_share),
         "participation": spectrum.participation,
@@ -118,51 +119,58 @@ def _geometry(survey: Survey) -> dict[str, Any]:
         "circulant": survey.shift.circulant,
         "monotonicity": monotonicity_dict(survey.monotonicity),
         "null": _nulls(survey),
-        "debiased": _debiased(trust),
+        "debiased": _debiased(noise),
     }
     return found | ({"reason": "; ".join(reasons)} if reasons else {})
 
 
 def _mean_squared(survey: Survey) -> dict[str, Any]:
-    plugin, trust = survey.geometry.mean_squared, survey.trust
-    if trust is None:
-        return {"plugin": plugin, "debiased": None, "interval": None, "reason": survey.untrusted}
+    plugin, noise = survey.geometry.mean_squared, survey.noise
+    if noise is None:
+        return {
+            "plugin": plugin,
+            "debiased": None,
+            "interval": None,
+            "reason": survey.measured.reason,
+        }
     return {
         "plugin": plugin,
-        "debiased": trust.mean.value,
-        "interval": list(trust.mean.interval),
-        "standard_error": trust.mean.error,
-        "plugin_core": trust.plugin_core,
-        "noise_share": trust.noise_share,
+        "debiased": noise.mean.value,
+        "interval": list(noise.mean.interval),
+        "standard_error": noise.mean.error,
+        "plugin_core": noise.plugin_core,
+        "noise_share": noise.noise_share,
     }
 
 
 def _head(survey: Survey) -> dict[str, Any]:
-    trust = survey.trust
-    if trust is None:
-        return {"mean_squared": None, "interval": None, "reason": survey.untrusted}
+    noise = survey.noise
+    if noise is None:
+        return {"mean_squared": None, "interval": None, "reason": survey.measured.reason}
     return {
-        "mean_squared": trust.head.value,
-        "interval": list(trust.head.interval),
-        "types": trust.head_types,
+        "mean_squared": noise.head.value,
+        "interval": list(noise.head.interval),
+        "types": noise.head_types,
     }
 
 
 def _rank(survey: Survey) -> dict[str, Any]:
     numerical = survey.geometry.spectrum.rank_numerical
-    if survey.trust is None:
-        return {"numerical": numerical, "effective": None, "reason": survey.untrusted}
-    return {"numerical": numerical, "effective": survey.trust.debiased.rank}
+    if survey.noise is None:
+        return {"numerical": numerical, "effective": None, "reason": survey.measured.reason}
+    return {"numerical": numerical, "effective": survey.noise.debiased.rank}
 
 
 def _nulls(survey: Survey) -> dict[str, Any]:
     used = None if survey.null is None else "dealt" if survey.shuffled is None else "shuffled"
     found = {
         "used": used,
-        "dealt": _null(survey.null, "all distances are zero"),
-        "shuffled": _null(survey.shuffled, survey.unshuffled or "all distances are zero"),
+        "dealt": _null(survey.null, FLAT),
+        "shuffled": _null(
+            survey.shuffled, survey.measured.recounts.unshuffled or "all distances are zero"
+        ),
     }
-    return found | ({"reason": "all distances are zero"} if used is None else {})
+    return found | ({"reason": FLAT} if used is None else {})
 
 
 def _null(null: NullGeometry | None, reason: str) -> dict[str, Any]:
@@ -184,32 +192,32 @@ def _null(null: NullGeometry | None, reason: str) -> dict[str, Any]:
     }
 
 
-def _debiased(trust: Trust | None) -> dict[str, Any] | None:
+def _debiased(noise: NoiseReport | None) -> dict[str, Any] | None:
     """Return what is known of the debiased geometry beyond the keys above."""
-    if trust is None:
+    if noise is None:
         return None
-    found = trust.debiased
+    found = noise.debiased
     return {
         "core": len(found.core),
-        "significant_share": trust.significant_share,
+        "significant_share": noise.significant_share,
         "edge": float(found.edge) if np.isfinite(found.edge) else None,
         "eigenvalues": plain(found.low_rank.eigenvalues[: max(found.rank + 5, 10)]),
         "profile": plain(found.profile),
-        "participation": _figure(trust.participation),
-        "violations": _figure(trust.violations),
+        "participation": _figure(noise.participation),
+        "violations": _figure(noise.violations),
         "intervals": "sampling only (fold jackknife), but for the means, which hold an allowance "
         "for the tail",
-        "pattern": trust.pattern.to_dict(),
-        "signal": _signal(trust.tests.signal),
-        "order": _signal(trust.tests.order),
+        "pattern": noise.pattern.to_dict(),
+        "signal": _signal(noise.tests.signal),
+        "order": _signal(noise.tests.order),
         "survivorship": None
-        if trust.survivorship is None
+        if noise.survivorship is None
         else {
-            key: _figure(getattr(trust.survivorship, key))
+            key: _figure(getattr(noise.survivorship, key))
             for key in ("original", "shuffled", "difference")
         },
-        "geometry_reason": trust.no_geometry,
-        "warnings": list(trust.warnings),
+        "geometry_reason": noise.no_geometry,
+        "warnings": list(noise.warnings),
     }
 
 

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.distances.debiased.intervals import figure, jackknife_error
-from gnomon.pipeline.trust import Trust
+from gnomon.pipeline.noise import NoiseReport
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]
@@ -77,7 +77,7 @@ class DebiasedStress:
 class DebiasedTarget:
     """Distances to be fitted, with their replicates."""
 
-    trust: Trust
+    noise: NoiseReport
     metric: str
     rows: NDArray[np.int64]
     """Which rows of the survey's geometry are core."""
@@ -86,7 +86,7 @@ class DebiasedTarget:
     def targets(self) -> Floats:
         """(1 + F) x pairs: h, then h without each fold."""
         upper = np.triu_indices(len(self.rows), 1)
-        all_squares = (self.trust.debiased.low_rank.squares, *self.trust.replicates)
+        all_squares = (self.noise.debiased.low_rank.squares, *self.noise.replicates)
         chords = np.sqrt(np.array([squares[upper] for squares in all_squares]))
         if self.metric == "angle":
             return 2.0 * np.arcsin(np.minimum(chords / 2.0, 1.0))
@@ -105,7 +105,7 @@ class DebiasedTarget:
     @cached_property
     def unequal(self) -> bool:
         """Whether the distances can be told from equal ones with the noise there is."""
-        found = self.trust.debiased
+        found = self.noise.debiased
         if len(found.core) < 3:
             return False
         among = np.ix_(found.core, found.core)
@@ -139,7 +139,7 @@ class DebiasedTarget:
         worst = int(np.argmax(values - most))
         value, equal = float(values[worst]), float(equals[worst])
         return LeftOut(
-            position=int(self.trust.core[worst]),
+            position=int(self.noise.core[worst]),
             value=value,
             equal=equal,
             close=is_close(value, equal),
@@ -191,9 +191,9 @@ def _simplex_stress(squares: Floats) -> Floats:
     return stress
 
 
-def target_of_trust(trust: Trust | None, geometry: Any) -> DebiasedTarget | None:
+def target_of(noise: NoiseReport | None, geometry: Any) -> DebiasedTarget | None:
     """Return what encodings are compared with; None where there is no geometry to trust."""
-    if trust is None or trust.no_geometry is not None:
+    if noise is None or noise.no_geometry is not None:
         return None
-    rows = np.searchsorted(geometry.positions, trust.core)
-    return DebiasedTarget(trust, geometry.metric, rows)
+    rows = np.searchsorted(geometry.positions, noise.core)
+    return DebiasedTarget(noise, geometry.metric, rows)

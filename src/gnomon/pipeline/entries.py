@@ -31,9 +31,9 @@ from gnomon.encodings.registry import ENTRIES, Row, encoding, entry_of
 from gnomon.pipeline.asked import encoding_for, encoding_of_row
 from gnomon.pipeline.debiased_points import debiased_points
 from gnomon.pipeline.debiased_stress import DebiasedStress, DebiasedTarget
+from gnomon.pipeline.noise import NoiseReport
 from gnomon.pipeline.shepard import scaled_at_pairs
 from gnomon.pipeline.table_rows import TableRows, rows_of
-from gnomon.pipeline.trust import Trust
 from gnomon.results import Result, plain
 
 NONMETRIC_UP_TO = 1024
@@ -72,7 +72,7 @@ class Entry(Result):
     rows: TableRows | None = None
     """Which rows of a table were compared; None where the encoding is no table."""
     scaled: NDArray[np.float64] | None = None
-    """Distances at the pairs of a Shepard plot, times the best scale (`gnomon.pipeline.shepard`)."""
+    """Distances at the pairs of a Shepard plot, times the best scale (`shepard`)."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry with the keys of survey.json."""
@@ -143,7 +143,7 @@ def candidates(
     tables: tuple[Path, ...] = (),
     first_rows: tuple[int, ...] = (),
     asked: tuple[str | Encoding, ...] = (),
-    trust: Trust | None = None,
+    noise: NoiseReport | None = None,
 ) -> Iterator[Candidate]:
     """Yield the encodings that a survey compares, fitted ones last."""
     axes = geometry.coordinates.shape[1]
@@ -156,8 +156,8 @@ def candidates(
         yield from _asked(what, dimension=dimension, axes=axes, seed=seed)
     yield from _tables(tables, first_rows)
     yield from _fitted(geometry, dimension, rank)
-    if trust is not None and trust.no_geometry is None:
-        made = debiased_encoding(trust, geometry, dimension)
+    if noise is not None and noise.no_geometry is None:
+        made = debiased_encoding(noise, geometry, dimension)
         yield Candidate(encoding=made, lift="kernel", label=f"mds, debiased, rank {made.rank}")
 
 
@@ -215,9 +215,9 @@ def _fitted(geometry: Geometry, dimension: int, rank: int) -> Iterator[Candidate
     yield Candidate(encoding=made, lift="kernel", label=f"smacof, rank {low}")
 
 
-def debiased_encoding(trust: Trust, geometry: Geometry, dimension: int) -> Fitted:
+def debiased_encoding(noise: NoiseReport, geometry: Geometry, dimension: int) -> Fitted:
     """Return the debiased points as an encoding; what could not be estimated follows the rule."""
-    found = trust.debiased
+    found = noise.debiased
     places = places_of(geometry)
     units = places.units[np.searchsorted(geometry.positions, found.positions)]
     points = debiased_points(

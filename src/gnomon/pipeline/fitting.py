@@ -40,14 +40,7 @@ from gnomon.encodings.fitted.points import (
 from gnomon.errors import EncodingError
 from gnomon.numeric.reals import reals
 from gnomon.pipeline.debiased_points import debiased_points
-from gnomon.pipeline.fit_warnings import about_ground, instead_of_debiased, shortened
-from gnomon.pipeline.ground import (
-    Ground,
-    ground_of_corpus,
-    ground_of_counts,
-    ground_of_folder,
-    ground_of_survey,
-)
+from gnomon.pipeline.measured import SHUFFLES, Measured, measure_corpus, measure_counts, read_survey
 from gnomon.pipeline.survey import Survey
 
 RANKS = ("effective", "full")
@@ -102,6 +95,62 @@ class FitOptions:
         return Finish(**{field.name: getattr(self, field.name) for field in fields(Finish)})
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Basis:
+    """What a fit rests on, and what was concluded of it."""
+
+    measured: Measured
+    informative: bool | None
+    p_value: float | None
+    verdict: str | None = None
+    """The summary of a survey, where one was made."""
+
+    @classmethod
+    def of(cls, measured: Measured) -> Basis:
+        """Return the basis of what was measured, without a survey's verdict."""
+        return cls(measured=measured, informative=measured.informative, p_value=measured.p_value)
+
+    @classmethod
+    def of_survey(cls, survey: Survey) -> Basis:
+        """Return the basis that a survey has."""
+        return cls(
+            measured=survey.measured,
+            informative=survey.verdict.informative,
+            p_value=survey.measured.p_value,
+            verdict=survey.verdict.summary,
+        )
+
+    @property
+    def places(self) -> Places:
+        """Return where the rows of the plug-in geometry lie; every position of a bin is in it."""
+        counts, geometry = self.measured.counts, self.measured.geometry
+        if counts.binning is None:
+            shape = tuple(counts.axes)
+            return Places(units=geometry.positions, count=counts.length, shape=shape)
+        widths = np.array([last - first + 1 for first, last in counts.extents], dtype=np.int64)
+        return Places(
+            units=geometry.positions,
+            count=counts.length,
+            shape=(counts.binning.span,),
+            widths=widths,
+        )
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """Return what the card says of the corpus: no text of it."""
+        about = self.measured.counts.to_dict()
+        keys = ("source", "digest", "rows", "tokens", "tokenizer", "window", "minimum_count")
+        noise = self.measured.noise
+        return {key: about[key] for key in (*keys, "bins")} | {
+            "metric": self.measured.geometry.metric,
+            "effective_rank": None if noise is None else noise.debiased.rank,
+            "informative": self.informative,
+            "p_value": self.p_value,
+            "verdict": self.verdict,
+            "seed": self.measured.seed,
+        }
+
+
 def fit(source: Any, *, progress: Progress | None = None, **options: Any) -> Fitted:
     """Fit an encoding to a survey, counts, a geometry or a square array of distances.
 
@@ -120,11 +169,11 @@ def fit_with(source: Any, options: FitOptions, *, progress: Progress | None = No
     """Fit with options that were made before."""
     listener = progress or Silence()
     if isinstance(source, Survey):
-        return _fit_ground(_remeasured(source, options, listener), options)
+        return _fit(_remeasured(source, options, listener), options)
     if isinstance(source, PositionCounts):
         metric = options.metric or "chord"
-        found = ground_of_counts(source, metric=metric, seed=options.seed, progress=listener)
-        return _fit_ground(found, options)
+        found = measure_counts(source, metric=metric, seed=options.seed, progress=listener)
+        return _fit(Basis.of(found), options)
     if isinstance(source, (str, Path, bytes)):
         raise EncodingError(
             f"A fit can not be made of the name {str(source)[:80]!r}; pass gnomon.count(...) or "
@@ -136,7 +185,7 @@ def fit_with(source: Any, options: FitOptions, *, progress: Progress | None = No
 def fit_survey(survey: Survey) -> Fitted:
     """Return the encoding that a survey ships."""
     options = FitOptions(dimension=survey.options.dimension, seed=survey.options.seed)
-    return _fit_ground(ground_of_survey(survey), options)
+    return _fit(Basis.of_survey(survey), options)
 
 
 def fit_place(
@@ -144,68 +193,78 @@ def fit_place(
     counting: CountOptions,
     options: FitOptions,
     *,
-    shuffles: int = 2,
+    shuffles: int = SHUFFLES,
     progress: Progress | None = None,
 ) -> Fitted:
     """Fit to a corpus by its name, to a file of counts, or to the folder of a survey."""
     listener, path = progress or Silence(), Path(place)
     metric = options.metric or "chord"
     if path.is_dir() and (path / "survey.json").is_file():
-        ground = ground_of_folder(path, metric=options.metric, seed=None, progress=listener)
+        measured, said = read_survey(path, metric=options.metric, progress=listener)
+        concluded = said["verdict"]
+        basis = Basis(
+            measured=measured,
+            informative=concluded["informative"],
+            p_value=None,
+            verdict=concluded["summary"],
+        )
     elif path.suffix == ".npz" and path.is_file():
         counts = load_counts(path)
-        ground = ground_of_counts(counts, metric=metric, seed=options.seed, progress=listener)
+        basis = Basis.of(
+            measure_counts(counts, metric=metric, seed=options.seed, progress=listener)
+        )
     else:
-        ground = ground_of_corpus(
-            place, counting, metric=metric, shuffles=shuffles, progress=listener
+        basis = Basis.of(
+            measure_corpus(place, counting, metric=metric, shuffles=shuffles, progress=listener)
         )
     listener.stage("fitting")
-    return _fit_ground(ground, options)
+    return _fit(basis, options)
 
 
-def _remeasured(survey: Survey, options: FitOptions, listener: Progress) -> Ground:
-    """Return the ground of a survey, measured again where another metric is asked for."""
-    own = ground_of_survey(survey)
+def _remeasured(survey: Survey, options: FitOptions, listener: Progress) -> Basis:
+    """Return what a survey found, measured again where another metric is asked for."""
+    own = Basis.of_survey(survey)
     if options.metric in (None, survey.geometry.metric):
         return own
-    other = ground_of_counts(
-        survey.counts, metric=str(options.metric), seed=own.seed, progress=listener
+    other = measure_counts(
+        survey.counts, metric=str(options.metric), seed=survey.options.seed, progress=listener
     )
-    return replace(other, informative=own.informative, p_value=own.p_value, verdict=own.verdict)
+    return replace(own, measured=other)
 
 
-def _fit_ground(ground: Ground, options: FitOptions) -> Fitted:
+def _fit(basis: Basis, options: FitOptions) -> Fitted:
     wanted = options.estimator or "debiased"
-    warnings = about_ground(ground, wanted)
-    trust = ground.trust
-    if wanted == "debiased" and (trust is None or trust.debiased.rank == 0):
-        points = _estimated(ground, options, "plugin")
-        warnings = (instead_of_debiased(ground, points.coordinates.shape[1]), *warnings)
-    elif wanted == "debiased" and trust is not None:
-        points = _debiased(ground, trust.debiased, options)
+    warnings = _about(basis, wanted)
+    noise = basis.measured.noise
+    if wanted == "debiased" and (noise is None or noise.debiased.rank == 0):
+        points = _estimated(basis, options, "plugin")
+        warnings = (_instead_of_debiased(basis, points.coordinates.shape[1]), *warnings)
+    elif wanted == "debiased" and noise is not None:
+        points = _debiased(basis, noise.debiased, options)
     else:
-        points = _estimated(ground, options, wanted)
-    return _finished(points, options, warnings, ground.origin)
+        points = _estimated(basis, options, wanted)
+    return _finished(points, options, warnings, basis.origin)
 
 
-def _debiased(ground: Ground, found: Debiased, options: FitOptions) -> Points:
+def _debiased(basis: Basis, found: Debiased, options: FitOptions) -> Points:
     what = f"the debiased geometry has effective rank {found.rank}"
     rank = min(_rank(options, found.rank, found.rank, what), options.dimension)
     points = debiased_points(
-        found, ground.places, rank=rank, method=options.method, metric=ground.geometry.metric
+        found, basis.places, rank=rank, method=options.method, metric=basis.measured.geometry.metric
     )
     fewer = isinstance(options.rank, str) and rank < found.rank
-    return replace(points, warnings=(shortened(found.rank, rank),) if fewer else ())
+    return replace(points, warnings=(_shortened(found.rank, rank),) if fewer else ())
 
 
-def _estimated(ground: Ground, options: FitOptions, estimator: str) -> Points:
+def _estimated(basis: Basis, options: FitOptions, estimator: str) -> Points:
     """Return the points of another estimator, at the effective rank where that is known."""
-    geometry, places = ground.geometry, ground.places
+    geometry, places = basis.measured.geometry, basis.places
     if estimator != "plugin":
-        rng = np.random.default_rng([ground.seed, 3])
-        geometry = measure(ground.counts, geometry.metric, estimator=estimator, rng=rng)
+        rng = np.random.default_rng([basis.measured.seed, 3])
+        geometry = measure(basis.measured.counts, geometry.metric, estimator=estimator, rng=rng)
         places = replace(places, units=geometry.positions)
-    effective = None if ground.trust is None else ground.trust.debiased.rank
+    noise = basis.measured.noise
+    effective = None if noise is None else noise.debiased.rank
     return _spanned(geometry, options, effective or NOISE_RANK, places=places)
 
 
@@ -255,7 +314,7 @@ def _spanned(
     return replace(
         points,
         coordinates=points.coordinates[:, : max(there, 1)],
-        warnings=(shortened(whole, there),) if whole > there else (),
+        warnings=(_shortened(whole, there),) if whole > there else (),
     )
 
 
@@ -294,3 +353,53 @@ def _finished(
     about = {**points.origin, **origin, "gnomon": gnomon.__version__}
     said = replace(points, warnings=(*warnings, *points.warnings), origin=about)
     return finish(said, options.finish)
+
+
+def _about(basis: Basis, estimator: str) -> tuple[str, ...]:
+    """Return what speaks against an encoding fitted to this corpus by this estimator."""
+    said = [_doubt(basis)]
+    noise = basis.measured.noise
+    if noise is not None and noise.debiased.rank > 0 and noise.no_geometry is not None:
+        said.append(f"Little of this geometry is certain: {noise.no_geometry}.")
+    if estimator == "plugin":
+        share = None if noise is None else noise.noise_share
+        amount = "" if share is None else f": {100 * share:.0f} % of their mean square here"
+        said.append(f"Plug-in distances hold sampling noise{amount}.")
+    said += [] if noise is None else list(noise.warnings)
+    return tuple(text for text in said if text is not None)
+
+
+def _doubt(basis: Basis) -> str | None:
+    if basis.informative or basis.measured.flat:
+        return None  # zeros describe nothing, and that is said
+    shown = "" if basis.p_value is None else f" (p = {basis.p_value:.2g})"
+    if basis.informative is None:
+        return "Whether position matters in this corpus can not be told from so few documents."
+    return (
+        f"Position can not be told from noise in this corpus{shown}: these vectors describe chance "
+        "as much as position."
+    )
+
+
+def _instead_of_debiased(basis: Basis, rank: int) -> str:
+    """Say that plug-in distances were fitted, and why."""
+    if basis.measured.flat:
+        return "All positions have the same law, so every vector is 0."
+    if basis.measured.noise is None:
+        reason = str(basis.measured.reason).rstrip(".")
+        return (
+            f"Nothing could be debiased ({reason}), so the plug-in distances were fitted at rank "
+            f"{rank}: their sampling noise is in these vectors."
+        )
+    return (
+        "No direction exceeds the noise edge (effective rank 0), so the plug-in distances were "
+        f"fitted at rank {rank}: these vectors rest on sampling noise."
+    )
+
+
+def _shortened(there: int, kept: int) -> str:
+    """Say that the dimension is too small for all directions."""
+    return (
+        f"There are {there} directions and the dimension holds {kept}: the others are left out, "
+        "and distances are too short by their part."
+    )

@@ -102,7 +102,7 @@ def nearest_known(target: DebiasedTarget | None, entries: Sequence[Entry]) -> Ne
     """Return the nearest known encoding; None where there is no geometry to compare with."""
     if target is None:
         return None
-    squared = target.trust.significant_share < MOSTLY
+    squared = target.noise.significant_share < MOSTLY
     equal = target.simplex_squared if squared else target.simplex
     fixed = known_names()
     known = [

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from gnomon.distances.debiased.projection import outside_core, projected
 from gnomon.distances.mds import classical_mds
 from gnomon.errors import InputError
-from gnomon.pipeline.debiased_stress import DebiasedTarget, target_of_trust
+from gnomon.pipeline.debiased_stress import DebiasedTarget
+from gnomon.pipeline.noise import NoiseReport
 from gnomon.pipeline.shepard import at_pairs, shepard_pairs
-from gnomon.pipeline.trust import Trust
 from gnomon.reading import Archive, UnreadableError, open_archive, parse_json
 from gnomon.results import Result
 
@@ -77,14 +77,14 @@ def pictures(survey: Any) -> Pictures:
 
     Its class is not imported: the report reads pictures, and knows nothing of how a survey is run.
     """
-    geometry, trust = survey.geometry, survey.trust
-    target = target_of_trust(trust, geometry)
+    geometry, noise = survey.geometry, survey.noise
+    target = survey.measured.target
     null = survey.null if survey.shuffled is None else survey.shuffled
     pairs = shepard_pairs(geometry, target, survey.options.seed)
-    core = _none(np.int64) if trust is None else np.searchsorted(geometry.positions, trust.core)
-    debiased = np.zeros((0, 0)) if trust is None else _debiased(trust, geometry.metric)
+    core = _none(np.int64) if noise is None else np.searchsorted(geometry.positions, noise.core)
+    debiased = np.zeros((0, 0)) if noise is None else _debiased(noise, geometry.metric)
     made = [found.scaled for found in survey.entries if found.scaled is not None]
-    points, status = _points(trust, geometry.positions)
+    points, status = _points(noise, geometry.positions)
     return Pictures(
         metric=geometry.metric,
         null_kind=None if null is None else null.kind,
@@ -98,8 +98,8 @@ def pictures(survey: Any) -> Pictures:
         status=status,
         points=_single(points),
         plugin_points=_single(classical_mds(geometry.gram, AXES).vectors),
-        whitened=_single([] if trust is None else trust.debiased.low_rank.eigenvalues),
-        edges=_single([] if trust is None else _finite(trust.debiased.edges)),
+        whitened=_single([] if noise is None else noise.debiased.low_rank.eigenvalues),
+        edges=_single([] if noise is None else _finite(noise.debiased.edges)),
         shepard_pairs=pairs,
         shepard_plugin=_single(at_pairs(geometry.distances, pairs)),
         shepard_debiased=_single(_at_core(target, debiased, core, pairs)),
@@ -119,8 +119,8 @@ def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _debiased(trust: Trust, metric: str) -> NDArray[np.float64]:
-    chords = np.sqrt(np.minimum(trust.debiased.low_rank.squares, 2.0))
+def _debiased(noise: NoiseReport, metric: str) -> NDArray[np.float64]:
+    chords = np.sqrt(np.minimum(noise.debiased.low_rank.squares, 2.0))
     distances: NDArray[np.float64] = 2.0 * np.arcsin(chords / 2.0) if metric == "angle" else chords
     return distances
 
@@ -138,13 +138,13 @@ def _at_core(
 
 
 def _points(
-    trust: Trust | None, positions: NDArray[np.int64]
+    noise: NoiseReport | None, positions: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
     """Return the first debiased coordinates of every row, and what each row is."""
     status = np.full(len(positions), UNPLACED, dtype=np.uint8)
-    if trust is None:
+    if noise is None:
         return np.zeros((len(positions), 0)), status
-    found = trust.debiased
+    found = noise.debiased
     rows, outside = np.searchsorted(positions, found.positions), outside_core(found)
     status[rows[found.core]], status[rows[outside]] = CORE, PROJECTED
     left = np.full((len(positions), found.rank), np.nan)

@@ -1,7 +1,7 @@
 """survey: one walk down the stream, from a corpus to the stress of every encoding.
 
 What is published is computed as published (plug-in distances, raw stress); beside it stands what
-does not depend on scale, and what is left when sampling noise is taken out (`trust`), with a
+does not depend on scale, and what is left when sampling noise is taken out (`noise`), with a
 verdict in words (`verdict`).
 """
 
@@ -16,7 +16,6 @@ import numpy as np
 from gnomon.corpus.counting import CountOptions
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.progress import Progress, Silence
-from gnomon.corpus.single_words import check_words
 from gnomon.diagnostics.dimension import StressByDimension, stress_by_dimension
 from gnomon.diagnostics.monotonicity import GRAIN, Monotonicity, violations
 from gnomon.diagnostics.shift import ShiftEquivariance, shift_equivariance
@@ -27,17 +26,21 @@ from gnomon.errors import InputError
 from gnomon.numeric.ranges import check_range
 from gnomon.pipeline.asked import encoding_for
 from gnomon.pipeline.contents import contents
-from gnomon.pipeline.debiased_stress import DebiasedTarget, target_of_trust
 from gnomon.pipeline.entries import Entry, candidates, check_tables, entry
+from gnomon.pipeline.measured import (
+    Measured,
+    Recounts,
+    count_again,
+    measure_counts,
+    why_not_shuffled_again,
+)
+from gnomon.pipeline.noise import NoiseReport, Tests
 from gnomon.pipeline.provenance import provenance
-from gnomon.pipeline.shuffles import counted, shuffles_of, ungrouped_of, why_not
-from gnomon.pipeline.trust import Tests, Trust, in_folds, trusted
 from gnomon.pipeline.verdict import Verdict, verdict, without_geometry
 from gnomon.pipeline.verdict import flat as flat_verdict
 from gnomon.results import Result, to_dataframe
 
 _RANK = "--rank"
-_FLAT = "all distances are zero"
 _SHOWN = ("scale_free", "interval", "skill", "squared")
 RANKS = (1, 2, 3, 5, 7, 10, 16, 31, 63, 127, 255, 511)
 
@@ -77,29 +80,42 @@ class SurveyOptions:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Survey(Result):
-    """What was found: counts, geometry, what of it can be trusted, an entry per encoding."""
+    """What was found: counts, geometry, its noise, an entry per encoding, and the verdict."""
 
-    counts: PositionCounts
-    geometry: Geometry
+    measured: Measured
     monotonicity: Monotonicity
     """The corpus's own violations: an exact isometry has just these."""
     shift: ShiftEquivariance
     null: NullGeometry | None
     """The tokens dealt at random to the same slots; None where all distances are zero anyway."""
     shuffled: NullGeometry | None
-    """The tokens of each window permuted; None where `unshuffled` says why."""
-    unshuffled: str | None
-    tests: Tests | None
-    """Whether positions differ; None where folds do not allow a test."""
-    trust: Trust | None
-    """Debiased distances, intervals and tests; None where `untrusted` says why."""
-    untrusted: str | None
+    """The tokens of each window permuted; None where `measured.recounts.unshuffled` says why."""
     by_dimension: StressByDimension | None
-    """None, as the entries are empty, where all positions have the same law."""
+    """None, as the entries are empty, where all positions have the same distribution."""
     entries: tuple[Entry, ...]
     verdict: Verdict
     options: SurveyOptions
     provenance: dict[str, Any]
+
+    @property
+    def counts(self) -> PositionCounts:
+        """What was counted."""
+        return self.measured.counts
+
+    @property
+    def geometry(self) -> Geometry:
+        """The plug-in geometry, as published."""
+        return self.measured.geometry
+
+    @property
+    def noise(self) -> NoiseReport | None:
+        """Debiased distances and intervals; None where `measured.reason` says why."""
+        return self.measured.noise
+
+    @property
+    def tests(self) -> Tests | None:
+        """Whether positions differ; None where folds do not allow a test."""
+        return self.measured.tests
 
     def to_dict(self) -> dict[str, Any]:
         """Return the contents of survey.json."""
@@ -166,94 +182,61 @@ def survey_with(
     for asked in options.encodings:
         encoding_for(asked, dimension=options.dimension, axes=1, seed=options.seed)
     if isinstance(corpus, PositionCounts):
-        return survey_counts(corpus, options, progress=listener)
-    listener.stage("counting")
-    counts, counting = counted(corpus, counting, listener)
-    check_words(counts)
-    shuffled, reason = shuffles_of(corpus, counts, counting, options.shuffles, listener)
-    ungrouped = ungrouped_of(corpus, counts, counting, listener)
-    again = Again(shuffled=shuffled, unshuffled=reason, ungrouped=ungrouped)
-    return survey_counts(counts, options, again=again, progress=listener)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Again:
-    """The same corpus counted again."""
-
-    shuffled: tuple[PositionCounts, ...] = ()
-    unshuffled: str | None = None
-    ungrouped: PositionCounts | None = None
-
-
-def survey_counts(
-    counts: PositionCounts,
-    options: SurveyOptions,
-    *,
-    again: Again | None = None,
-    progress: Progress | None = None,
-) -> Survey:
-    """Survey counts: geometry, what of it can be trusted, then every encoding against it."""
-    listener = progress or Silence()
-    listener.stage("geometry")
-    geometry = measure(counts, metric=options.metric)
-    counts = _with_rank_noted(counts, len(geometry.positions), options)
-    flat = not geometry.distances.any()
-    more = again or Again(unshuffled=why_not(counts, counts, options.shuffles))
-    known: Trust | None = None
-    tests: Tests | None = None
-    untrusted: str | None = _FLAT
-    if not flat:
-        counts = in_folds(counts, options.seed)
-        known, tests, untrusted = trusted(
-            counts,
-            geometry,
-            seed=options.seed,
-            shuffled=more.shuffled,
-            ungrouped=more.ungrouped,
-            draws=options.draws,
-            progress=listener,
+        unshuffled = why_not_shuffled_again(corpus, corpus, options.shuffles)
+        counts, recounts = corpus, Recounts(unshuffled=unshuffled)
+    else:
+        counts, recounts = count_again(
+            corpus, counting, shuffles=options.shuffles, progress=listener
         )
-    target = target_of_trust(known, geometry)
-    missing = untrusted if known is None else known.no_geometry
-    entries = () if flat else _entries(geometry, options, known, target, missing, listener)
-    concluded = _concluded(counts, geometry, known, tests, untrusted, target, entries, more)
+    measured = measure_counts(
+        counts,
+        recounts=recounts,
+        metric=options.metric,
+        seed=options.seed,
+        draws=options.draws,
+        progress=listener,
+    )
+    return survey_measured(measured, options, progress=listener)
+
+
+def survey_measured(
+    measured: Measured, options: SurveyOptions, *, progress: Progress | None = None
+) -> Survey:
+    """Compare every encoding with what was measured, and conclude."""
+    listener = progress or Silence()
+    geometry, flat = measured.geometry, measured.flat
+    counts = _with_rank_noted(measured.counts, len(geometry.positions), options)
+    measured = replace(measured, counts=counts)
+    entries = () if flat else _entries(measured, options, listener)
     most = min(len(geometry.positions) - 1, options.dimension)
     ranks = sorted({min(rank, most) for rank in (*RANKS, options.rank)})
     return Survey(
-        counts=counts,
-        geometry=geometry,
+        measured=measured,
         monotonicity=violations(geometry.distances, positions=geometry.coordinates, grain=GRAIN),
         shift=shift_equivariance(geometry.distances, geometry.coordinates),
         null=None if flat else _dealt_null(counts, geometry, options.seed, listener),
-        shuffled=None if flat else _shuffled_null(geometry, more),
-        unshuffled=more.unshuffled,
-        tests=tests,
-        trust=known,
-        untrusted=untrusted,
+        shuffled=None if flat else _shuffled_null(measured),
         by_dimension=None if flat else stress_by_dimension(geometry, dimensions=ranks),
         entries=entries,
-        verdict=concluded,
+        verdict=_conclude(measured, entries),
         options=replace(options),
         provenance=provenance(options.seed),
     )
 
 
-def _concluded(
-    counts: PositionCounts,
-    geometry: Geometry,
-    known: Trust | None,
-    tests: Tests | None,
-    untrusted: str | None,
-    target: DebiasedTarget | None,
-    entries: tuple[Entry, ...],
-    again: Again,
-) -> Verdict:
+def _conclude(measured: Measured, entries: tuple[Entry, ...]) -> Verdict:
     """Return the verdict, by what there is to judge by."""
-    if not geometry.distances.any():
-        return flat_verdict(len(geometry.positions))
-    if known is None:
-        return without_geometry(str(untrusted), tests)
-    return verdict(known, target, entries, unshuffled=again.unshuffled, window=counts.window)
+    if measured.flat:
+        return flat_verdict(len(measured.geometry.positions))
+    if measured.noise is None:
+        return without_geometry(str(measured.reason), measured.tests)
+    return verdict(
+        measured.noise,
+        measured.target,
+        entries,
+        unshuffled=measured.recounts.unshuffled,
+        window=measured.counts.window,
+    )
 
 
 def _with_rank_noted(
@@ -271,15 +254,8 @@ def _with_rank_noted(
     return counts if notes == counts.notes else replace(counts, notes=notes)
 
 
-def _entries(
-    geometry: Geometry,
-    options: SurveyOptions,
-    known: Trust | None,
-    target: DebiasedTarget | None,
-    missing: str | None,
-    listener: Progress,
-) -> tuple[Entry, ...]:
-    entries = []
+def _entries(measured: Measured, options: SurveyOptions, listener: Progress) -> tuple[Entry, ...]:
+    geometry, entries = measured.geometry, []
     for candidate in candidates(
         geometry,
         dimension=options.dimension,
@@ -288,11 +264,17 @@ def _entries(
         tables=options.tables,
         first_rows=options.first_rows,
         asked=options.encodings,
-        trust=known,
+        noise=measured.noise,
     ):
         listener.stage(f"stress of {candidate.label}")
         entries.append(
-            entry(candidate, geometry, seed=options.seed, target=target, not_debiased=missing)
+            entry(
+                candidate,
+                geometry,
+                seed=options.seed,
+                target=measured.target,
+                not_debiased=measured.no_target,
+            )
         )
     return tuple(entries)
 
@@ -307,8 +289,9 @@ def _dealt_null(
     return dealt_null(counts, replicates=replicates, rng=rng, geometry=geometry)
 
 
-def _shuffled_null(geometry: Geometry, again: Again) -> NullGeometry | None:
-    if not again.shuffled:
+def _shuffled_null(measured: Measured) -> NullGeometry | None:
+    if not measured.recounts.shuffled:
         return None
-    draws = (measure(one, metric=geometry.metric) for one in again.shuffled)
+    geometry = measured.geometry
+    draws = (measure(one, metric=geometry.metric) for one in measured.recounts.shuffled)
     return null_geometry(geometry, draws, kind="shuffled")

@@ -1,9 +1,9 @@
 """The verdict: is position in this corpus's marginals, where, in how many dimensions, and so what.
 
 `recommended` follows one rule. Where there is nothing to tell from noise: none. Where there is a
-geometry: the nearest known encoding (`gnomon.pipeline.nearest`), if its stress is at most a tenth and
-at most three tenths of what equal distances leave, whichever single position is left out; otherwise
-the encoding fitted to the debiased geometry.
+geometry: the nearest known encoding (`nearest`), if its stress is at most a tenth and at most
+three tenths of what equal distances leave, whichever single position is left out; otherwise the
+encoding fitted to the debiased geometry.
 
 `caution` is one sentence where rows seem to depend on each other: it stands before everything else,
 since every other number rests on their independence.
@@ -21,7 +21,7 @@ from gnomon.distances.debiased.signal import LEAST_TESTED, Signal
 from gnomon.pipeline.debiased_stress import DebiasedTarget
 from gnomon.pipeline.entries import Entry
 from gnomon.pipeline.nearest import WHY_SQUARED, Nearest, nearest_known, stress_of
-from gnomon.pipeline.trust import Tests, Trust
+from gnomon.pipeline.noise import NoiseReport, Tests
 from gnomon.pipeline.unshared import in_words
 from gnomon.pipeline.words import (
     blocks_in_words,
@@ -52,7 +52,7 @@ class Verdict(Result):
 
 
 def verdict(
-    trust: Trust,
+    noise: NoiseReport,
     target: DebiasedTarget | None,
     entries: Sequence[Entry],
     *,
@@ -64,23 +64,23 @@ def verdict(
     `window` says from where positions are counted: under "end", position 0 is the last token.
     """
     known = nearest_known(target, entries)
-    recommended, label, reason = _recommended(trust, known, entries)
+    recommended, label, reason = _recommended(noise, known, entries)
     parts = [
-        trust.caution,
-        _signal(trust, window),
-        in_words(trust.unshared),
-        _noise(trust),
-        _survivorship(trust, unshuffled),
-        *trust.warnings,
+        noise.caution,
+        _signal(noise, window),
+        in_words(noise.unshared),
+        _noise(noise),
+        _survivorship(noise, unshuffled),
+        *noise.warnings,
         *_of_tables(entries),
-        _choice(trust, label, reason),
+        _choice(noise, label, reason),
     ]
     return Verdict(
-        informative=trust.informative,
+        informative=noise.informative,
         summary=" ".join(part for part in parts if part),
         recommended=recommended,
         reason=reason,
-        caution=trust.caution,
+        caution=noise.caution,
         nearest=known,
     )
 
@@ -140,20 +140,20 @@ def flat(positions: int) -> Verdict:
     )
 
 
-def _noise(trust: Trust) -> str:
-    share = trust.noise_share
+def _noise(noise: NoiseReport) -> str:
+    share = noise.noise_share
     if share is None:
         return ""
     return (
         f"{100 * share:.0f} % of the plug-in mean squared distance between the "
-        f"{len(trust.core)} well-counted positions is sampling noise: {trust.plugin_core:.3f} as "
-        f"published, {signed_figure(trust.mean)} when the noise is taken out."
+        f"{len(noise.core)} well-counted positions is sampling noise: {noise.plugin_core:.3f} as "
+        f"published, {signed_figure(noise.mean)} when the noise is taken out."
     )
 
 
-def _why_differ(trust: Trust, what: str) -> str:
+def _why_differ(noise: NoiseReport, what: str) -> str:
     """Say what positions differ by where their order can not be told."""
-    tokens = trust.debiased.tokens[trust.debiased.core]
+    tokens = noise.debiased.tokens[noise.debiased.core]
     if tokens.min() == tokens.max():
         return (
             "all documents reach all of these positions, so this is chance, as once in twenty "
@@ -165,28 +165,28 @@ def _why_differ(trust: Trust, what: str) -> str:
     )
 
 
-def _signal(trust: Trust, window: str) -> str:
-    test = trust.tests.deciding
-    what = trust.tests.what
-    if not trust.informative:
-        if trust.tests.order is not None and trust.tests.signal.found:
+def _signal(noise: NoiseReport, window: str) -> str:
+    test = noise.tests.deciding
+    what = noise.tests.what
+    if not noise.informative:
+        if noise.tests.order is not None and noise.tests.signal.found:
             return (
-                f"Positions differ ({_p(trust.tests.signal)}), but no more than the "
-                f"same windows shuffled ({_p(test)}): {_why_differ(trust, what)}."
+                f"Positions differ ({_p(noise.tests.signal)}), but no more than the "
+                f"same windows shuffled ({_p(test)}): {_why_differ(noise, what)}."
             )
-        return f"{_nothing_seen(trust.tests)}."
-    if trust.no_geometry is not None:
+        return f"{_nothing_seen(noise.tests)}."
+    if noise.no_geometry is not None:
         weak = "too weak for a geometry"
-        if any(one.distinct for one in trust.unshared):
+        if any(one.distinct for one in noise.unshared):
             weak = "and no geometry without the positions that share no token with others"
         return (
             f"There is {_article(what)} ({_p(test)}), {weak}: "
-            f"{trust.no_geometry}.{_where_weak(trust)}"
+            f"{noise.no_geometry}.{_where_weak(noise)}"
         )
-    matter = "" if trust.participation is None else f", of which {_matter(trust)} matter"
+    matter = "" if noise.participation is None else f", of which {_matter(noise)} matter"
     return (
-        f"There is {_article(what)} ({_p(test)}) {where(trust, window)}; it has "
-        f"{_plural(trust.debiased.rank, 'direction')} above the noise edge{matter}."
+        f"There is {_article(what)} ({_p(test)}) {where(noise, window)}; it has "
+        f"{_plural(noise.debiased.rank, 'direction')} above the noise edge{matter}."
     )
 
 
@@ -202,8 +202,8 @@ def _the(what: str) -> str:
     return f"the {what}" if what.startswith("order") else what
 
 
-def _matter(trust: Trust) -> str:
-    value = 0.0 if trust.participation is None else trust.participation.value
+def _matter(noise: NoiseReport) -> str:
+    value = 0.0 if noise.participation is None else noise.participation.value
     return f"about {value:.1f} (participation ratio)"
 
 
@@ -211,19 +211,19 @@ def _plural(count: int, what: str) -> str:
     return f"{count} {what}" + ("" if count == 1 else "s")
 
 
-def _where_weak(trust: Trust) -> str:
-    distinct = ranges(trust.tests.distinct)
+def _where_weak(noise: NoiseReport) -> str:
+    distinct = ranges(noise.tests.distinct)
     return f" Positions that differ from the rest: {distinct}." if distinct else ""
 
 
-def where(trust: Trust, window: str = "start") -> str:
+def where(noise: NoiseReport, window: str = "start") -> str:
     """Say where the signal sits."""
-    found = trust.pattern
-    last = dict(trust.tests.extents)
+    found = noise.pattern
+    last = dict(noise.tests.extents)
     begins = found.positions.tolist()
     listed = ranges((first, last.get(first, first)) for first in begins)
-    core = _core_extents(trust)
-    gap = skipped(begins, core) if trust.tests.axes == 1 else ""
+    core = _core_extents(noise)
+    gap = skipped(begins, core) if noise.tests.axes == 1 else ""
     unsure = either_way((k, last.get(k, k)) for k in found.unsure.tolist())
     touch = f"({100 * found.share:.0f} % of it in pairs that touch them{gap}{unsure})"
     one = "position" if listed.isdecimal() else "positions"
@@ -240,21 +240,21 @@ def where(trust: Trust, window: str = "start") -> str:
     }[found.kind]
 
 
-def _core_extents(trust: Trust) -> list[tuple[int, int]]:
+def _core_extents(noise: NoiseReport) -> list[tuple[int, int]]:
     """Return first and last position of everything in the core."""
-    known = dict(zip(trust.tests.positions.tolist(), trust.tests.extents, strict=True))
-    return [known.get(index, (index, index)) for index in trust.core.tolist()]
+    known = dict(zip(noise.tests.positions.tolist(), noise.tests.extents, strict=True))
+    return [known.get(index, (index, index)) for index in noise.core.tolist()]
 
 
-def _survivorship(trust: Trust, unshuffled: str | None) -> str:
-    found = trust.survivorship
+def _survivorship(noise: NoiseReport, unshuffled: str | None) -> str:
+    found = noise.survivorship
     if found is None:
         why = f" ({unshuffled.rstrip('.')})" if unshuffled else ""
         return (
             "Survivorship (which documents reach a position) was not told from "
-            f"{_the(trust.tests.order_in_words)}{why}: the null is the tokens dealt at random."
+            f"{_the(noise.tests.order_in_words)}{why}: the null is the tokens dealt at random."
         )
-    if not trust.tests.signal.found:
+    if not noise.tests.signal.found:
         return ""
     low, high = found.shuffled.interval
     rest = signed_figure(found.shuffled)
@@ -266,20 +266,20 @@ def _survivorship(trust: Trust, unshuffled: str | None) -> str:
     share = min(max(found.shuffled.value / found.original.value, 0.0), 1.0)
     return (
         f"Shuffled inside documents {rest} is left: about {100 * share:.0f} % is survivorship "
-        f"(which documents reach a position), not {_the(trust.tests.order_in_words)}."
+        f"(which documents reach a position), not {_the(noise.tests.order_in_words)}."
     )
 
 
 def _recommended(
-    trust: Trust, known: Nearest | None, entries: Sequence[Entry]
+    noise: NoiseReport, known: Nearest | None, entries: Sequence[Entry]
 ) -> tuple[str, str, str]:
     """Return the name, the label in words and the reason."""
-    if not trust.informative:
-        return NONE, NONE, _nothing_to_choose(trust.tests)
-    if trust.no_geometry is not None:
-        apart = any(one.distinct for one in trust.unshared)
+    if not noise.informative:
+        return NONE, NONE, _nothing_to_choose(noise.tests)
+    if noise.no_geometry is not None:
+        apart = any(one.distinct for one in noise.unshared)
         weak = "the other positions have no geometry" if apart else "the signal is too weak"
-        reason = f"{weak} to tell encodings apart: {trust.no_geometry}"
+        reason = f"{weak} to tell encodings apart: {noise.no_geometry}"
         return NONE, NONE, reason
     if known is not None and known.close:
         reason = f"it {known.leaves}; nothing needs to be fitted to this corpus"
@@ -326,13 +326,13 @@ def _of_tables(entries: Sequence[Entry]) -> list[str]:
     return [one for one in found if one is not None]
 
 
-def _choice(trust: Trust, label: str, reason: str) -> str:
+def _choice(noise: NoiseReport, label: str, reason: str) -> str:
     if label != NONE:
         return (
             f"Closest to the corpus: {label}, since {reason}. Stress compares geometries; it "
             "does not say which encoding trains to a better model."
         )
-    if trust.informative is not False:
+    if noise.informative is not False:
         return f"Recommended: none, since {reason}."
     return (
         "Recommended: none, since position is not in the marginals of this corpus: its token "

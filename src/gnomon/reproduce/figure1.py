@@ -163,7 +163,7 @@ def _over(values: list[float | None]) -> Figure:
 
 def _block(sample: Sample, first: int, second: int) -> dict[str, float]:
     """Return the mean squared distances of a block: plug-in, dealt and debiased (U)."""
-    trust = sample.known.trust
+    trust = sample.measured.noise
     positions = sample.geometry.positions
     rows = np.arange(len(positions)) if trust is None else np.searchsorted(positions, trust.core)
     third = 3 * np.arange(len(positions))[rows] // len(positions)

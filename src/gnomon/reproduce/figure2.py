@@ -115,10 +115,10 @@ def _map(sample: Sample) -> Map:
     regimes = 3 * np.arange(len(plugin)) // len(plugin)
     own = point(plugin, sample)
     flat = _flat(sample)
-    if flat is None or sample.known.target is None:
+    if flat is None or sample.measured.target is None:
         return Map(plugin=own, apart=_apart(plugin, regimes))
-    rows = sample.known.target.rows
-    value = float(scale_free(condensed(flat), sample.known.target.targets[:1])[0])
+    rows = sample.measured.target.rows
+    value = float(scale_free(condensed(flat), sample.measured.target.targets[:1])[0])
     return Map(
         plugin=own,
         apart=_apart(plugin, regimes),
@@ -134,8 +134,8 @@ def _flat(sample: Sample) -> Floats | None:
 
 
 def _debiased_points(sample: Sample) -> Floats | None:
-    trust = sample.known.trust
-    if trust is None or sample.known.target is None:
+    trust = sample.measured.noise
+    if trust is None or sample.measured.target is None:
         return None
     gram = double_centred(trust.debiased.low_rank.squares)
     return np.asarray(classical_mds(gram, 2).vectors)
@@ -177,7 +177,7 @@ def _points(sample: Sample) -> dict[str, Any]:
     vectors = np.asarray(classical_mds(sample.geometry.gram, 2).vectors)
     found = {"plugin": _thinned(positions, vectors)}
     debiased = _debiased_points(sample)
-    trust = sample.known.trust
+    trust = sample.measured.noise
     if debiased is not None and trust is not None:
         found["debiased"] = _thinned(trust.core, debiased)
     return found

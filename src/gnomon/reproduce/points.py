@@ -38,7 +38,7 @@ class Point(NamedTuple):
 def point(distances: Floats, sample: Sample) -> Point:
     """Return the stresses of distances between the positions of a corpus."""
     report = stress(distances, sample.geometry)
-    target = sample.known.target
+    target = sample.measured.target
     if target is None:
         return Point(report.raw, report.scale_free, None)
     found = target.stress(distances)

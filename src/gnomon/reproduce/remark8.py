@@ -26,7 +26,7 @@ from gnomon.distances.debiased.estimate import debias
 from gnomon.distances.measure import measure
 from gnomon.encodings.registry import encoding
 from gnomon.errors import CountsError, InputError
-from gnomon.pipeline.trust import in_folds
+from gnomon.pipeline.noise import in_folds
 from gnomon.report.text import percent
 from gnomon.reproduce.claims import ABSENT, LOST, Figure, Published, Reproduction, Row
 from gnomon.reproduce.figure1 import captured
@@ -193,7 +193,7 @@ def _cut(subject: Subject, part: int) -> Iterator[Grown]:
         effective = [s.effective for s in subject.samples]
         yield Grown(subject.positions, [s.rank for s in subject.samples], effective)
         return
-    length = len(subject.first.read.counts.totals) // part
+    length = len(subject.first.measured.counts.totals) // part
     ranks = [_ranks(sample, length) for sample in subject.samples]
     if all(one is not None for one in ranks):
         known = [one for one in ranks if one is not None]
@@ -202,7 +202,7 @@ def _cut(subject: Subject, part: int) -> Iterator[Grown]:
 
 def _ranks(sample: Sample, length: int) -> tuple[int, int, int | None] | None:
     """Return positions, rank and effective rank of the first positions; None if too few."""
-    counts = in_folds(sample.read.counts, sample.seed).shortened(max(length, 1))
+    counts = in_folds(sample.measured.counts, sample.seed).shortened(max(length, 1))
     try:
         geometry = measure(counts)
         kept = np.isin(np.arange(counts.length), geometry.positions)

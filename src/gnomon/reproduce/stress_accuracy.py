@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 from gnomon.corpus.counting import CountOptions
 from gnomon.corpus.progress import Progress
 from gnomon.diagnostics.stress import stress
-from gnomon.distances.measure import measure
 from gnomon.encodings.euclidean import distances_between
 from gnomon.encodings.registry import encoding
 from gnomon.lab.grid import EncodingEntry, Grid
 from gnomon.lab.measures.intervals import over_seeds
+from gnomon.pipeline.measured import measure_corpus
 from gnomon.reproduce.claims import Reproduction
 from gnomon.reproduce.contrasts import Claim, Contrast, claim
 from gnomon.reproduce.lab_fitting import (
@@ -47,7 +47,6 @@ from gnomon.reproduce.lab_run import grid_named, ran, reproduced
 from gnomon.reproduce.lab_tables import Table, share_of
 from gnomon.reproduce.optimisation import rank_correlation
 from gnomon.reproduce.samples import Options
-from gnomon.reproduce.table4_corpus import counted, trusted
 
 TITLE = "does lower stress go with higher accuracy?"
 KINDS = {"raw": "raw stress", "scale_free": "scale-free stress", "debiased": "debiased stress"}
@@ -112,9 +111,9 @@ def measured(grid: Grid, table: Table, options: Options, progress: Progress) -> 
     for corpus in table.tasks:
         progress.stage(f"stress on {corpus}")
         task = task_in(grid, corpus, options)
-        read = counted(corpus_of(task), CountOptions(length=task.length, cache=False), progress)
-        geometry = measure(read.counts)
-        known = trusted(read, geometry, 0, progress)
+        counting = CountOptions(length=task.length, cache=False)
+        found = measure_corpus(corpus_of(task), counting, progress=progress)
+        geometry = found.geometry
         for label in table.encodings(corpus):
             entry = grid.encodings.get(label) or grid.encodings[f"{label}.{corpus}"]
             drawn = [one[geometry.positions] for one in _vectors(entry, grid, task.length)]
@@ -124,7 +123,7 @@ def measured(grid: Grid, table: Table, options: Options, progress: Progress) -> 
                     "corpus": corpus,
                     "encoding": label.rpartition(SCALE)[0] or label,
                     "scale": _scale(entry),
-                    **_stresses(drawn, geometry, known.target),
+                    **_stresses(drawn, geometry, found.target),
                     "shares": list(shares.values()),
                     "share": float(np.mean(list(shares.values()))),
                     "along": float(np.mean([share_of(row, area) for area in row["areas"]])),

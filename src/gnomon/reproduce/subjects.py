@@ -19,9 +19,10 @@ from gnomon.corpus.counting import CountOptions
 from gnomon.corpus.progress import Progress
 from gnomon.corpus.reading.builtin import three_regimes
 from gnomon.distances.debiased.intervals import jackknifed
-from gnomon.distances.measure import Geometry, measure
+from gnomon.distances.measure import Geometry
 from gnomon.distances.nulls import NullGeometry, dealt_null
 from gnomon.errors import InputError
+from gnomon.pipeline.measured import Measured
 from gnomon.pipeline.provenance import provenance
 from gnomon.report.text import percent
 from gnomon.reproduce.claims import Figure, Reproduction, Row, spread
@@ -38,12 +39,10 @@ from gnomon.reproduce.samples import (
 )
 from gnomon.reproduce.table4_corpus import LENGTH as LONGEST
 from gnomon.reproduce.table4_corpus import (
-    Counted,
-    Trusted,
-    counted,
     in_numbers,
     in_words,
-    trusted,
+    measure_published,
+    missing,
 )
 
 Floats = NDArray[np.float64]
@@ -56,12 +55,15 @@ class Sample:
     """One corpus: counted, measured as published, with the noise taken out, and dealt at random."""
 
     seed: int
-    read: Counted
-    geometry: Geometry
-    known: Trusted
+    measured: Measured
     null: NullGeometry
     null_rank: int
     """Rank of the Gram matrix of tokens dealt once."""
+
+    @property
+    def geometry(self) -> Geometry:
+        """Return the plug-in geometry."""
+        return self.measured.geometry
 
     @property
     def rank(self) -> int:
@@ -76,15 +78,15 @@ class Sample:
     @property
     def effective(self) -> int | None:
         """Return the directions above the noise edge; None where no edge is known."""
-        trust = self.known.trust
+        trust = self.measured.noise
         return (
             None if trust is None or not np.isfinite(trust.debiased.edge) else trust.debiased.rank
         )
 
     def estimate(self, of: Callable[[Floats], float]) -> Estimate | None:
         """Return a figure of the debiased squared distances, with its sampling interval."""
-        trust = self.known.trust
-        if trust is None or self.known.target is None:
+        trust = self.measured.noise
+        if trust is None or self.measured.target is None:
             return None
         value = of(trust.debiased.low_rank.squares)
         return Estimate.of(jackknifed(value, trust.replicates, of))
@@ -111,7 +113,9 @@ class Subject:
     @property
     def missing(self) -> str:
         """Say why there is no debiased geometry, where there is none."""
-        return next((str(s.known.reason) for s in self.samples if s.known.target is None), "")
+        return next(
+            (str(missing(s.measured)) for s in self.samples if s.measured.target is None), ""
+        )
 
     def over(self, of: Callable[[Sample], float]) -> Figure:
         """Return a figure: a number, or its spread over seeds."""
@@ -137,9 +141,9 @@ def subjects(what: str, options: Options, progress: Progress) -> tuple[Subject, 
     found: dict[str, Subject] = {}
     for corpus in options.corpora:
         progress.stage(f"counting {corpus}")
-        read = counted(corpus, counting, progress)
-        name = _unused(str(read.counts.source), found)
-        sample = _sample(what, read, options.seed, progress)
+        measured = measure_published(corpus, counting, progress)
+        name = _unused(str(measured.counts.source), found)
+        sample = _sample(what, measured, options.seed, progress)
         found[name] = Subject(name=name, samples=(sample,), drawn=False)
     return tuple(found.values())
 
@@ -149,36 +153,33 @@ def _three_regimes(options: Options, progress: Progress) -> Subject:
     for seed in options.streams:
         progress.stage(f"{DRAWN}, seed {seed}")
         source = three_regimes(ROWS, LENGTH, VOCABULARY, CONCENTRATION, seed)
-        read = counted(source, CountOptions(seed=seed), progress)
-        samples.append(_sample(DRAWN, read, seed, progress))
+        measured = measure_published(source, CountOptions(seed=seed), progress)
+        samples.append(_sample(DRAWN, measured, seed, progress))
     return Subject(name=DRAWN, samples=tuple(samples), drawn=True)
 
 
-def _sample(what: str, read: Counted, seed: int, progress: Progress) -> Sample:
-    geometry = measure(read.counts)
-    positions = len(geometry.positions)
+def _sample(what: str, measured: Measured, seed: int, progress: Progress) -> Sample:
+    geometry = measured.geometry
+    positions, source = len(geometry.positions), measured.counts.source
     if positions < FEWEST:
         raise InputError(
-            f"{read.counts.source} has {positions} positions with enough tokens, and {what} needs "
+            f"{source} has {positions} positions with enough tokens, and {what} needs "
             f"{FEWEST} or more; use a greater --length or a smaller --minimum-count."
         )
     if not geometry.distances.any():
         raise InputError(
-            f"all positions of {read.counts.source} have the same law, so that {what} has nothing "
+            f"all positions of {source} have the same law, so that {what} has nothing "
             "to show; pass a corpus whose tokens change with position."
         )
-    known = trusted(read, geometry, seed, progress)
     progress.stage("dealing tokens at random")
     replicates = 20 if positions <= 128 else 3
     rng = np.random.default_rng([seed, 2])
-    null = dealt_null(read.counts, replicates=replicates, rng=rng, geometry=geometry)
+    null = dealt_null(measured.counts, replicates=replicates, rng=rng, geometry=geometry)
     return Sample(
         seed=seed,
-        read=read,
-        geometry=geometry,
-        known=known,
+        measured=measured,
         null=null,
-        null_rank=dealt(read.counts, seed).spectrum.rank_numerical,
+        null_rank=dealt(measured.counts, seed).spectrum.rank_numerical,
     )
 
 
@@ -227,16 +228,16 @@ def _heading(subject: Subject) -> str:
     own = subject.first
     one = "Its" if len(subject.samples) == 1 else f"Of seed {own.seed}: its"
     return (
-        f"{subject.name}: {subject.positions} positions, {own.read.counts.tokens:,} tokens. "
+        f"{subject.name}: {subject.positions} positions, {own.measured.counts.tokens:,} tokens. "
         f"{one} tokens dealt at random have {percent(own.null.share)} of its mean squared "
-        f"distance. {in_words(own.known)}"
+        f"distance. {in_words(own.measured)}"
     )
 
 
 def _details(subject: Subject, judged: Sequence[Judged]) -> dict[str, Any]:
     """Return what is known of the corpus (of the first seed), and the evidence of every claim."""
     own = subject.first
-    numbers = in_numbers(own.read, own.geometry, own.known)
+    numbers = in_numbers(own.measured)
     numbers["plugin"] |= {
         "dealt_share": own.null.share,
         "dealt_replicates": own.null.replicates,

@@ -20,10 +20,11 @@ from gnomon.corpus.counting import CountOptions
 from gnomon.corpus.progress import Progress
 from gnomon.diagnostics.monotonicity import GRAIN, Monotonicity, violations
 from gnomon.diagnostics.stress import stress
-from gnomon.distances.measure import Geometry, measure
+from gnomon.distances.measure import Geometry
 from gnomon.distances.nulls import dealt_null
 from gnomon.encodings.fitted.fitted import fit
 from gnomon.errors import InputError
+from gnomon.pipeline.measured import Measured
 from gnomon.pipeline.provenance import provenance
 from gnomon.report.text import cell, percent
 from gnomon.reproduce.claims import LOST, Published, Reproduction, Row, Verdict, together
@@ -40,12 +41,10 @@ from gnomon.reproduce.table4_claims import (
 )
 from gnomon.reproduce.table4_corpus import (
     LENGTH,
-    Counted,
-    Trusted,
-    counted,
     in_numbers,
     in_words,
-    trusted,
+    measure_published,
+    missing,
 )
 from gnomon.reproduce.table4_lines import (
     ALIBI,
@@ -71,9 +70,7 @@ _FEWEST = 3
 class Findings:
     """What one corpus gave."""
 
-    counted: Counted
-    geometry: Geometry
-    known: Trusted
+    measured: Measured
     lines: Mapping[str, Line]
     own: Monotonicity
     """The violations and ties of the corpus itself."""
@@ -93,9 +90,9 @@ def table4(options: Options, progress: Progress) -> Reproduction:
     found: dict[str, Findings] = {}
     for corpus in corpora:
         progress.stage(f"counting {corpus}")
-        read = counted(corpus, counting, progress)
-        name = _unused(str(read.counts.source), found)
-        found[name] = findings(read, dimension=dimension, options=options, progress=progress)
+        measured = measure_published(corpus, counting, progress)
+        name = _unused(str(measured.counts.source), found)
+        found[name] = findings(measured, dimension=dimension, options=options, progress=progress)
     return Reproduction(
         name="table4",
         title=TITLE,
@@ -110,29 +107,28 @@ def table4(options: Options, progress: Progress) -> Reproduction:
     )
 
 
-def findings(read: Counted, *, dimension: int, options: Options, progress: Progress) -> Findings:
+def findings(
+    measured: Measured, *, dimension: int, options: Options, progress: Progress
+) -> Findings:
     """Measure one corpus and every encoding against it."""
-    geometry = measure(read.counts)
+    geometry = measured.geometry
     positions = len(geometry.positions)
     if positions < _FEWEST:
         raise InputError(
-            f"{read.counts.source} has {positions} positions with enough tokens, and table4 "
+            f"{measured.counts.source} has {positions} positions with enough tokens, and table4 "
             f"compares {_FEWEST} or more; use a greater --length or a smaller --minimum-count."
         )
-    noise = dealt(read.counts, options.seed)
-    known = trusted(read, geometry, options.seed, progress)
+    noise = dealt(measured.counts, options.seed)
     progress.stage("stress of every encoding")
     return Findings(
-        counted=read,
-        geometry=geometry,
-        known=known,
+        measured=measured,
         lines={
-            key: line(readings, geometry, known.target, known.reason or "")
-            for key, readings in candidates(geometry, known, dimension, options)
+            key: line(readings, geometry, measured.target, missing(measured) or "")
+            for key, readings in candidates(measured, dimension, options)
         },
         own=violations(geometry.distances, positions=geometry.coordinates, grain=GRAIN),
         noise=noise,
-        dealt_share=_dealt_share(read, geometry, options.seed),
+        dealt_share=_dealt_share(measured, options.seed),
         exact=(_exact(geometry), _exact(noise)),
     )
 
@@ -142,25 +138,26 @@ def _exact(geometry: Geometry) -> float:
     return stress(fit(geometry, dimension=len(geometry.positions) - 1), geometry).raw
 
 
-def _dealt_share(read: Counted, geometry: Geometry, seed: int) -> float | None:
+def _dealt_share(measured: Measured, seed: int) -> float | None:
+    geometry = measured.geometry
     replicates = 10 if len(geometry.positions) <= 128 else 3  # as in a survey
     rng = np.random.default_rng([seed, 2])
-    return dealt_null(read.counts, replicates=replicates, rng=rng, geometry=geometry).share
+    return dealt_null(measured.counts, replicates=replicates, rng=rng, geometry=geometry).share
 
 
 def _heading(corpus: str, found: Findings) -> str:
-    own = found.geometry
+    own = found.measured.geometry
     return (
-        f"{corpus}: {len(own.positions)} positions, {found.counted.counts.tokens:,} tokens. "
+        f"{corpus}: {len(own.positions)} positions, {found.measured.counts.tokens:,} tokens. "
         f"Plug-in: its own rank {own.spectrum.rank_numerical}, its own violations "
         f"{cell(found.own.violations)}; dealt at random, its tokens have "
-        f"{percent(found.dealt_share)} of its mean squared distance. {in_words(found.known)}"
+        f"{percent(found.dealt_share)} of its mean squared distance. {in_words(found.measured)}"
     )
 
 
 def _details(found: Findings) -> dict[str, Any]:
     """Return what is known of a corpus, for JSON."""
-    numbers = in_numbers(found.counted, found.geometry, found.known)
+    numbers = in_numbers(found.measured)
     numbers["plugin"] |= {
         "violations": found.own.violations,
         "ties": found.own.ties,
@@ -201,7 +198,7 @@ def _alibi(found: Findings) -> Verdict:
             for words, one in lifts.items()
             if sinusoid.debiased is not None and one.debiased is not None
         },
-        missing=found.known.reason,
+        missing=missing(found.measured),
     )
 
 
@@ -217,45 +214,45 @@ def _rope(found: Findings) -> Verdict:
 
 def _isometry(found: Findings) -> Verdict:
     exact, noise = found.exact
-    return judge_isometry(exact, positions=len(found.geometry.positions), noise=noise)
+    return judge_isometry(exact, positions=len(found.measured.geometry.positions), noise=noise)
 
 
 def _rank(found: Findings) -> Verdict:
-    own, noise = found.geometry, found.noise
+    own, noise = found.measured.geometry, found.noise
     return judge_rank(
         rank=own.spectrum.rank_numerical,
         noise=noise.spectrum.rank_numerical,
         above=above_noise(own, noise),
         participation=own.spectrum.participation,
-        directions=_directions(found.known),
-        missing=found.known.reason,
+        directions=_directions(found.measured),
+        missing=missing(found.measured),
     )
 
 
-def _directions(known: Trusted) -> Directions | None:
+def _directions(measured: Measured) -> Directions | None:
     """Return what is above the noise edge; 0 directions are an answer, too."""
-    if known.trust is None or not np.isfinite(known.trust.debiased.edge):
+    if measured.noise is None or not np.isfinite(measured.noise.debiased.edge):
         return None
-    made = known.trust.debiased
+    made = measured.noise.debiased
     return Directions(
         rank=made.rank,
         core=len(made.core),
         largest=float(made.low_rank.eigenvalues[0]),
         edge=float(made.edge),
-        participation=Estimate.of(known.trust.participation),
+        participation=Estimate.of(measured.noise.participation),
     )
 
 
 def _monotone(found: Findings) -> Verdict:
-    trust = found.known.trust
-    reliable = None if trust is None or found.known.target is None else trust.violations
+    trust = found.measured.noise
+    reliable = None if trust is None or found.measured.target is None else trust.violations
     return judge_monotone(
         found.lines[MDS].violations,
         own=found.own.violations,
         ties=found.own.ties,
         stress=found.lines[MDS].raw.mean,
         debiased=Estimate.of(reliable),
-        missing=found.known.reason,
+        missing=missing(found.measured),
     )
 
 

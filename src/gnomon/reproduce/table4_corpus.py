@@ -7,104 +7,51 @@ can not be done the debiased figures are None, and the reason is kept.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from gnomon.corpus.counting import CountOptions, count_with
-from gnomon.corpus.counts import PositionCounts
+from gnomon.corpus.counting import CountOptions
 from gnomon.corpus.progress import Progress
 from gnomon.distances.debiased.intervals import Figure
-from gnomon.distances.measure import Geometry
-from gnomon.pipeline.debiased_stress import DebiasedTarget, target_of_trust
-from gnomon.pipeline.shuffles import counted as counted_apart
-from gnomon.pipeline.shuffles import shuffles_of, ungrouped_of
-from gnomon.pipeline.trust import Tests, Trust, in_folds
-from gnomon.pipeline.trust import trusted as survey_trusted
+from gnomon.pipeline.debiased_stress import DebiasedTarget
+from gnomon.pipeline.measured import Measured, measure_corpus
+from gnomon.pipeline.noise import NoiseReport, Tests
 from gnomon.pipeline.words import ranges, signed_figure
 from gnomon.results import plain
 
 LENGTH = 64
 """The published length is lost."""
-SHUFFLES = 2
 EDGES = 12
 """So many eigenvalues are kept beyond those above the edge."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Counted:
-    """A corpus as counted, and counted again."""
-
-    counts: PositionCounts
-    shuffled: tuple[PositionCounts, ...] = ()
-    unshuffled: str | None = None
-    """Why there are no shuffled windows, where there are none."""
-    ungrouped: PositionCounts | None = None
+def measure_published(corpus: Any, options: CountOptions, progress: Progress) -> Measured:
+    """Measure a corpus; long sequences at our default length where none is asked for."""
+    return measure_corpus(corpus, options, longest=LENGTH, progress=progress)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Trusted:
-    """What could be told from noise; `reason` says why there is no debiased geometry."""
-
-    trust: Trust | None = None
-    target: DebiasedTarget | None = None
-    tests: Tests | None = None
-    reason: str | None = None
-
-    @property
-    def informative(self) -> bool | None:
-        """Whether position is in the marginals; None where that could not be tested."""
-        return None if self.tests is None else self.tests.informative
+def missing(measured: Measured) -> str | None:
+    """Say why there is no debiased stress, without a full stop; None where there is."""
+    reason = measured.no_target
+    return None if reason is None else reason.rstrip(".")
 
 
-def counted(corpus: Any, counting: CountOptions, progress: Progress) -> Counted:
-    """Count a corpus; long sequences at our default length where none was asked for."""
-    counts, counting = counted_apart(corpus, counting, progress)
-    free = counting.length is None and counting.bins is None
-    if free and len(counts.axes) == 1 and counts.length > LENGTH:
-        counting = replace(counting, length=LENGTH)
-        counts = (
-            counts.shortened(LENGTH)
-            if corpus == "-"  # standard input can be read only once
-            else count_with(corpus, counting, progress=progress)
-        )
-    shuffled, why = shuffles_of(corpus, counts, counting, SHUFFLES, progress)
-    return Counted(
-        counts=counts,
-        shuffled=shuffled,
-        unshuffled=why,
-        ungrouped=ungrouped_of(corpus, counts, counting, progress),
-    )
-
-
-def trusted(found: Counted, geometry: Geometry, seed: int, progress: Progress) -> Trusted:
-    """Take the noise out, or say why that can not be done."""
-    if not geometry.distances.any():
-        return Trusted(reason="all distances are zero")
-    known, tests, reason = survey_trusted(
-        in_folds(found.counts, seed),
-        geometry,
-        seed=seed,
-        shuffled=found.shuffled,
-        ungrouped=found.ungrouped,
-        progress=progress,
-    )
-    if known is None:
-        return Trusted(tests=tests, reason=str(reason).rstrip("."))
-    target = target_of_trust(known, geometry)
-    return Trusted(trust=known, target=target, tests=tests, reason=known.no_geometry)
-
-
-def in_words(known: Trusted) -> str:
+def in_words(measured: Measured) -> str:
     """Return what the heading of a corpus says of noise and signal."""
-    if known.trust is None:
-        return f"Debiased: none, since {known.reason}. {_signal(known)}"
-    parts = [_noise(known.trust), _geometry(known), _signal(known), *known.trust.warnings]
+    if measured.noise is None:
+        return f"Debiased: none, since {missing(measured)}. {_signal(measured)}"
+    parts = [
+        _noise(measured.noise),
+        _geometry(measured),
+        _signal(measured),
+        *measured.noise.warnings,
+    ]
     return " ".join(part for part in parts if part)
 
 
-def _noise(found: Trust) -> str:
+def _noise(found: NoiseReport) -> str:
     share = found.noise_share
     listed = ranges(found.tests.extents[k] for k in found.debiased.core)
     noise = "" if share is None else f"; {100 * share:.0f} % of the former is sampling noise"
@@ -115,10 +62,10 @@ def _noise(found: Trust) -> str:
     )
 
 
-def _geometry(known: Trusted) -> str:
-    found, target = known.trust, known.target
+def _geometry(measured: Measured) -> str:
+    found, target = measured.noise, measured.target
     if found is None or target is None:
-        return f"No debiased stress, since {known.reason}."
+        return f"No debiased stress, since {missing(measured)}."
     matter = "" if found.participation is None else signed_figure(found.participation)
     trusted_more = (
         "; most pairs are not significantly apart, so trust `squared`"
@@ -132,31 +79,34 @@ def _geometry(known: Trusted) -> str:
     )
 
 
-def _signal(known: Trusted) -> str:
-    if known.tests is None:
+def _signal(measured: Measured) -> str:
+    if measured.tests is None:
         return "Informative: undecided, the folds allow no test."
-    answer = {True: "yes", False: "no", None: "undecided"}[known.informative]
-    return f"Informative: {answer} ({known.tests.what} p = {known.tests.deciding.p_value:.2g})."
+    answer = {True: "yes", False: "no", None: "undecided"}[measured.informative]
+    return (
+        f"Informative: {answer} ({measured.tests.what} p = {measured.tests.deciding.p_value:.2g})."
+    )
 
 
-def in_numbers(found: Counted, geometry: Geometry, known: Trusted) -> dict[str, Any]:
+def in_numbers(measured: Measured) -> dict[str, Any]:
     """Return the same for JSON, with the reason where something is missing."""
+    geometry, reason = measured.geometry, missing(measured)
     spectrum = geometry.spectrum
     numbers: dict[str, Any] = {
-        "corpus": found.counts.to_dict(),
+        "corpus": measured.counts.to_dict(),
         "plugin": {
             "positions": len(geometry.positions),
             "mean_squared": geometry.mean_squared,
             "rank": spectrum.rank_numerical,
             "participation": spectrum.participation,
         },
-        "informative": known.informative,
-        "tests": _p_values(known.tests),
-        "debiased": None if known.trust is None else _debiased(known.trust, known.target),
-        "unshuffled": found.unshuffled,
+        "informative": measured.informative,
+        "tests": _p_values(measured.tests),
+        "debiased": None if measured.noise is None else _debiased(measured.noise, measured.target),
+        "unshuffled": measured.recounts.unshuffled,
     }
-    if known.reason is not None:
-        numbers["reason"] = known.reason
+    if reason is not None:
+        numbers["reason"] = reason
     converted: dict[str, Any] = plain(numbers)
     return converted
 
@@ -168,7 +118,7 @@ def _p_values(tests: Tests | None) -> dict[str, float | None] | None:
     return {"signal": tests.signal.p_value, "word_order": order}
 
 
-def _debiased(found: Trust, target: DebiasedTarget | None) -> dict[str, Any]:
+def _debiased(found: NoiseReport, target: DebiasedTarget | None) -> dict[str, Any]:
     made, edges = found.debiased, found.debiased.edges
     survived = found.survivorship
     return {

@@ -18,9 +18,9 @@ from gnomon.encodings.biases.alibi import best_slope, official_slopes
 from gnomon.encodings.fitted.fitted import fit
 from gnomon.encodings.registry import encoding
 from gnomon.pipeline.entries import debiased_encoding
+from gnomon.pipeline.measured import Measured
 from gnomon.reproduce.readings import Reading
 from gnomon.reproduce.samples import Options
-from gnomon.reproduce.table4_corpus import Trusted
 
 HEADS = 12
 """BERT-base has 12 heads."""
@@ -30,9 +30,10 @@ ALIBI, EACH_HEAD, BEST_SLOPE = f"alibi, {HEADS} heads", "alibi, each head", "ali
 
 
 def candidates(
-    geometry: Geometry, known: Trusted, dimension: int, options: Options
+    measured: Measured, dimension: int, options: Options
 ) -> Iterator[tuple[str, list[Reading]]]:
     """Yield every line of the table as the readings it is a mean of."""
+    geometry = measured.geometry
     axes = geometry.coordinates.shape[1]
     yield SINUSOIDAL, [Reading(encoding("sinusoidal", dimension=dimension, axes=axes))]
     yield from _ropes(dimension, axes, options)
@@ -46,8 +47,8 @@ def candidates(
             ],
         )
     yield MDS, [Reading(fit(geometry, dimension=dimension))]
-    if known.trust is not None and known.target is not None:
-        made = debiased_encoding(known.trust, geometry, dimension)
+    if measured.noise is not None and measured.target is not None:
+        made = debiased_encoding(measured.noise, geometry, dimension)
         yield f"mds, debiased, rank {made.rank}", [Reading(made)]
 
 

@@ -236,6 +236,6 @@ DRAWN: dict[str, Callable[[Any], Figure]] = {
     "gnomon.pipeline.lags.LagStructure": lambda found: kernel_figure(found.kernel.to_dict()),
     "gnomon.spectra.spectrum.Spectrum": spectrum_panels,
     "gnomon.pipeline.pictures.Pictures": _pictures,
-    "gnomon.pipeline.trust.Trust": lambda found: _debiased(found.debiased),
+    "gnomon.pipeline.noise.NoiseReport": lambda found: _debiased(found.debiased),
 }
 """From the full name of a class to its picture; the survey draws itself by name of figure."""

@@ -1,4 +1,4 @@
-"""What of a geometry can be trusted: debiased distances, intervals, tests, survivorship.
+"""What of a geometry is noise: debiased distances, intervals, tests, survivorship.
 
 Everything here rests on folds. Where a corpus does not allow a figure (too few groups, too few
 tokens, no documents) the figure is absent and its reason is kept beside it.
@@ -115,7 +115,7 @@ class Tests(Result):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Trust(Result):
+class NoiseReport(Result):
     """What the folds of a corpus say; what they could not say has its reason."""
 
     debiased: Debiased
@@ -222,7 +222,7 @@ def in_folds(counts: PositionCounts, seed: int) -> PositionCounts:
     return deal_folds(counts, DEALT_FOLDS, np.random.default_rng([seed, 6]))
 
 
-def signal_of(
+def run_tests(
     counts: PositionCounts,
     geometry: Geometry,
     *,
@@ -256,7 +256,7 @@ def signal_of(
     )
 
 
-def trust(
+def estimate_noise(
     counts: PositionCounts,
     geometry: Geometry,
     *,
@@ -265,7 +265,7 @@ def trust(
     ungrouped: PositionCounts | None = None,
     draws: int | None = None,
     progress: Progress,
-) -> Trust:
+) -> NoiseReport:
     """Estimate what can be trusted, or raise CountsError with the reason why nothing can.
 
     `ungrouped` are the same rows counted without their declared groups, for a warning.
@@ -279,7 +279,7 @@ def trust(
     progress.stage("testing for signal")
     tested = np.union1d(core, left_out(counts, found, keep))
     tested = np.union1d(tested, _as_well_counted(found))
-    tests = signal_of(counts, geometry, seed=seed, shuffled=shuffled, core=tested, draws=draws)
+    tests = run_tests(counts, geometry, seed=seed, shuffled=shuffled, core=tested, draws=draws)
     replicates = tuple(low_rank_replicates(found)) if found.rank else ()
     mean = _possible(mean_squared(found))
     rows = np.searchsorted(geometry.positions, core)
@@ -289,7 +289,7 @@ def trust(
     noise, grouped = plugin - mean.value, ungrouped is not None
     drift = rare_drift(found, counts, tests.positions[tests.differing], most=RARE_DRIFT)
     rare = drift if drift > RARE_DRIFT else None
-    return Trust(
+    return NoiseReport(
         debiased=found,
         mean=mean,
         head=_head(counts, found, seed, keep) if many else mean,
@@ -317,46 +317,6 @@ def _as_well_counted(found: Debiased) -> NDArray[np.int64]:
     """
     enough = found.tokens >= found.tokens[found.core].min()
     return found.positions[enough]
-
-
-def trusted(
-    counts: PositionCounts,
-    geometry: Geometry,
-    *,
-    seed: int,
-    shuffled: Sequence[PositionCounts] = (),
-    ungrouped: PositionCounts | None = None,
-    draws: int | None = None,
-    progress: Progress,
-) -> tuple[Trust | None, Tests | None, str | None]:
-    """Return what `trust` gives and the tests; where it gives nothing, the tests and the reason."""
-    try:
-        found = trust(
-            counts,
-            geometry,
-            seed=seed,
-            shuffled=shuffled,
-            ungrouped=ungrouped,
-            draws=draws,
-            progress=progress,
-        )
-    except CountsError as error:
-        return None, _tests_alone(counts, geometry, seed, shuffled, draws), str(error)
-    return found, found.tests, None
-
-
-def _tests_alone(
-    counts: PositionCounts,
-    geometry: Geometry,
-    seed: int,
-    shuffled: Sequence[PositionCounts],
-    draws: int | None,
-) -> Tests | None:
-    """Return the tests of a corpus without a debiased geometry; None where folds allow none."""
-    try:
-        return signal_of(counts, geometry, seed=seed, shuffled=shuffled, draws=draws)
-    except CountsError:
-        return None
 
 
 def _pattern(

@@ -1,4 +1,4 @@
-"""The contents of `gnomon stress --json`: stress with its null, or debiased with its interval.
+"""One encoding against one geometry: stress with its null, or debiased with its interval.
 
 Debiased stress is that of the core against the low-rank geometry, as in a survey of the same counts
 with the same seed; where there is no such geometry its numbers are None and `reason` says why.
@@ -9,7 +9,7 @@ says in a sentence what the stress comes to, by the rule of a survey's verdict.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,13 @@ from gnomon.distances.nulls import dealt_geometry, dealt_null
 from gnomon.encodings.additive.table import Table
 from gnomon.encodings.additive.table_files import names_table
 from gnomon.encodings.registry import encoding, takes
-from gnomon.errors import CountsError, InputError
-from gnomon.pipeline.debiased_stress import DebiasedTarget, LeftOut, is_close
+from gnomon.errors import InputError
+from gnomon.pipeline.debiased_stress import LeftOut, is_close
 from gnomon.pipeline.entries import ALIKE
+from gnomon.pipeline.measured import measure_counts
 from gnomon.pipeline.nearest import MOSTLY
+from gnomon.pipeline.noise import NoiseReport, in_folds
 from gnomon.pipeline.table_rows import rows_of
-from gnomon.pipeline.trust import Trust, in_folds, trust
 from gnomon.pipeline.words import percent, rows_used
 
 DEBIASED = "debiased"
@@ -52,7 +53,7 @@ NUMBERS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class EncodingChoice:
     """An encoding by name, or a table, and how it is to be given distances."""
 
     name: str
@@ -95,11 +96,11 @@ class Asked:
         return np.random.default_rng([self.seed, 1])
 
 
-def against_distances(asked: Asked, distances: Any) -> dict[str, Any]:
+def against_distances(choice: EncodingChoice, distances: Any) -> dict[str, Any]:
     """Return the stress against distances as they are given."""
-    made = asked.encoding(distances, 1)
+    made = choice.encoding(distances, 1)
     wanted = target_of(distances)
-    lifted = lifted_of(made, wanted, lift_name=asked.lift, rng=asked.rng)
+    lifted = lifted_of(made, wanted, lift_name=choice.lift, rng=choice.rng)
     report = stress(lifted, wanted.distances, nonmetric=True).to_dict()
     value = _named(made, "given", report, lifted, wanted.coordinates)
     value["conclusion"] = _concluded(value, "distances", value["scale_free"], value["simplex"])
@@ -107,17 +108,22 @@ def against_distances(asked: Asked, distances: Any) -> dict[str, Any]:
 
 
 def against_counts(
-    asked: Asked, counts: PositionCounts, *, metric: str, estimator: str, progress: Progress
+    choice: EncodingChoice,
+    counts: PositionCounts,
+    *,
+    metric: str,
+    estimator: str,
+    progress: Progress,
 ) -> dict[str, Any]:
     """Return the stress against the distances that an estimator finds in counts."""
     if estimator == DEBIASED:
-        return _debiased(asked, counts, metric, progress)
+        return _debiased(choice, counts, metric, progress)
     progress.stage("geometry")
-    folds = counts if estimator == "plugin" else in_folds(counts, asked.seed)
-    rng = np.random.default_rng([asked.seed, 3])
+    folds = counts if estimator == "plugin" else in_folds(counts, choice.seed)
+    rng = np.random.default_rng([choice.seed, 3])
     geometry = measure(folds, metric, estimator=estimator, rng=rng)
-    made = asked.encoding(geometry, geometry.coordinates.shape[1])
-    lifted = lifted_of(made, target_of(geometry), lift_name=asked.lift, rng=asked.rng)
+    made = choice.encoding(geometry, geometry.coordinates.shape[1])
+    lifted = lifted_of(made, target_of(geometry), lift_name=choice.lift, rng=choice.rng)
     report = stress(lifted, geometry, nonmetric=True).to_dict()
     value = _named(made, estimator, report, lifted, geometry.coordinates)
     value["negative_squares"] = geometry.negative_squares
@@ -126,7 +132,7 @@ def against_counts(
     if estimator != "plugin":
         return _without_null(value, "the dealt null is that of plug-in distances")
     progress.stage("the tokens dealt at random")
-    null = _null(counts, geometry, lifted, asked.seed)
+    null = _null(counts, geometry, lifted, choice.seed)
     value["conclusion"] += (
         f" Of these distances {percent(null['share'])} is what dealt tokens show as well, so this "
         "is no number of the corpus alone; --estimator debiased takes the noise out."
@@ -209,34 +215,29 @@ def _null(counts: PositionCounts, geometry: Geometry, lifted: Any, seed: int) ->
 
 
 def _debiased(
-    asked: Asked, counts: PositionCounts, metric: str, progress: Progress
+    choice: EncodingChoice, counts: PositionCounts, metric: str, progress: Progress
 ) -> dict[str, Any]:
     """Return debiased stress with its interval, or None with the reason."""
-    fitted = asked.fitted  # an unknown name is refused before the long work
-    progress.stage("geometry")
-    geometry = measure(counts, metric)
-    folds = in_folds(counts, asked.seed)
-    try:
-        known = trust(folds, geometry, seed=asked.seed, progress=progress)
-    except CountsError as error:
-        return _nothing(asked, geometry, str(error).rstrip("."), {})
-    rows = np.searchsorted(geometry.positions, known.core)
-    if known.no_geometry is not None:
-        return _nothing(asked, geometry, known.no_geometry, _core(known))
-    wanted: Any = None
+    fitted = choice.fitted  # an unknown name is refused before the long work
+    measured = measure_counts(counts, metric=metric, seed=choice.seed, progress=progress)
+    geometry, noise, target = measured.geometry, measured.noise, measured.target
+    if noise is None:
+        return _nothing(choice, geometry, str(measured.reason).rstrip("."), {})
+    if target is None:
+        return _nothing(choice, geometry, str(noise.no_geometry), _core(noise))
+    rows, wanted = target.rows, None
     if fitted:
-        rng = np.random.default_rng([asked.seed, 3])
-        wanted = measure(folds, metric, estimator="debiased", rng=rng)
-    made = asked.encoding(wanted, geometry.coordinates.shape[1])
-    target = DebiasedTarget(known, metric, np.arange(len(rows)))
+        rng = np.random.default_rng([choice.seed, 3])
+        wanted = measure(measured.counts, metric, estimator="debiased", rng=rng)
+    made = choice.encoding(wanted, geometry.coordinates.shape[1])
     distances = _square(target.targets[0], len(rows))
     points = target_of(distances, geometry.coordinates[rows])
-    lifted = lifted_of(made, points, lift_name=asked.lift, rng=asked.rng)
+    lifted = lifted_of(made, points, lift_name=choice.lift, rng=choice.rng)
     report = stress(lifted, distances, nonmetric=True).to_dict()
-    found = target.stress(lifted.distances)
+    found = replace(target, rows=np.arange(len(rows))).stress(lifted.distances)
     reasons = report["reasons"] | ({"skill": ALIKE} if found.skill is None else {})
     value = _named(made, DEBIASED, report, lifted, geometry.coordinates[rows])
-    squared = known.significant_share < MOSTLY
+    squared = noise.significant_share < MOSTLY
     compared = (
         ("squared distances", found.squared, target.simplex_squared, found.squared_left_out)
         if squared
@@ -250,15 +251,17 @@ def _debiased(
         "skill": found.skill,
         "squared": found.squared,
         "squared_interval": list(found.squared_interval),
-        **_core(known),
+        **_core(noise),
         "reasons": reasons,
     }
 
 
-def _nothing(asked: Asked, geometry: Geometry, reason: str, core: dict[str, Any]) -> dict[str, Any]:
+def _nothing(
+    choice: EncodingChoice, geometry: Geometry, reason: str, core: dict[str, Any]
+) -> dict[str, Any]:
     """Return an answer without numbers; what was asked for must exist all the same."""
-    made = asked.encoding(geometry, geometry.coordinates.shape[1])
-    lifted = lifted_of(made, target_of(geometry), lift_name=asked.lift, rng=asked.rng)
+    made = choice.encoding(geometry, geometry.coordinates.shape[1])
+    lifted = lifted_of(made, target_of(geometry), lift_name=choice.lift, rng=choice.rng)
     return {
         "encoding": made.name,
         "called": _called(made),
@@ -273,14 +276,14 @@ def _nothing(asked: Asked, geometry: Geometry, reason: str, core: dict[str, Any]
     }
 
 
-def _core(known: Trust) -> dict[str, Any]:
+def _core(noise: NoiseReport) -> dict[str, Any]:
     return {
-        "core": len(known.core),
-        "rank": known.debiased.rank,
+        "core": len(noise.core),
+        "rank": noise.debiased.rank,
         "mean_squared": {
-            "plugin": known.plugin_core,
-            "debiased": known.mean.value,
-            "interval": list(known.mean.interval),
+            "plugin": noise.plugin_core,
+            "debiased": noise.mean.value,
+            "interval": list(noise.mean.interval),
         },
     }
 
