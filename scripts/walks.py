@@ -16,13 +16,18 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
+Walk = Callable[[], Any]
+Entered = tuple[str, str, int]
 HIDDEN = ("<",)
 LAB = ("--workers", "1", "-q")
 
 
-def survey(folder):
+def survey(folder: Path) -> Walk:
     """Survey a file of text into a folder, as `gnomon survey FILE --out` does."""
     text = folder / "corpus.txt"
     lines = [f"w{i % 7} w{i % 3} then w{(i * 5) % 11} and w{i % 2} end" for i in range(200)]
@@ -30,7 +35,7 @@ def survey(folder):
     return lambda: command(["survey", str(text), "--out", str(folder / "out"), "-q"])
 
 
-def transform(_):
+def transform(_: Path) -> Walk:
     """Rotate queries and keys by the catalogue's RoPE."""
     import numpy as np
 
@@ -42,7 +47,7 @@ def transform(_):
     return lambda: gnomon.encoding("rope", dimension=64).transform(q, k, places, places)
 
 
-def layer(_):
+def layer(_: Path) -> Walk:
     """Rotate by a PyTorch layer."""
     import torch
 
@@ -53,8 +58,10 @@ def layer(_):
     return lambda: gnomon.torch.layer(gnomon.encoding("rope", dimension=64))(q, k, places)
 
 
-def attend(name, **parameters):
-    def walk(_):
+def attend(name: str, **parameters: Any) -> Callable[[Path], Walk]:
+    """Return a walk through attention under an encoding."""
+
+    def walk(_: Path) -> Walk:
         import torch
 
         import gnomon
@@ -66,22 +73,22 @@ def attend(name, **parameters):
     return walk
 
 
-def verify(_):
+def verify(_: Path) -> Walk:
     """Certify the catalogue's RoPE."""
     return lambda: command(["verify", "rope", "-q"])
 
 
-def lab(folder):
+def lab(folder: Path) -> Walk:
     """Run a grid of one cell."""
     grid = folder / "grid.toml"
     grid.write_text(
-        '[model]\ndimension = 16\nlayers = 1\nheads = 2\n[training]\nsteps = 4\nbatch = 4\n'
+        "[model]\ndimension = 16\nlayers = 1\nheads = 2\n[training]\nsteps = 4\nbatch = 4\n"
         "[sweep]\nlearning_rate = [1e-3]\nseeds = [9]\n[report]\nseeds = [0]\n"
         "[tasks.order]\nlength = 8\n[encodings.rope]\n"
     )
     runs = iter(range(10))
 
-    def run():
+    def run() -> None:
         command(["lab", "run", str(grid), "--out", str(folder / f"{next(runs)}"), *LAB])
 
     return run
@@ -98,7 +105,7 @@ WALKS = {
 }
 
 
-def command(arguments):
+def command(arguments: list[str]) -> None:
     """Run a command line in this process."""
     from gnomon.cli.app import run
 
@@ -110,15 +117,16 @@ def command(arguments):
         raise SystemExit(f"gnomon {' '.join(arguments)} ended with {code}")
 
 
-def trace(run, package):
+def trace(run: Walk, package: str) -> list[Entered]:
     """Return the functions entered by a call, in order: (file, name, first line)."""
-    entered = []
+    entered: list[Entered] = []
 
-    def look(frame, event, _):
+    def look(frame: FrameType, event: str, _: Any) -> None:
         if event == "call":
             code = frame.f_code
             if code.co_filename.startswith(package) and not code.co_name.startswith(HIDDEN):
-                entered.append((code.co_filename[len(package) :], code.co_name, code.co_firstlineno))
+                file = code.co_filename[len(package) :]
+                entered.append((file, code.co_name, code.co_firstlineno))
 
     threading.setprofile(look)
     sys.setprofile(look)
@@ -130,9 +138,9 @@ def trace(run, package):
     return entered
 
 
-def count(entered):
+def count(entered: list[Entered]) -> dict[str, Any]:
     """Return the figures of a walk, and how often each file was entered."""
-    files = {}
+    files: dict[str, int] = {}
     switches = returns = 0
     before = None
     for file, _, _ in entered:
@@ -150,7 +158,7 @@ def count(entered):
     }
 
 
-def measure(name):
+def measure(name: str) -> None:
     """Run one walk here, and print its figures as JSON."""
     import gnomon
 
@@ -162,17 +170,18 @@ def measure(name):
     print("\n" + json.dumps(count(entered)))
 
 
-def measured(name):
+def measured(name: str) -> dict[str, Any]:
     """Return the figures of one walk, from a process of its own."""
-    found = subprocess.run(
-        [sys.executable, __file__, "--here", name], capture_output=True, text=True, check=False
-    )
+    again = [sys.executable, __file__, "--here", name]
+    found = subprocess.run(again, capture_output=True, text=True, check=False)  # noqa: S603
     if found.returncode:
         raise SystemExit(f"the walk {name!r} failed:\n{found.stderr[-2000:]}")
-    return json.loads(found.stdout.splitlines()[-1])
+    figures: dict[str, Any] = json.loads(found.stdout.splitlines()[-1])
+    return figures
 
 
-def main():
+def main() -> None:
+    """Trace the walks asked for and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", default=list(WALKS), help=", ".join(WALKS))
     parser.add_argument("--files", action="store_true", help="name every file, most entered first")
@@ -180,7 +189,8 @@ def main():
     parser.add_argument("--here", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.here:
-        return measure(options.here)
+        measure(options.here)
+        return
     found = {}
     print(f"{'walk':20}{'functions':>10}{'files':>7}{'switches':>10}{'returns':>9}")
     for name in options.names:
@@ -193,7 +203,6 @@ def main():
                 print(f"{times:12}  {file}")
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
-    return None
 
 
 if __name__ == "__main__":
