@@ -247,7 +247,9 @@ def test_counts_that_can_not_be_debiased_are_answered_with_the_reason(call, tmp_
     array = np.zeros((4, 3, 5), np.int64)
     array[0] = 20  # all tokens are of one fold
     PositionCounts.from_array(array + np.eye(3, 5, dtype=np.int64)).save(tmp_path / "one.npz")
-    PositionCounts.from_array(array[:2] + 1).save(tmp_path / "two.npz")
+    PositionCounts.from_array(array[:2] + 1 + np.eye(3, 5, dtype=np.int64)).save(
+        tmp_path / "two.npz"
+    )
     found = value_of(call, "rope", tmp_path / "two.npz")
     assert found["scale_free"] is None
     assert "the counts have 2 folds" in found["reason"]
