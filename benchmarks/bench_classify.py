@@ -28,7 +28,7 @@ from scipy.linalg import block_diag
 
 from gnomon.groups.blocks import Block
 from gnomon.groups.checking import TOLERANCE
-from gnomon.groups.classify import classify
+from gnomon.groups.classification import classify
 from harness import write_record
 
 LARGEST, APART, CLOSE = 16, 0.02, 0.01

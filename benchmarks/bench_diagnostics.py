@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from gnomon.diagnostics.monotonicity import violations
-from gnomon.diagnostics.stress import stress
+from gnomon.diagnostics.stress_report import stress
 from gnomon.encodings.registry import encoding
 from harness import figures, interleaved, ratio, show, write_record
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from gnomon.distances import chord_distances, classical_mds
-from gnomon.distances.measure import measure
+from gnomon.distances.geometry import measure
 from harness import figures, interleaved, peak_mebibytes, ratio, show, write_record
 
 VOCABULARY = 30_522

@@ -73,7 +73,7 @@ def _link(name: str) -> str:
 
 def _section(one: dict[str, Any]) -> str:
     """Return the card of one encoding as a section."""
-    from gnomon.report.card_text import parameters_in_words
+    from gnomon.report.cards import parameters_in_words
 
     level, kinds, rooms = one["level"], ", ".join(one["kind"]), ", ".join(one["frameworks"])
     proofs = [f"    - {_text(p['against'])}: `{p['test']}`" for p in one["proofs"]]
@@ -102,7 +102,7 @@ def main(page: Path) -> None:
     """Write the catalogue into the page; a page without its place is left alone."""
     if str(SOURCE) not in sys.path:
         sys.path.insert(0, str(SOURCE))
-    from gnomon.encodings.catalogue.shown import described
+    from gnomon.encodings.cards.shown import described
     from gnomon.encodings.registry import ENTRIES
 
     text = page.read_text(encoding="utf-8")

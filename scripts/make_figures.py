@@ -31,7 +31,7 @@ from gnomon.distances.debiased.folded import folded
 from gnomon.distances.debiased.intervals import mean_squared
 from gnomon.distances.debiased.signal import signal
 from gnomon.distances.expected_null import expected_null_squares
-from gnomon.distances.measure import measure
+from gnomon.distances.geometry import measure
 
 Floats = NDArray[np.float64]
 FOLDS = 16

@@ -15,48 +15,48 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gnomon.conformance.verify import verify as verify
-    from gnomon.corpus.counting import count as count
-    from gnomon.corpus.counts import PositionCounts as PositionCounts
-    from gnomon.diagnostics.stress import stress as stress
-    from gnomon.distances.measure import measure as geometry
-    from gnomon.encodings.registry import catalogue as catalogue
-    from gnomon.encodings.registry import encoding as encoding
-    from gnomon.encodings.rotary.config.build import from_config as from_config
-    from gnomon.encodings.rotary.config.build import schedule as schedule
-    from gnomon.encodings.units import time_unit as time_unit
+    from gnomon.conformance import verify as verify
+    from gnomon.corpus import PositionCounts as PositionCounts
+    from gnomon.corpus import count as count
+    from gnomon.diagnostics import stress as stress
+    from gnomon.distances import measure as geometry
+    from gnomon.encodings import catalogue as catalogue
+    from gnomon.encodings import encoding as encoding
+    from gnomon.encodings import from_config as from_config
+    from gnomon.encodings import schedule as schedule
+    from gnomon.encodings import time_unit as time_unit
     from gnomon.errors import GnomonError as GnomonError
-    from gnomon.groups.classify import classify as classify
-    from gnomon.groups.compile import compile_bias as compile_bias
-    from gnomon.groups.equivalent import equivalent as equivalent
-    from gnomon.groups.realise import realise as realise
-    from gnomon.pipeline.fitting import fit as fit
-    from gnomon.pipeline.lags import dependence as dependence
-    from gnomon.pipeline.survey import survey as survey
-    from gnomon.spectra.spectrum import spectrum as spectrum
+    from gnomon.groups import classify as classify
+    from gnomon.groups import compile_bias as compile_bias
+    from gnomon.groups import equivalent as equivalent
+    from gnomon.groups import realise as realise
+    from gnomon.pipeline import dependence as dependence
+    from gnomon.pipeline import fit as fit
+    from gnomon.pipeline import survey as survey
+    from gnomon.spectra import spectrum as spectrum
 
 __version__ = "0.1.0"
 
 _HOME = {
     "GnomonError": "gnomon.errors",
-    "PositionCounts": "gnomon.corpus.counts",
-    "catalogue": "gnomon.encodings.registry",
-    "classify": "gnomon.groups.classify",
-    "compile_bias": "gnomon.groups.compile",
-    "count": "gnomon.corpus.counting",
-    "dependence": "gnomon.pipeline.lags",
-    "encoding": "gnomon.encodings.registry",
-    "equivalent": "gnomon.groups.equivalent",
-    "fit": "gnomon.pipeline.fitting",
-    "from_config": "gnomon.encodings.rotary.config.build",
-    "geometry": "gnomon.distances.measure",
-    "realise": "gnomon.groups.realise",
-    "schedule": "gnomon.encodings.rotary.config.build",
-    "spectrum": "gnomon.spectra.spectrum",
-    "stress": "gnomon.diagnostics.stress",
-    "survey": "gnomon.pipeline.survey",
-    "time_unit": "gnomon.encodings.units",
-    "verify": "gnomon.conformance.verify",
+    "PositionCounts": "gnomon.corpus",
+    "catalogue": "gnomon.encodings",
+    "classify": "gnomon.groups",
+    "compile_bias": "gnomon.groups",
+    "count": "gnomon.corpus",
+    "dependence": "gnomon.pipeline",
+    "encoding": "gnomon.encodings",
+    "equivalent": "gnomon.groups",
+    "fit": "gnomon.pipeline",
+    "from_config": "gnomon.encodings",
+    "geometry": "gnomon.distances",
+    "realise": "gnomon.groups",
+    "schedule": "gnomon.encodings",
+    "spectrum": "gnomon.spectra",
+    "stress": "gnomon.diagnostics",
+    "survey": "gnomon.pipeline",
+    "time_unit": "gnomon.encodings",
+    "verify": "gnomon.conformance",
 }
 # Rooms that need an extra: `gnomon.torch.layer(...)` needs no import of its own.
 _EXTRAS = ("jax", "lab", "oracle", "sklearn", "torch")

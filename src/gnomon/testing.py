@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gnomon.conformance.verify import verify
-from gnomon.groups.certificate import Certificate
+from gnomon.conformance import verify
+from gnomon.groups import Certificate
 
 
 def assert_encoding(subject: Any, keys: Any = None, **how: Any) -> Certificate:

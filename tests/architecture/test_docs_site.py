@@ -18,7 +18,7 @@ import pytest
 
 from gnomon.corpus.counting import CountOptions
 from gnomon.pipeline.fitting import FitOptions
-from gnomon.pipeline.survey import SurveyOptions
+from gnomon.pipeline.surveys import SurveyOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

@@ -25,7 +25,7 @@ FILES = {"counts.npz", "encoding.safetensors", "geometry.npz", "report.html", "s
 def test_a_file_in_place_of_the_folder_is_named_before_the_work_is_done(
     call, corpus: Path, below: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gnomon.pipeline.survey.survey_with", _unreachable)
+    monkeypatch.setattr("gnomon.pipeline.surveys.survey_with", _unreachable)
     out = corpus.joinpath(*below)
     called = call("survey", corpus, "--out", out)
     assert (called.code, called.out) == (2, "")
@@ -38,7 +38,7 @@ def test_a_file_in_place_of_the_folder_is_named_before_the_work_is_done(
 def test_json_below_a_file_is_refused_before_the_work_is_done(
     call, corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gnomon.pipeline.survey.survey_with", _unreachable)
+    monkeypatch.setattr("gnomon.pipeline.surveys.survey_with", _unreachable)
     called = call("survey", corpus, "--json", corpus / "result.json")
     assert (called.code, called.out) == (2, "")
     assert f"could not be written ({corpus} is a file)" in called.err

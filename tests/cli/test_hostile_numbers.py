@@ -12,7 +12,7 @@ import pytest
 
 import gnomon
 from gnomon.cli.app import app
-from gnomon.encodings.catalogue.shown import usual_parameters
+from gnomon.encodings.cards.shown import usual_parameters
 from gnomon.errors import InputError
 
 BASES: dict[str, tuple[str, ...]] = {
@@ -127,7 +127,7 @@ def test_a_number_that_overflows_in_the_end_is_bad_input(
     def overflowing(*_: object, **__: object) -> None:
         math.exp(1000.0)
 
-    monkeypatch.setattr("gnomon.conformance.verify.verify", overflowing)
+    monkeypatch.setattr("gnomon.conformance.verification.verify", overflowing)
     ended = call("verify", "rope")
     assert (ended.code, "pass smaller ones" in ended.err) == (2, True)
 

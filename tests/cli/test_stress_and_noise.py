@@ -11,7 +11,7 @@ import pytest
 import gnomon
 from gnomon.cli.app import run
 from gnomon.corpus.counts import PositionCounts
-from gnomon.distances.measure import measure
+from gnomon.distances.geometry import measure
 from gnomon.distances.nulls import dealt_geometry
 
 PLUGIN = ("--estimator", "plugin")

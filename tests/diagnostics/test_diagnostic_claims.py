@@ -11,7 +11,7 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 from gnomon.diagnostics.monotonicity import violations
-from gnomon.diagnostics.stress import stress
+from gnomon.diagnostics.stress_report import stress
 from gnomon.encodings.biases.alibi import best_slope
 from gnomon.encodings.fitted.fitted import fit
 from gnomon.encodings.registry import encoding
@@ -92,7 +92,7 @@ def test_smacof_beats_classical_mds_below_the_rank(corpus):
 
 def test_an_encoding_can_be_surveyed_from_counts_to_stress(rng):
     """The walk counts -> geometry -> stress on a masked corpus uses the positions that are left."""
-    from gnomon.distances.measure import measure
+    from gnomon.distances.geometry import measure
 
     counts = rng.integers(0, 40, size=(20, 30))
     counts[7] = 0

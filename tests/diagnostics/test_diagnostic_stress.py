@@ -10,7 +10,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.isotonic import IsotonicRegression
 from sklearn.manifold import smacof
 
-from gnomon.diagnostics.stress import stress
+from gnomon.diagnostics.stress_report import stress
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding
 from gnomon.errors import InputError

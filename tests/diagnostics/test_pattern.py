@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnomon.diagnostics.pattern import pattern
+from gnomon.diagnostics.patterns import pattern
 
 SIZE = 40
 NOBODY, EVERYBODY = np.zeros(SIZE, bool), np.ones(SIZE, bool)

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import pdist, squareform
 
 from gnomon.distances import Coordinates, classical_mds, scale
-from gnomon.distances.measure import measure
+from gnomon.distances.geometry import measure
 from gnomon.errors import InputError
 
 

@@ -16,7 +16,7 @@ from gnomon.distances.debiased.folded import folded
 from gnomon.distances.debiased.lowrank import low_rank, noise_edges, top_eigenvalue, whitened
 from gnomon.distances.debiased.profile import class_profile
 from gnomon.distances.debiased.sums import sums
-from gnomon.distances.measure import measure
+from gnomon.distances.geometry import measure
 
 FOLDS = 16
 

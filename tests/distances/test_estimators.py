@@ -10,7 +10,7 @@ import pytest
 import gnomon.distances.estimators as table
 from gnomon.corpus.counts import PositionCounts
 from gnomon.distances.estimators import ESTIMATORS, Estimate
-from gnomon.distances.measure import measure
+from gnomon.distances.geometry import measure
 from gnomon.distances.split_half import split_half_squares
 from gnomon.errors import CountsError, InputError
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import pdist
 
 from gnomon.distances import scale
-from gnomon.distances.measure import measure
+from gnomon.distances.geometry import measure
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 import gnomon.distances
 from gnomon.distances import angle, chord_distances
-from gnomon.distances.measure import measure
+from gnomon.distances.geometry import measure
 from gnomon.errors import CountsError, InputError
 
 

@@ -18,8 +18,8 @@ from gnomon.diagnostics.monotonicity import violations
 from gnomon.distances.chord import angle, chord_distances
 from gnomon.distances.gram import centred_gram, double_centred
 from gnomon.distances.laws import counts_matrix
+from gnomon.distances.majorization import smacof
 from gnomon.distances.mds import classical_mds
-from gnomon.distances.smacof import smacof
 from gnomon.errors import GnomonError
 from gnomon.groups.blocks import Block
 from gnomon.groups.generator import Generator

@@ -20,7 +20,7 @@ from gnomon.corpus.shuffling import shuffled_counts
 from gnomon.distances import dealing, expected_null
 from gnomon.distances.dealing import deal
 from gnomon.distances.expected_null import difference_means, expected_null_squares
-from gnomon.distances.measure import measure
+from gnomon.distances.geometry import measure
 from gnomon.distances.nulls import dealt_geometry, dealt_null, null_geometry
 from gnomon.errors import CountsError, InputError
 

@@ -25,8 +25,8 @@ from gnomon.distances.debiased.folded import folded
 from gnomon.distances.debiased.sums import balanced_signs, sums
 from gnomon.distances.expected_null import expected_null_squares
 from gnomon.distances.gram import centred_gram, whole_laws
+from gnomon.distances.majorization import smacof
 from gnomon.distances.near import direct_squared
-from gnomon.distances.smacof import smacof
 from gnomon.lags.line import equal_pairs, line_of, pair_tables
 from gnomon.numeric import routes
 

@@ -11,8 +11,8 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import pdist, squareform
 
 from gnomon.distances import classical_mds
-from gnomon.distances.measure import measure
-from gnomon.distances.smacof import guttman, smacof
+from gnomon.distances.geometry import measure
+from gnomon.distances.majorization import guttman, smacof
 from gnomon.errors import InputError
 
 

@@ -11,8 +11,8 @@ from gnomon.corpus.counts import PositionCounts
 from gnomon.diagnostics.monotonicity import violations
 from gnomon.distances.chord import chord_distances
 from gnomon.distances.gram import centred_gram, double_centred
+from gnomon.distances.majorization import smacof
 from gnomon.distances.mds import classical_mds
-from gnomon.distances.smacof import smacof
 from gnomon.errors import GnomonError
 from gnomon.numeric.reals import plain_array, reals
 from gnomon.spectra.share import toeplitz_share

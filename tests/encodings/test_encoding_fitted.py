@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform
 
-from gnomon.diagnostics.stress import stress
+from gnomon.diagnostics.stress_report import stress
 from gnomon.encodings.fitted.fitted import fit
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
@@ -51,7 +51,7 @@ def test_low_rank_is_classical_mds_of_that_rank_in_a_larger_space(distances):
 
 
 def test_a_geometry_hands_over_its_own_positions(rng):
-    from gnomon.distances.measure import measure
+    from gnomon.distances.geometry import measure
 
     counts = rng.integers(1, 50, size=(9, 20))
     counts[4] = 0

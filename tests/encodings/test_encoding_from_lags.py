@@ -14,7 +14,7 @@ from gnomon.encodings.fitted.group import (
     slopes_of,
 )
 from gnomon.errors import EncodingError
-from gnomon.lags.dependence import Dependence, Mode
+from gnomon.lags.modes import Dependence, Mode
 from gnomon.lags.tails import Law
 
 NONE = Law(law="none", reason="no dependence is detected at any lag")

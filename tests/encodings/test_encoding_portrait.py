@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.encodings.catalogue.portrait import portrait, unit_pairs
-from gnomon.encodings.catalogue.shown import described, shown, usual_parameters
+from gnomon.encodings.cards.portrait import portrait, unit_pairs
+from gnomon.encodings.cards.shown import described, shown, usual_parameters
 from gnomon.encodings.registry import ENTRIES, encoding
 from gnomon.errors import EncodingError
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.linalg import block_diag, expm
 
 from gnomon.errors import GroupError
-from gnomon.groups.classify import classify
+from gnomon.groups.classification import classify
 from gnomon.groups.clusters import part_of, schur_of, single_part
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.linalg import block_diag, logm
 
 import gnomon
-from gnomon.groups.classify import classify
+from gnomon.groups.classification import classify
 
 
 def turn(a: float, b: float) -> np.ndarray:

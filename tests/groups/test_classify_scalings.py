@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag
 
-from gnomon.groups.classify import classify
+from gnomon.groups.classification import classify
 from gnomon.groups.scalings import scaling_words
 
 torch = pytest.importorskip("torch")

@@ -9,7 +9,7 @@ import pytest
 from scipy.linalg import block_diag
 
 from gnomon.groups.blocks import Block
-from gnomon.groups.classify import classify
+from gnomon.groups.classification import classify
 
 
 def noisy(blocks, level, rng, condition=30.0):

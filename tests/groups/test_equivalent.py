@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import block_diag, expm
 
 from gnomon.errors import GroupError
-from gnomon.groups.equivalent import equivalent
+from gnomon.groups.equivalence import equivalent
 
 
 def turn(a: float, b: float, m: int = 1) -> np.ndarray:

@@ -11,7 +11,7 @@ from scipy.linalg import hankel as dense_hankel
 
 from gnomon.errors import GroupError
 from gnomon.groups.hankel import hankel, least_error
-from gnomon.groups.realise import realise
+from gnomon.groups.realisation import realise
 
 
 def example(lags):

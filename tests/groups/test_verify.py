@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from gnomon.conformance.verify import verify
+from gnomon.conformance.verification import verify
 from gnomon.errors import EncodingError, GroupError
 from gnomon.groups.blocks import Block
 from gnomon.groups.clocks import modulo

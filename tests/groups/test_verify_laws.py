@@ -9,7 +9,7 @@ from scipy.linalg import expm
 import gnomon
 from gnomon.errors import GroupError
 from gnomon.groups.blocks import Block
-from gnomon.groups.classify import classify
+from gnomon.groups.classification import classify
 from gnomon.groups.generator import Generator
 from gnomon.groups.subject import Subject, of_maps
 from gnomon.groups.verify import ALWAYS, certify

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gnomon.lags.combs import combs
-from gnomon.lags.dependence import dependence
 from gnomon.lags.kernel import LagKernel, jackknife_errors, lag_kernel
+from gnomon.lags.modes import dependence
 
 
 def letters(rng, length, types=60):

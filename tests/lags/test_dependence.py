@@ -7,8 +7,8 @@ import pytest
 
 from gnomon.encodings.fitted.group import encoding_of
 from gnomon.errors import EncodingError, GroupError
-from gnomon.lags.dependence import dependence
 from gnomon.lags.kernel import LagKernel, jackknife_errors, lag_kernel
+from gnomon.lags.modes import dependence
 
 
 def periodic(rng, period, *, types=20, length=400, documents=150, aligned=False):

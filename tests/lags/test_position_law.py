@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.lags.dependence import dependence
 from gnomon.lags.kernel import lag_kernel
 from gnomon.lags.line import line_of, steps_of
+from gnomon.lags.modes import dependence
 from gnomon.lags.position_law import position_kernel, position_periods
 
 

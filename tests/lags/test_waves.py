@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.lags.dependence import dependence
 from gnomon.lags.kernel import LagKernel, jackknife_errors, lag_kernel
+from gnomon.lags.modes import dependence
 from gnomon.lags.waves import waves_of
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import gnomon
 from gnomon.errors import CorpusError, EncodingError
-from gnomon.lags.dependence import Dependence, Mode
+from gnomon.lags.modes import Dependence, Mode
 from gnomon.pipeline import lags
 from gnomon.pipeline.lag_words import said_modes
 

@@ -10,7 +10,7 @@ import gnomon
 from gnomon.corpus.counting import CountOptions
 from gnomon.corpus.shuffling import shuffled_counts
 from gnomon.pipeline.measured import Recounts, measure_counts
-from gnomon.pipeline.survey import SurveyOptions, survey_measured
+from gnomon.pipeline.surveys import SurveyOptions, survey_measured
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ def rows(rng: np.random.Generator) -> list[list[str]]:
 
 
 @pytest.fixture
-def surveyed(rows: list[list[str]], tmp_path: Path) -> gnomon.pipeline.survey.Survey:
+def surveyed(rows: list[list[str]], tmp_path: Path) -> gnomon.pipeline.surveys.Survey:
     path = tmp_path / "rows.txt"
     path.write_text("\n".join(map(" ".join, rows)), encoding="utf-8")
     return gnomon.survey(str(path), length=LENGTH, dimension=DIMENSION)

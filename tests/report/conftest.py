@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gnomon
-from gnomon.pipeline.survey import Survey
+from gnomon.pipeline.surveys import Survey
 
 FOLDS = 16
 HOSTILE = "<script>alert(1)</script>"

@@ -10,10 +10,10 @@ import re
 import numpy as np
 import pytest
 
-from gnomon.encodings.catalogue.portrait import portrait
-from gnomon.encodings.catalogue.shown import described, shown
+from gnomon.encodings.cards.portrait import portrait
+from gnomon.encodings.cards.shown import described, shown
 from gnomon.encodings.registry import ENTRIES, encoding
-from gnomon.report.card_text import card_text
+from gnomon.report.cards import card_text
 from gnomon.report.figure import Figure, to_plotly
 from gnomon.report.figures.card import EXPLAINED, card_figures, explanation
 from gnomon.report.figures.card_ladder import ladder_figure

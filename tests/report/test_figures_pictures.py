@@ -11,7 +11,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from gnomon.errors import InputError
-from gnomon.pipeline.pictures import Pictures, load_pictures, pictures, store_pictures
+from gnomon.pipeline.page_data import Pictures, load_pictures, pictures, store_pictures
 
 
 def stored(found: Pictures, path: Path) -> Path:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gnomon.pipeline.pictures import pictures
+from gnomon.pipeline.page_data import pictures
 from gnomon.report.figure import Figure
 from gnomon.report.figures import compare_figures, figure_named, survey_figures
 from gnomon.report.figures.maps import notable

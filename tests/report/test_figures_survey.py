@@ -12,7 +12,7 @@ import pytest
 
 import gnomon
 from gnomon.errors import InputError
-from gnomon.pipeline.pictures import pictures
+from gnomon.pipeline.page_data import pictures
 from gnomon.report.figure import CATEGORIES, DARK, Figure, Symmetric, Triangles, to_plotly
 from gnomon.report.figures import KEYS, compare_figures, survey_figures
 from gnomon.report.figures.places import rate

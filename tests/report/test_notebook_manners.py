@@ -23,11 +23,11 @@ from gnomon.distances.debiased.intervals import figure
 from gnomon.distances.debiased.survivorship import Survivorship
 from gnomon.distances.mds import scale
 from gnomon.encodings.additive.table import Table
-from gnomon.encodings.catalogue.portrait import portrait
+from gnomon.encodings.cards.portrait import portrait
 from gnomon.encodings.lifts import lift
 from gnomon.errors import InputError
-from gnomon.pipeline.pictures import pictures
-from gnomon.pipeline.survey import Survey
+from gnomon.pipeline.page_data import pictures
+from gnomon.pipeline.surveys import Survey
 from gnomon.report.figures.own import DRAWN
 from gnomon.reproduce.claims import Published, Reproduction, Row, Verdict, spread
 from gnomon.results import Result
@@ -87,21 +87,21 @@ EXAMPLES: dict[str, Callable[[Survey], Any]] = {
     "gnomon.encodings.lifts.Lifted": lambda s: lift(
         gnomon.encoding("sinusoidal", dimension=8), s.geometry.coordinates
     ),
-    "gnomon.encodings.catalogue.portrait.Portrait": lambda _: portrait(
+    "gnomon.encodings.cards.portrait.Portrait": lambda _: portrait(
         gnomon.encoding("rope", dimension=8)
     ),
     "gnomon.distances.debiased.estimate.Debiased": lambda s: s.noise.debiased,
     "gnomon.distances.debiased.survivorship.Survivorship": lambda _: survivorship(),
     "gnomon.distances.mds.Coordinates": lambda s: scale(s.geometry, dimension=3),
-    "gnomon.distances.measure.Geometry": lambda s: s.geometry,
+    "gnomon.distances.geometry.Geometry": lambda s: s.geometry,
     "gnomon.distances.nulls.NullGeometry": lambda s: s.null,
-    "gnomon.distances.spectrum.Spectrum": lambda s: s.geometry.spectrum,
+    "gnomon.distances.eigenvalues.Spectrum": lambda s: s.geometry.spectrum,
     "gnomon.lags.kernel.LagKernel": lambda _: bars().kernel,
     "gnomon.reproduce.claims.Reproduction": lambda _: reproduction(),
-    "gnomon.spectra.spectrum.Spectrum": lambda _: gnomon.spectrum("rope", 32, coupled=False),
+    "gnomon.spectra.of_encoding.Spectrum": lambda _: gnomon.spectrum("rope", 32, coupled=False),
     "gnomon.pipeline.lags.LagStructure": lambda _: bars(),
-    "gnomon.pipeline.pictures.Pictures": pictures,
-    "gnomon.pipeline.survey.Survey": lambda s: s,
+    "gnomon.pipeline.page_data.Pictures": pictures,
+    "gnomon.pipeline.surveys.Survey": lambda s: s,
     "gnomon.pipeline.noise.NoiseReport": lambda s: s.noise,
 }
 
@@ -248,7 +248,7 @@ def test_a_frame_of_counts_has_one_row_per_position() -> None:
 @pytest.mark.parametrize(
     ("name", "column", "matrix"),
     [
-        ("gnomon.distances.measure.Geometry", "distance", lambda s: s.geometry.distances),
+        ("gnomon.distances.geometry.Geometry", "distance", lambda s: s.geometry.distances),
         ("gnomon.distances.nulls.NullGeometry", "distance", lambda s: np.sqrt(s.null.mean_squares)),
         (
             "gnomon.distances.debiased.estimate.Debiased",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gnomon.corpus.progress import Silence
-from gnomon.diagnostics.stress import stress
+from gnomon.diagnostics.stress_report import stress
 from gnomon.reproduce.claims import Reproduction, Spread, spread
 from gnomon.reproduce.dimension import (
     DIMENSIONS,

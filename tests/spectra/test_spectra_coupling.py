@@ -12,7 +12,7 @@ from gnomon.encodings.registry import encoding
 from gnomon.errors import SpectrumError
 from gnomon.spectra.bounds import schur
 from gnomon.spectra.content import drawn_content
-from gnomon.spectra.contraction import contraction
+from gnomon.spectra.contractions import contraction
 from gnomon.spectra.coupling import compared, couple, hadamard
 
 SEEDS = st.integers(0, 2**31)

@@ -19,8 +19,8 @@ from gnomon.errors import SpectrumError
 from gnomon.spectra.content import drawn_content
 from gnomon.spectra.coupling import couple
 from gnomon.spectra.line import Line, on_line
+from gnomon.spectra.of_encoding import spectrum
 from gnomon.spectra.reading import LEVELS, kernel_of
-from gnomon.spectra.spectrum import spectrum
 
 LENGTH = 20
 MORE = [

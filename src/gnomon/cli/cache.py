@@ -25,18 +25,18 @@ def _default(context: typer.Context) -> None:
 @app.command("list")
 def list_entries(*, json_file: o.Json = None, quiet: o.Quiet = False) -> None:
     """List the entries: what was tokenised, how large it is, when it was last used."""
-    from gnomon.corpus import cache
-    from gnomon.report.text import table
+    from gnomon.corpus import entries, folder, limit_bytes, total_bytes
+    from gnomon.report import table
 
-    rows = [_described(entry) for entry in cache.entries()]
+    rows = [_described(entry) for entry in entries()]
     header = ["key", "source", "documents", "tokens", "MB", "days unused"]
     value: dict[str, Any] = {
-        "folder": str(cache.folder()),
-        "bytes": cache.total_bytes(),
-        "limit": cache.limit_bytes(),
+        "folder": str(folder()),
+        "bytes": total_bytes(),
+        "limit": limit_bytes(),
         "entries": rows,
     }
-    total = f"{cache.folder()}: {value['bytes'] / 1e6:,.1f} of {value['limit'] / 1e6:,.0f} MB"
+    total = f"{folder()}: {value['bytes'] / 1e6:,.1f} of {value['limit'] / 1e6:,.0f} MB"
     shown = [
         [r["key"][:12], r["source"], r["rows"], r["tokens"], r["bytes"] / 1e6, r["days"]]
         for r in rows
@@ -59,11 +59,11 @@ def clear(
     quiet: o.Quiet = False,
 ) -> None:
     """Remove entries; the cache can always be rebuilt."""
-    from gnomon.corpus import cache
+    from gnomon.corpus import clear
 
     if older_than is not None and not older_than >= 0:  # also NaN
         raise InputError(f"--older-than is {older_than:g}; give days, 0 or more.")
-    removed, freed = cache.clear(older_than=older_than)
+    removed, freed = clear(older_than=older_than)
     text = f"removed {removed} entries, {freed / 1e6:,.1f} MB"
     emit({"removed": removed, "bytes": freed}, text, json_file=json_file, quiet=quiet)
 

@@ -38,8 +38,8 @@ def card(
     quiet: o.Quiet = False,
 ) -> None:
     """Show what an encoding is, who defined it and what it was verified against."""
-    from gnomon.encodings.catalogue.shown import described
-    from gnomon.report.card_text import card_text
+    from gnomon.encodings import described
+    from gnomon.report import card_text
 
     check_json(json_file)
     _check_page(figure)
@@ -49,8 +49,8 @@ def card(
     contents, made = described(name, given, make=figure is not None)
     text = card_text(contents)
     if figure is not None:
-        from gnomon.encodings.catalogue.portrait import portrait
-        from gnomon.report.page.card import card_page
+        from gnomon.encodings import portrait
+        from gnomon.report import card_page
 
         page = card_page(contents, portrait(made), version=gnomon.__version__)
         write_with(figure, lambda handle: handle.write(page))

@@ -27,8 +27,8 @@ def catalogue(
     quiet: o.Quiet = False,
 ) -> None:
     """List the encodings there are, with their level and where they come from."""
-    from gnomon.encodings.registry import catalogue as cards_of
-    from gnomon.report.card_text import catalogue_text
+    from gnomon.encodings import catalogue as cards_of
+    from gnomon.report import catalogue_text
 
     check_json(json_file)
     cards = cards_of(family=family, level=level, kind=kind, framework=framework)

@@ -37,8 +37,8 @@ def classify(
     quiet: o.Quiet = False,
 ) -> None:
     """Name the encoding that a generator matrix is, with its blocks and what else it may be."""
-    from gnomon.groups.classify import classify as classified
-    from gnomon.groups.steps import classify_step
+    from gnomon.groups import classify as classified
+    from gnomon.groups import classify_step
 
     check_json(json_file)
     known = _read(matrix)
@@ -84,7 +84,7 @@ def _text(value: dict[str, Any], *, step: bool) -> str:
 
 
 def _blocks(founds: list[dict[str, Any]]) -> str:
-    from gnomon.report.text import table
+    from gnomon.report import table
 
     header = ["kind", "decay", "frequency", "order", "count", "error", "condition"]
     rows = [

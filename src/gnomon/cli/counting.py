@@ -29,8 +29,7 @@ def count_options(
 ) -> Any:
     """Return the options of counting; `same` are those that have their name in both places."""
     from gnomon.cli.options import number_or_word
-    from gnomon.corpus.counting import CountOptions
-    from gnomon.corpus.limits import Limits
+    from gnomon.corpus import CountOptions, Limits
 
     check_engine(engine)
     return CountOptions(

@@ -198,7 +198,7 @@ def _checked_place(out: Path | None, json_file: str | None) -> Path:
 
 
 def _fit_options(given: dict[str, Any], *, no_rotation: bool) -> Any:
-    from gnomon.pipeline.fitting import FitOptions
+    from gnomon.pipeline import FitOptions
 
     given["dimension"] = VECTORS if given["dimension"] is None else given["dimension"]
     given["rank"] = o.number_or_word(given["rank"])
@@ -209,7 +209,7 @@ def _fit_options(given: dict[str, Any], *, no_rotation: bool) -> Any:
 
 def _matched(text: str | None) -> Any:
     """Return the number, or the table of the file, that the scale is to match."""
-    from gnomon.encodings.additive.table_files import names_table, open_table
+    from gnomon.encodings import names_table, open_table
 
     if text is None:
         return None
@@ -226,8 +226,7 @@ def _matched(text: str | None) -> Any:
 
 def _table(opened: Any, text: str) -> Any:
     """Return the rows of a table from a file."""
-    from gnomon.encodings.additive.table import Table
-    from gnomon.encodings.fitted.fitted import Fitted
+    from gnomon.encodings import Fitted, Table
 
     if isinstance(opened, Fitted):
         return opened.table()
@@ -240,7 +239,7 @@ def _table(opened: Any, text: str) -> Any:
 
 
 def _fitted(source: str, counting: Any, fitting: Any, shuffles: int, progress: Any) -> Any:
-    from gnomon.pipeline.fitting import fit_place
+    from gnomon.pipeline import fit_place
 
     return fit_place(source, counting, fitting, shuffles=shuffles, progress=progress)
 

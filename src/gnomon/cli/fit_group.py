@@ -71,7 +71,7 @@ def fit_lags(
     source: str, counting: Any, given: dict[str, Any], place: Path, progress: TerminalProgress
 ) -> None:
     """Measure the lags of a corpus; write the encoding, and the page where one is asked for."""
-    from gnomon.pipeline.lags import dependence
+    from gnomon.pipeline import dependence
 
     _check_source(source)
     _check_sizes(given)
@@ -99,7 +99,7 @@ def fit_lags(
 
 def _encoding(found: Any, given: dict[str, Any]) -> tuple[Any, str | None]:
     """Return the encoding that has what was found, or None and the reason."""
-    from gnomon.encodings.fitted.group import usable
+    from gnomon.encodings import usable
 
     family, size = given["family"], _dimension(given)
     if found.slopes if family == "alibi" else usable(found.both.modes):
@@ -121,7 +121,7 @@ def _encoding(found: Any, given: dict[str, Any]) -> tuple[Any, str | None]:
 
 def _about(found: Any, family: str) -> list[str]:
     """Return what the file holds that the lines above do not say."""
-    from gnomon.encodings.fitted.group import LONG, longest_life
+    from gnomon.encodings import LONG, longest_life
 
     if family == "alibi":
         return []
@@ -148,7 +148,7 @@ def _dimension(given: dict[str, Any]) -> int | None:
 
 def _check_sizes(given: dict[str, Any]) -> None:
     """Refuse sizes that no encoding has before the corpus is read."""
-    from gnomon.encodings import checks
+    from gnomon.numeric import checks
 
     checks.whole("lags", given["lags"], least=1)
     if given["heads"] is not None:
@@ -196,7 +196,7 @@ def _numbers(made: Any) -> dict[str, Any]:
 
 def _write(made: Any, place: Path, value: dict[str, Any]) -> None:
     """Write the encoding; its origin is what was found, without the curves."""
-    from gnomon.encodings.files.stored import write_encoding
+    from gnomon.encodings import write_encoding
 
     kept = ("source", "documents", "tokens", "found", "positions", "law", "slopes", "layer")
     origin = {key: value[key] for key in kept}
@@ -206,7 +206,7 @@ def _write(made: Any, place: Path, value: dict[str, Any]) -> None:
 def _page(value: dict[str, Any], text: str, page: Path | None) -> list[str]:
     if page is None:
         return []
-    from gnomon.report.page.lags import lags_page
+    from gnomon.report import lags_page
 
     stored = lags_page(value, text, version=gnomon.__version__)
     write_with(page, lambda handle: handle.write(stored))

@@ -121,7 +121,7 @@ def status(
 
 def text_of(made: Status, *, verbose: bool = False) -> str:
     """Return how a grid stands as text: one row for each task and encoding."""
-    from gnomon.report.text import table
+    from gnomon.report import table
 
     lines = [f"{made.name}: {made.done} of {made.cells} cells, {made.cpu_seconds:,.0f} s of CPU"]
     header = ["task", "encoding", "chosen", "seeds", "score", "area", "steps to 90 %", "ceiling"]

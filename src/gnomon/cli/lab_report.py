@@ -40,7 +40,7 @@ def report(
     quiet: o.Quiet = False,
 ) -> None:
     """Make one self-contained page of a grid: scores, curves, heads, lengths."""
-    from gnomon.report.page.lab import lab_page
+    from gnomon.report import lab_page
 
     check_json(json_file)
     told = records or place

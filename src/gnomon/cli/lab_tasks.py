@@ -27,7 +27,7 @@ def tasks(name: Name = None, *, json_file: o.Json = None, quiet: o.Quiet = False
 
 def _listed() -> tuple[dict[str, Any], str]:
     from gnomon.lab.tasks.registry import TASKS
-    from gnomon.report.text import table
+    from gnomon.report import table
 
     rows = [(name, _first(kind), kind.output) for name, kind in TASKS.items()]
     made = {"tasks": [{"name": n, "description": d, "output": out} for n, d, out in rows]}

@@ -29,8 +29,7 @@ def report(
     surveys: Surveys, *, out: Page = None, json_file: o.Json = None, quiet: o.Quiet = False
 ) -> None:
     """Make one self-contained page of a survey, or of several side by side."""
-    from gnomon.report.page.build import page_bytes
-    from gnomon.report.page.reading import drawing, folders_from, read_surveys
+    from gnomon.report import drawing, folders_from, page_bytes, read_surveys
 
     place = _place(surveys, out)
     check_place(place)
@@ -48,7 +47,7 @@ def report(
 
 
 def _place(surveys: list[Path], out: Path | None) -> Path:
-    from gnomon.report.page.reading import survey_file
+    from gnomon.report import survey_file
 
     if out is None:
         if len(surveys) > 1:

@@ -10,7 +10,7 @@ import typer
 from gnomon.cli import options as o
 from gnomon.cli.output import emit
 from gnomon.cli.progress import TerminalProgress
-from gnomon.reproduce.registry import REPRODUCTIONS
+from gnomon.reproduce import REPRODUCTIONS
 
 Name = Annotated[
     str | None, typer.Argument(help="What to make again. Default: list what there is.")
@@ -92,12 +92,12 @@ def reproduce(
     if name is None:
         _list(json_file=json_file, quiet=quiet)
         return
-    from gnomon.reproduce import registry
-    from gnomon.reproduce.text import reproduction_text
+    from gnomon.reproduce import reproduce as make_again
+    from gnomon.reproduce import reproduction_text
 
     progress = TerminalProgress(quiet=quiet)
     try:
-        found = registry.reproduce(
+        found = make_again(
             name,
             corpora or (),
             progress=progress,
@@ -122,7 +122,7 @@ def reproduce(
 
 
 def _list(*, json_file: str | None, quiet: bool) -> None:
-    from gnomon.report.text import table
+    from gnomon.report import table
 
     rows = [(name, entry.description) for name, entry in REPRODUCTIONS.items()]
     value = {"reproductions": [{"name": name, "description": said} for name, said in rows]}

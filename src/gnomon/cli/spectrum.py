@@ -98,10 +98,9 @@ def spectrum(
     verbose: o.Verbose = False,
 ) -> None:
     """Show what an encoding does to logits: its kernel's eigenvalues, and coupling with content."""
-    from gnomon.encodings.catalogue.shown import shown
-    from gnomon.spectra.contraction import MEANS
-    from gnomon.spectra.lattice import lattice_spectrum
-    from gnomon.spectra.spectrum import spectrum as measured
+    from gnomon.encodings import shown
+    from gnomon.spectra import MEANS, lattice_spectrum
+    from gnomon.spectra import spectrum as measured
 
     check_json(json_file)
     check_page(figure)
@@ -124,7 +123,7 @@ def spectrum(
         progress.close()
     text = found.text(verbose=verbose)
     if figure is not None:
-        from gnomon.report.page.spectrum import spectrum_page
+        from gnomon.report import spectrum_page
 
         page = spectrum_page(found, version=gnomon.__version__)
         write_with(figure, lambda handle: handle.write(page))

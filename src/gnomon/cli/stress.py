@@ -65,7 +65,7 @@ def stress(
     quiet: o.Quiet = False,
 ) -> None:
     """Measure how far an encoding's distances are from those of a corpus, and from noise."""
-    from gnomon.pipeline.stress import (
+    from gnomon.pipeline import (
         DEBIASED,
         EncodingChoice,
         against_counts,
@@ -94,10 +94,8 @@ def stress(
 
 def _counts(target: str, seed: int, progress: TerminalProgress) -> Any:
     """Count a built-in corpus as a survey does, or read what was counted before."""
-    from gnomon.corpus.counting import CountOptions
-    from gnomon.corpus.counts_file import load_counts
-    from gnomon.corpus.reading.builtin import BUILTIN
-    from gnomon.pipeline.measured import count_groups
+    from gnomon.corpus import BUILTIN, CountOptions, load_counts
+    from gnomon.pipeline import count_groups
 
     path = Path(target)
     if target in BUILTIN:  # as everywhere: write ./digits for a folder of that name
@@ -128,7 +126,7 @@ def _distances(path: Path) -> Any:
 
 def _text(value: dict[str, Any]) -> str:
     """Return the stresses in a line each, what noise has to do with them, and what they come to."""
-    from gnomon.pipeline.stress import NUMBERS, rows_in_words
+    from gnomon.pipeline import NUMBERS, rows_in_words
 
     if value["scale_free"] is None:
         return f"{value['called']} has no debiased stress here, since {value['reason']}."
@@ -142,7 +140,7 @@ def _text(value: dict[str, Any]) -> str:
 
 
 def _line(key: str, value: dict[str, Any]) -> str:
-    from gnomon.report.text import cell
+    from gnomon.report import cell
 
     ends = {"scale_free": "interval", "squared": "squared_interval"}.get(key)
     bounds = value.get(ends) if ends is not None else None
@@ -151,7 +149,7 @@ def _line(key: str, value: dict[str, Any]) -> str:
 
 
 def _about_noise(value: dict[str, Any]) -> str:
-    from gnomon.report.text import cell, percent
+    from gnomon.report import cell, percent
 
     null, core = value.get("null"), value.get("core")
     if null is not None:

@@ -101,7 +101,7 @@ def survey(
     verbose: o.Verbose = False,
 ) -> None:
     """Survey a corpus: distances between positions, what of them is noise, stress, a verdict."""
-    from gnomon.pipeline.survey import SurveyOptions
+    from gnomon.pipeline import SurveyOptions
 
     counting = count_options(
         file_format=file_format,
@@ -168,9 +168,9 @@ def _surveyed(
     verbose: bool,
 ) -> tuple[dict[str, Any], str]:
     """Survey one corpus, or all built-in ones, each into a folder of its own."""
-    from gnomon.corpus.reading.builtin import BUILTIN
-    from gnomon.pipeline.survey import survey_with
-    from gnomon.report.text import survey_text
+    from gnomon.corpus import BUILTIN
+    from gnomon.pipeline import survey_with
+    from gnomon.report import survey_text
 
     results: dict[str, dict[str, Any]] = {}
     pages: list[Any] = []
@@ -189,10 +189,8 @@ def _surveyed(
 
 def _saved(found: Any, contents: dict[str, Any], folder: Path) -> Any:
     """Write a survey with its page; return what a page of several surveys needs of it."""
-    from gnomon.pipeline.pictures import pictures
-    from gnomon.pipeline.saving import save_survey
-    from gnomon.report.page.build import page_bytes
-    from gnomon.report.page.reading import label_of
+    from gnomon.pipeline import pictures, save_survey
+    from gnomon.report import label_of, page_bytes
 
     drawn = pictures(found)
     shown = (label_of(contents), contents, drawn)
@@ -202,7 +200,7 @@ def _saved(found: Any, contents: dict[str, Any], folder: Path) -> Any:
 
 def _page_of_all(pages: list[Any], folders: list[str], out: Path) -> Path:
     """Return the page of a survey, or make one of several that compares them."""
-    from gnomon.report.page.build import page_bytes
+    from gnomon.report import page_bytes
 
     if len(pages) > 1:
         whole = page_bytes(pages, folders=folders)
@@ -224,8 +222,8 @@ def _for(name: str, counting: Any) -> Any:
 def _estimate(
     corpus: str | None, counting: Any, surveying: Any, *, json_file: str | None, quiet: bool
 ) -> None:
-    from gnomon.corpus.reading.builtin import BUILTIN
-    from gnomon.pipeline.estimate import estimate, estimate_text
+    from gnomon.corpus import BUILTIN
+    from gnomon.pipeline import estimate, estimate_text
 
     if corpus is not None:
         found = estimate(corpus, counting, surveying)

@@ -93,7 +93,7 @@ def verify(
     quiet: o.Quiet = False,
 ) -> None:
     """Certify an encoding, a function or a model: every law with its residual, and a level."""
-    from gnomon.conformance.verify import verify as verified
+    from gnomon.conformance import verify as verified
 
     check_json(json_file)
     given = given_parameters(parameter)
@@ -133,7 +133,7 @@ def _chosen(subject: str, given: dict[str, Any]) -> Any:
     """Return a name as it is, or the encoding of a name with parameters."""
     if not given:
         return subject
-    from gnomon.encodings.registry import encoding
+    from gnomon.encodings import encoding
 
     if Path(subject).is_dir() or "/" in subject:
         raise InputError(f"A model has no --parameter, and {subject!r} is one; leave it out.")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gnomon.diagnostics.pairs import target_of
 from gnomon.diagnostics.residuals import residuals_by_row
-from gnomon.encodings.euclidean import squared_distances
+from gnomon.encodings import squared_distances
 from gnomon.errors import InputError
 from gnomon.results import Result, to_dataframe
 
@@ -52,7 +52,7 @@ def stress_by_dimension(
     `gram` is a geometry (then `distances` are its own) or a centred Gram matrix. Cost O(n^2 r) for
     the largest r, and O(n^2) for each dimension asked for. `kruskal` is NaN for zero distances.
     """
-    from gnomon.distances.mds import classical_mds
+    from gnomon.distances import classical_mds
 
     wanted = sorted(set(dimensions))
     if not wanted or wanted[0] < 1:

@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.euclidean import distances_between
-from gnomon.encodings.lifts import Lifted, lift
+from gnomon.encodings import Encoding, Lifted, distances_between, lift
 from gnomon.errors import InputError
 from gnomon.numeric.reals import plain_array, real_array
 

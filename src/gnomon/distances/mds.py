@@ -3,7 +3,7 @@
     X = V_k diag(max(l, 0))^(1/2) from the k largest eigenvalues l of g = -1/2 J D^2 J
 
 minimises the STRAIN |g - X X^T|_F over all X with k columns (Eckart-Young) [torgerson1952]; it does
-not minimise stress, for which see `gnomon.distances.smacof`. Where g is positive semidefinite it is
+not minimise stress, for which see `majorization`. Where g is positive semidefinite it is
 exact at k >= rank(g), and below that every distance it gives is too short: it is a projection.
 """
 
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gnomon.distances.eigenvalues import square
 from gnomon.distances.gram import double_centred
-from gnomon.distances.spectrum import square
 from gnomon.errors import InputError, nearest
 from gnomon.results import Result, to_dataframe
 
@@ -140,7 +140,7 @@ def scale(geometry: Any, method: str = "classical", *, dimension: int) -> Coordi
     gram = getattr(geometry, "gram", None)
     distances = getattr(geometry, "distances", geometry)
     if method == "smacof":
-        from gnomon.distances.smacof import smacof
+        from gnomon.distances.majorization import smacof
 
         return smacof(distances, dimension)
     if gram is None:

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.distances.dealing import deal
+from gnomon.distances.geometry import Geometry, measure
 from gnomon.distances.laws import counts_matrix
-from gnomon.distances.measure import Geometry, measure
 from gnomon.errors import CountsError, InputError
 from gnomon.results import Result, pairs_dataframe
 

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.checks import serves
 from gnomon.encodings.wrappers.clock import Clock
 from gnomon.encodings.wrappers.layers import Interleaved
 from gnomon.encodings.wrappers.randomised import Randomised
 from gnomon.errors import EncodingError, nearest
+from gnomon.numeric.checks import serves
 
 if TYPE_CHECKING:
     from gnomon.encodings.base import Numbers

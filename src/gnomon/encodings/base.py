@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings import checks
 from gnomon.encodings.border import (
     float_array,
     key_positions,
@@ -47,6 +46,7 @@ from gnomon.encodings.scoring import (
     with_vectors,
 )
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 from gnomon.numeric.differences import centred
 from gnomon.results import html_fields, plain
 
@@ -56,8 +56,7 @@ if TYPE_CHECKING:
 
     from gnomon.encodings.card import Card
     from gnomon.encodings.positions import Array, Coordinates, Namespace
-    from gnomon.groups.commuting import Commuting
-    from gnomon.groups.generator import Generator
+    from gnomon.groups import Commuting, Generator
 
 LagDistances = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """From lags (..., axes) to distances (...,)."""

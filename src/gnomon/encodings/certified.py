@@ -17,11 +17,7 @@ from numpy.typing import NDArray
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.card import in_words
 from gnomon.errors import EncodingError
-from gnomon.groups.certificate import Certificate
-from gnomon.groups.clocks import modulo
-from gnomon.groups.levels import PROMISED
-from gnomon.groups.subject import Subject
-from gnomon.groups.verify import certify
+from gnomon.groups import PROMISED, Certificate, Subject, certify, modulo
 
 Floats = NDArray[np.float64]
 REACHES = (4096, 1024, 512, 128, 64, 32, 16, 8)

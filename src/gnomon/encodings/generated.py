@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings import checks
 from gnomon.errors import EncodingError
-from gnomon.groups.blocks import Block
-from gnomon.groups.commuting import Commuting
-from gnomon.groups.generator import Generator
+from gnomon.groups import Block, Commuting, Generator
+from gnomon.numeric import checks
 from gnomon.numeric.reals import reals
 
 Floats = NDArray[np.float64]

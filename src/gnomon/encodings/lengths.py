@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings import checks
 from gnomon.encodings.positions import Array, Namespace, namespace_of
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 from gnomon.numeric.devices import device_beside
 from gnomon.numeric.visible import hidden
 

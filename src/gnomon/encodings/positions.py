@@ -17,8 +17,8 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from gnomon.encodings.checks import serves
 from gnomon.errors import EncodingError
+from gnomon.numeric.checks import serves
 from gnomon.numeric.devices import device_beside
 from gnomon.numeric.limbs import Limbs, limbs_of, split
 from gnomon.numeric.reals import refuse_masked

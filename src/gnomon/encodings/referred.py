@@ -29,13 +29,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.border import check_lists, float_array, key_positions, numbers_in, reconciled
 from gnomon.encodings.positions import as_coordinates, beside_heads
 from gnomon.encodings.scoring import scaled
 from gnomon.errors import EncodingError
-from gnomon.groups.causal import Side, causal_logits
+from gnomon.groups import Side, causal_logits
+from gnomon.numeric import checks
 from gnomon.numeric.differences import since
 from gnomon.numeric.visible import seen
 

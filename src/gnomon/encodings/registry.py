@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gnomon.encodings.entries import ENTRIES
 from gnomon.encodings.entries.entry import Entry, Row
 from gnomon.errors import EncodingError, nearest
-from gnomon.groups.generator import Generator
+from gnomon.groups import Generator
 
 if TYPE_CHECKING:
     from gnomon.encodings.base import Encoding
@@ -38,7 +38,7 @@ def catalogue(
     >>> [card.name for card in catalogue(level="L1", kind="bias")]
     ['alibi', 'sandwich', 'decay-time']
     """
-    from gnomon.encodings.catalogue.choosing import chosen
+    from gnomon.encodings.cards.choosing import chosen
 
     cards = [entry.read_card() for entry in ENTRIES.values()]
     return chosen(cards, family=family, level=level, kind=kind, framework=framework)

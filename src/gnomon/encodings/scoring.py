@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gnomon.encodings.border import lags_between, numbers_in
-from gnomon.encodings.checks import serves
 from gnomon.encodings.positions import as_coordinates, namespace_of
 from gnomon.errors import EncodingError
+from gnomon.numeric.checks import serves
 from gnomon.numeric.devices import device_beside
 
 if TYPE_CHECKING:

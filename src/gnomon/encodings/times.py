@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.errors import EncodingError, nearest
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

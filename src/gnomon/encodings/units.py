@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings import checks
 from gnomon.encodings.times import UNITS, unit_of
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]

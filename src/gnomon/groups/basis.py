@@ -26,7 +26,7 @@ from gnomon.groups.search import Cluster, search
 from gnomon.groups.staircase import Matrix, jordan_chains, staircase
 
 if TYPE_CHECKING:
-    from gnomon.groups.classify import Structure
+    from gnomon.groups.classification import Structure
 
 ROUNDS = 3
 """Corrections of X; the second is already of the order of rounding."""
@@ -88,7 +88,7 @@ def singular() -> GroupError:
 
 def exact_clusters(structure: Structure) -> tuple[list[Cluster], list[complex]]:
     """Return clusters and eigenvalues of a matrix near X that has the structure exactly."""
-    from gnomon.groups.classify import Units, values_of
+    from gnomon.groups.classification import Units, values_of
 
     x = structure.matrix
     norm = float(np.linalg.norm(x, 2))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from gnomon.numeric.reals import reals
 
 if TYPE_CHECKING:
-    from gnomon.groups.classify import Found
+    from gnomon.groups.classification import Found
 
 Floats = NDArray[np.float64]
 CLOSE = 1e-6

@@ -26,7 +26,7 @@ from gnomon.groups.basis import (
     split_chains,
 )
 from gnomon.groups.blocks import Block
-from gnomon.groups.classify import Structure
+from gnomon.groups.classification import Structure
 from gnomon.groups.clusters import Floats
 from gnomon.groups.generator import Generator
 from gnomon.groups.staircase import Matrix

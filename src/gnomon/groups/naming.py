@@ -36,7 +36,7 @@ from gnomon.groups.products import product_words
 from gnomon.groups.scalings import FACTORS, is_list_of_factors, scaling_words
 
 if TYPE_CHECKING:
-    from gnomon.groups.classify import Found
+    from gnomon.groups.classification import Found
 
 XPOS_SCALE = 512.0
 

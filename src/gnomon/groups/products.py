@@ -15,7 +15,7 @@ import numpy as np
 from gnomon.groups.ladders import CLOSE, Floats, Ladder, meets, number
 
 if TYPE_CHECKING:
-    from gnomon.groups.classify import Found
+    from gnomon.groups.classification import Found
 
 
 def product_words(structure: Sequence[Found], size: int) -> str:

@@ -32,7 +32,7 @@ import numpy as np
 from gnomon.errors import GroupError
 from gnomon.groups.blocks import Floats
 from gnomon.groups.laws import at_lag, residual
-from gnomon.groups.realise import realise
+from gnomon.groups.realisation import realise
 from gnomon.groups.subject import Subject
 
 LAGS = 192

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from gnomon.errors import GroupError
 from gnomon.groups.blocks import Block
-from gnomon.groups.classify import Found, Structure, ordered, structure_of
+from gnomon.groups.classification import Found, Structure, ordered, structure_of
 from gnomon.groups.generator import Generator
 from gnomon.groups.logarithm import logarithm, logarithm_of
 from gnomon.groups.naming import named

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.groups.blocks import Block, Floats
-from gnomon.groups.classify import Found, ordered
+from gnomon.groups.classification import Found, ordered
 from gnomon.groups.generator import Generator
 from gnomon.groups.naming import named
 from gnomon.results import Result

@@ -22,7 +22,7 @@ from gnomon.groups import laws as of_positions
 from gnomon.groups.blocks import Floats
 from gnomon.groups.certificate import Certificate, Law
 from gnomon.groups.checking import LARGEST as LARGEST_CLASSIFIED
-from gnomon.groups.classify import Structure, classify
+from gnomon.groups.classification import Structure, classify
 from gnomon.groups.generator import Generator
 from gnomon.groups.growth import GROWN, boundedness
 from gnomon.groups.levels import PROMISED, level_of, promised_by

@@ -15,7 +15,7 @@ from gnomon.groups.checking import EPSILON
 from gnomon.groups.search import FARTHEST, NEAR, Cluster
 
 if TYPE_CHECKING:
-    from gnomon.groups.classify import Found, Units
+    from gnomon.groups.classification import Found, Units
 
 STEP = (
     "all eigenvalues have modulus 1, as those of a step A(1) of rotations have; if X is a step and "
@@ -80,7 +80,7 @@ def is_settled(structure: Sequence[Found], misses: Sequence[Cluster], units: Uni
 def in_words(one: Found) -> str:
     """Return blocks as a short formula.
 
-    >>> from gnomon.groups.classify import classify
+    >>> from gnomon.groups.classification import classify
     >>> in_words(classify([[-0.5, 1.0], [0.0, -0.5]]).structure[0])
     'J2(-0.5)'
     """

@@ -18,9 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.content.short import reads_neighbours
-from gnomon.encodings.nope import Nope
+from gnomon.encodings import Encoding, Nope, reads_neighbours
 from gnomon.errors import EncodingError
 from gnomon.hf import rotary, tables
 from gnomon.hf.finding import attention_modules, hidden_rotary, rotary_modules

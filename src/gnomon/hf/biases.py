@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gnomon.encodings.base import Encoding
+from gnomon.encodings import Encoding
 from gnomon.errors import EncodingError
 from gnomon.hf.finding import bias_modules, part_of
 from gnomon.hf.written import Written, rebuilt, written

@@ -34,12 +34,9 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.nope import Nope
-from gnomon.encodings.rotary.config.build import schedule
-from gnomon.encodings.rotary.config.schedule import LayerSchedule
+from gnomon.encodings import Encoding, LayerSchedule, Nope, schedule
 from gnomon.errors import EncodingError, GnomonError
-from gnomon.groups.subject import Coder, Subject
+from gnomon.groups import Coder, Subject
 from gnomon.hf.finding import rotary_modules, text_config
 from gnomon.hf.foreign import first_line, open_config, pickled_weights
 

@@ -18,9 +18,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.biases.alibi import official_slopes
-from gnomon.encodings.registry import encoding as made
+from gnomon.encodings import Encoding, official_slopes
+from gnomon.encodings import encoding as made
 from gnomon.errors import EncodingError
 
 

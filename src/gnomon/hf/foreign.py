@@ -17,7 +17,7 @@ from typing import Any
 import transformers
 from transformers import PreTrainedModel
 
-from gnomon.encodings.rotary.config.source import read_config
+from gnomon.encodings import read_config
 from gnomon.errors import EncodingError, GnomonError
 from gnomon.files import PICKLED
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from transformers import PreTrainedModel
 
-from gnomon.encodings.base import Encoding
+from gnomon.encodings import Encoding
 from gnomon.errors import EncodingError
 from gnomon.hf import attending, biases, rotary, tables
 from gnomon.hf.finding import bias_modules, rotary_modules

@@ -29,11 +29,11 @@ from torch import Tensor
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS, AttentionInterface
 
-from gnomon.encodings.base import Encoding
+from gnomon.encodings import Encoding
 from gnomon.errors import SpectrumError
 from gnomon.hf.finding import attention_modules
 from gnomon.results import Result
-from gnomon.spectra.share import ToeplitzShare, toeplitz_share
+from gnomon.spectra import ToeplitzShare, toeplitz_share
 
 Floats = NDArray[np.float64]
 IMPLEMENTATION = "gnomon-collecting"

@@ -19,11 +19,8 @@ import transformers
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.registry import encoding as made
-from gnomon.encodings.rotary.config.build import ROTARY_WAYS, encoding_within
-from gnomon.encodings.rotary.config.keys import TOP
-from gnomon.encodings.rotary.config.source import check_plain
+from gnomon.encodings import ROTARY_WAYS, TOP, Encoding, check_plain, encoding_within
+from gnomon.encodings import encoding as made
 from gnomon.errors import EncodingError
 from gnomon.hf.families import FAMILIES
 from gnomon.hf.finding import (

@@ -19,10 +19,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.nope import Nope
-from gnomon.encodings.rotary.base import Rotating
-from gnomon.encodings.rotary.config.build import encoding_within
+from gnomon.encodings import Encoding, Nope, Rotating, encoding_within
 from gnomon.errors import EncodingError
 from gnomon.hf.finding import rotary_modules
 from gnomon.hf.opening import is_opening

@@ -20,9 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.fitted.fitted import Fitted
-from gnomon.encodings.nope import Nope
+from gnomon.encodings import Encoding, Fitted, Nope
 from gnomon.errors import EncodingError
 from gnomon.hf.finding import Table, tables
 from gnomon.hf.written import Written, doubles, rebuilt, written

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from gnomon.errors import SpectrumError
 from gnomon.hf.finding import attention_modules, tables
 from gnomon.hf.logits import Heads, collect
-from gnomon.spectra.terms import Terms, terms_of
+from gnomon.spectra import Terms, terms_of
 
 CLOSE = 1e-4
 """Part of the largest logit by which the terms may miss the model's own, in float32."""

@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.entries import ENTRIES
-from gnomon.encodings.registry import encoding as made
+from gnomon.encodings import ENTRIES, Encoding
+from gnomon.encodings import encoding as made
 from gnomon.errors import EncodingError
 
 Written = dict[str, Any]
@@ -27,7 +26,7 @@ _ROOM = "gnomon.encodings."
 def written(encoding: Encoding, *, rows: int | None = None) -> Written:
     """Return an encoding as plain values; `rows` is given where its vectors become a table.
 
-    >>> from gnomon.encodings.nope import Nope
+    >>> from gnomon.encodings import Nope
     >>> written(Nope())
     {'name': 'nope', 'parameters': {'axes': 1}}
     """

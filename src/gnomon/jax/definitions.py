@@ -18,9 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.border import stored
-from gnomon.encodings.positions import has_float64
+from gnomon.encodings import Encoding, has_float64, stored
 from gnomon.numeric.limbs import Limbs, Turns
 
 jax.tree_util.register_dataclass(Limbs, data_fields=["whole", "fraction"], meta_fields=[])

@@ -22,9 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gnomon.encodings.fitted.fitted import Fitted
-from gnomon.encodings.fitted.opened import factors, opened, retrained, rules_of
-from gnomon.encodings.fitted.rows import Rules
+from gnomon.encodings import Fitted, Rules, factors, opened, retrained, rules_of
 from gnomon.errors import EncodingError
 
 Array = Any

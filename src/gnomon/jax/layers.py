@@ -24,18 +24,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.border import float_array, key_positions
-from gnomon.encodings.files.given import given_encoding
-from gnomon.encodings.positions import (
+from gnomon.encodings import (
     Array,
     Coordinates,
+    Encoding,
+    Rotating,
     as_coordinates,
     beside_heads,
     check_serves,
+    float_array,
+    given_encoding,
+    key_positions,
+    turn,
 )
-from gnomon.encodings.rotary.base import Rotating
-from gnomon.encodings.rotary.turning import turn
 from gnomon.errors import EncodingError
 from gnomon.jax.definitions import Definition
 

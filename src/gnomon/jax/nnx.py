@@ -12,9 +12,7 @@ from typing import Any
 
 import jax
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.fitted.fitted import Fitted
-from gnomon.encodings.fitted.opened import opened
+from gnomon.encodings import Encoding, Fitted, opened
 from gnomon.errors import MissingExtraError
 from gnomon.jax import layers
 from gnomon.jax.embedding import PositionVectors, embed, load, to_fitted

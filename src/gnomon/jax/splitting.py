@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gnomon.encodings.positions import check_numbers, foreign_coordinates, has_float64, with_axes
+from gnomon.encodings import check_numbers, foreign_coordinates, has_float64, with_axes
 from gnomon.errors import EncodingError
 from gnomon.numeric.limbs import Limbs
 

@@ -23,7 +23,7 @@ from gnomon.errors import LabError
 from gnomon.lab.scoring import inputs
 from gnomon.lab.tasks.base import Batch
 from gnomon.results import Result
-from gnomon.spectra.share import toeplitz_share
+from gnomon.spectra import toeplitz_share
 
 SEQUENCES = 16
 Floats = NDArray[np.float64]

@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.certified import heads_of
-from gnomon.encodings.registry import encoding, entry_of
+from gnomon.encodings import Encoding, encoding, entry_of, heads_of
 from gnomon.errors import EncodingError, LabError, nearest
 from gnomon.lab.cells import Cell
 from gnomon.lab.config import ModelConfig, PartConfig

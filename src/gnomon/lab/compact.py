@@ -24,7 +24,7 @@ from gnomon.lab.record_shape import NUMBER, TEXT, holding, maybe, several
 from gnomon.lab.records import Record, read_records
 from gnomon.lab.summaries import Row, summarise
 from gnomon.lab.summary_tables import compared, data_of
-from gnomon.pipeline.validation import fault
+from gnomon.pipeline import fault
 from gnomon.reading import read_written
 from gnomon.results import plain
 

@@ -22,8 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.nope import Nope
+from gnomon.encodings import Encoding, Nope
 from gnomon.errors import LabError
 from gnomon.lab.parts import Part
 from gnomon.lab.turned import TurnedPairs, turned_pairs

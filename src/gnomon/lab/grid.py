@@ -40,7 +40,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gnomon.encodings.additive.table_files import SUFFIXES
+from gnomon.encodings import SUFFIXES
 from gnomon.errors import LabError, nearest
 from gnomon.lab.cells import Cell
 from gnomon.lab.config import (

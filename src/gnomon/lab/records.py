@@ -20,7 +20,7 @@ from gnomon.errors import LabError
 from gnomon.files import dump_json, write_text
 from gnomon.lab.cells import Cell
 from gnomon.lab.record_shape import RECORD
-from gnomon.pipeline.validation import fault
+from gnomon.pipeline import fault
 from gnomon.reading import read_written
 from gnomon.results import Result
 

@@ -22,9 +22,9 @@ import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 
 from gnomon.lags.combs import combs
-from gnomon.lags.dependence import Dependence, counted, teeth
 from gnomon.lags.kernel import AT_ONCE, LagKernel, jackknife_errors
 from gnomon.lags.line import Floats, Line, Whole
+from gnomon.lags.modes import Dependence, counted, teeth
 from gnomon.lags.spectrum import spectrum_of
 
 SHARP = 150.0

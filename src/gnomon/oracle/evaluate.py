@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
-from gnomon.encodings.base import Encoding
+from gnomon.encodings import Encoding
 from gnomon.errors import EncodingError
 from gnomon.oracle import (
     additive,
@@ -65,7 +65,7 @@ def definition_of(encoding: Encoding) -> Definition:
 def vectors(encoding: Encoding, positions: Iterable[Any]) -> list[list[Real]]:
     """Return the vector of every position, to 60 digits.
 
-    >>> from gnomon.encodings.registry import encoding
+    >>> from gnomon.encodings import encoding
     >>> [[row]] = [vectors(encoding("sinusoidal", dimension=2), [1])]
     >>> str(row[0])[:30]
     '0.8414709848078965066525023216'
@@ -91,7 +91,7 @@ def turned(
 def bias(encoding: Encoding, i: Any, j: Any, *, head: int = 0) -> Real:
     """Return what is added to the logit of a query at i and a key at j, to 60 digits.
 
-    >>> from gnomon.encodings.registry import encoding
+    >>> from gnomon.encodings import encoding
     >>> int(bias(encoding("alibi", slopes=(0.5,)), 10, 4))
     -3
     """

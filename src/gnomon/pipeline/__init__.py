@@ -1,1 +1,90 @@
-"""The main job: corpus -> counts -> geometry -> what of it can be trusted -> encodings."""
+"""The main job: a corpus -> counts -> geometry -> what of it is noise -> encodings.
+
+Everything begins with `measure_corpus`; `survey`, `fit` and `dependence` are what users call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gnomon.fronts import front
+
+if TYPE_CHECKING:
+    from gnomon.pipeline.cost import estimate as estimate
+    from gnomon.pipeline.cost import estimate_text as estimate_text
+    from gnomon.pipeline.debiased_stress import DebiasedTarget as DebiasedTarget
+    from gnomon.pipeline.debiased_stress import scale_free as scale_free
+    from gnomon.pipeline.entries import debiased_encoding as debiased_encoding
+    from gnomon.pipeline.fitting import FitOptions as FitOptions
+    from gnomon.pipeline.fitting import fit as fit
+    from gnomon.pipeline.fitting import fit_place as fit_place
+    from gnomon.pipeline.lags import dependence as dependence
+    from gnomon.pipeline.measured import Measured as Measured
+    from gnomon.pipeline.measured import count_groups as count_groups
+    from gnomon.pipeline.measured import measure_corpus as measure_corpus
+    from gnomon.pipeline.noise import NoiseReport as NoiseReport
+    from gnomon.pipeline.noise import Tests as Tests
+    from gnomon.pipeline.noise import in_folds as in_folds
+    from gnomon.pipeline.origin import provenance as provenance
+    from gnomon.pipeline.page_data import Pictures as Pictures
+    from gnomon.pipeline.page_data import load_pictures as load_pictures
+    from gnomon.pipeline.page_data import pictures as pictures
+    from gnomon.pipeline.saving import save_survey as save_survey
+    from gnomon.pipeline.schema import SCHEMA_VERSION as SCHEMA_VERSION
+    from gnomon.pipeline.stress import DEBIASED as DEBIASED
+    from gnomon.pipeline.stress import NUMBERS as NUMBERS
+    from gnomon.pipeline.stress import EncodingChoice as EncodingChoice
+    from gnomon.pipeline.stress import against_counts as against_counts
+    from gnomon.pipeline.stress import against_distances as against_distances
+    from gnomon.pipeline.stress import rows_in_words as rows_in_words
+    from gnomon.pipeline.surveys import SurveyOptions as SurveyOptions
+    from gnomon.pipeline.surveys import survey as survey
+    from gnomon.pipeline.surveys import survey_with as survey_with
+    from gnomon.pipeline.validation import fault as fault
+    from gnomon.pipeline.words import blocks_in_words as blocks_in_words
+    from gnomon.pipeline.words import either_way as either_way
+    from gnomon.pipeline.words import order_in_words as order_in_words
+    from gnomon.pipeline.words import p_in_words as p_in_words
+    from gnomon.pipeline.words import percent as percent
+    from gnomon.pipeline.words import ranges as ranges
+    from gnomon.pipeline.words import rows_used as rows_used
+    from gnomon.pipeline.words import signed_figure as signed_figure
+    from gnomon.pipeline.words import skipped as skipped
+
+__getattr__, __dir__ = front(
+    __name__,
+    {
+        "cost": ("estimate", "estimate_text"),
+        "debiased_stress": ("DebiasedTarget", "scale_free"),
+        "entries": ("debiased_encoding",),
+        "fitting": ("FitOptions", "fit", "fit_place"),
+        "lags": ("dependence",),
+        "measured": ("Measured", "count_groups", "measure_corpus"),
+        "noise": ("NoiseReport", "Tests", "in_folds"),
+        "origin": ("provenance",),
+        "page_data": ("Pictures", "load_pictures", "pictures"),
+        "saving": ("save_survey",),
+        "schema": ("SCHEMA_VERSION",),
+        "stress": (
+            "DEBIASED",
+            "EncodingChoice",
+            "NUMBERS",
+            "against_counts",
+            "against_distances",
+            "rows_in_words",
+        ),
+        "surveys": ("SurveyOptions", "survey", "survey_with"),
+        "validation": ("fault",),
+        "words": (
+            "blocks_in_words",
+            "either_way",
+            "order_in_words",
+            "p_in_words",
+            "percent",
+            "ranges",
+            "rows_used",
+            "signed_figure",
+            "skipped",
+        ),
+    },
+)

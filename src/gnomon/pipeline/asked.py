@@ -1,7 +1,7 @@
 """Encodings of the catalogue for a survey: as its rows list them, and those that a user asks for.
 
 All are made for the dimension, the axes and the seed of the survey, the rest of their parameters
-being those of the row, or the usual ones (`gnomon.encodings.catalogue.shown`). A survey measures
+being those of the row, or the usual ones (`gnomon.encodings.cards.shown`). A survey measures
 what an encoding is by itself, so one whose numbers training decides is refused, as is one whose
 coordinates are no positions.
 """
@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.catalogue.shown import usual_parameters
-from gnomon.encodings.registry import Row, encoding, entry_of, takes
+from gnomon.encodings import Encoding, Row, encoding, entry_of, takes, usual_parameters
 from gnomon.errors import EncodingError
 
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.diagnostics.parameters import parameter_table
-from gnomon.distances.debiased.projection import outside_core
-from gnomon.distances.nulls import NullGeometry
+from gnomon.diagnostics import parameter_table
+from gnomon.distances import NullGeometry, outside_core
 from gnomon.pipeline.entries import monotonicity_dict
 from gnomon.pipeline.measured import FLAT
 from gnomon.pipeline.schema import SCHEMA_VERSION
@@ -21,10 +20,9 @@ from gnomon.pipeline.unshared import WHY
 from gnomon.results import plain
 
 if TYPE_CHECKING:
-    from gnomon.distances.debiased.intervals import Figure
-    from gnomon.distances.debiased.signal import Signal
+    from gnomon.distances import Figure, Signal
     from gnomon.pipeline.noise import NoiseReport
-    from gnomon.pipeline.survey import Survey
+    from gnomon.pipeline.surveys import Survey
 
 SPECTRUM = 64
 """Eigenvalues of a null that are kept: 5 %, 50 % and 95 % quantiles over its replicates."""

@@ -13,13 +13,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.distances.chord import angle
-from gnomon.distances.debiased.estimate import Debiased
-from gnomon.distances.debiased.projection import outside_core, projected
-from gnomon.distances.mds import scale
-from gnomon.encodings.euclidean import distances_between
-from gnomon.encodings.fitted.filling import MEASURED, PROJECTED
-from gnomon.encodings.fitted.points import Places, Points
+from gnomon.distances import Debiased, angle, outside_core, projected, scale
+from gnomon.encodings import MEASURED, PROJECTED, Places, Points, distances_between
 
 Floats = NDArray[np.float64]
 STRAIN = "strain of the debiased Gram matrix"

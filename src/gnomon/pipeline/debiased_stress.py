@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.distances.debiased.intervals import figure, jackknife_error
+from gnomon.distances import figure, jackknife_error
 from gnomon.pipeline.noise import NoiseReport
 from gnomon.results import Result
 

@@ -10,7 +10,7 @@ from gnomon.errors import InputError, nearest
 from gnomon.results import html_table
 
 if TYPE_CHECKING:
-    from gnomon.pipeline.survey import Survey
+    from gnomon.pipeline.surveys import Survey
 
 _WORDS = {True: "informative", False: "not informative", None: "undecided"}
 
@@ -41,7 +41,7 @@ def _row(entry: dict[str, Any]) -> dict[str, Any]:
 
 def draw_survey(survey: Survey, figure: str) -> Any:
     """Return one figure of a survey, drawn by the report room, which is asked for by name."""
-    from gnomon.pipeline.pictures import pictures
+    from gnomon.pipeline.page_data import pictures
 
     room = importlib.import_module("gnomon.report.figures")
     contents = survey.to_dict()

@@ -16,18 +16,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.diagnostics.correlation import correlation
-from gnomon.diagnostics.monotonicity import GRAIN, Monotonicity, violations
-from gnomon.diagnostics.separation import Separation, separation
-from gnomon.diagnostics.stress import StressReport, stress
-from gnomon.distances.measure import Geometry
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.biases.alibi import best_slope
-from gnomon.encodings.fitted.finishing import Finish, finish
-from gnomon.encodings.fitted.fitted import Fitted, fit
-from gnomon.encodings.fitted.points import places_of
-from gnomon.encodings.lifts import lift as lift_encoding
-from gnomon.encodings.registry import ENTRIES, Row, encoding, entry_of
+from gnomon.diagnostics import (
+    GRAIN,
+    Monotonicity,
+    Separation,
+    StressReport,
+    correlation,
+    separation,
+    stress,
+    violations,
+)
+from gnomon.distances import Geometry
+from gnomon.encodings import (
+    ENTRIES,
+    Encoding,
+    Finish,
+    Fitted,
+    Row,
+    best_slope,
+    encoding,
+    entry_of,
+    finish,
+    fit,
+    places_of,
+)
+from gnomon.encodings import lift as lift_encoding
 from gnomon.pipeline.asked import encoding_for, encoding_of_row
 from gnomon.pipeline.debiased_points import debiased_points
 from gnomon.pipeline.debiased_stress import DebiasedStress, DebiasedTarget

@@ -16,32 +16,26 @@ from typing import Any
 import numpy as np
 
 import gnomon
-from gnomon.corpus.counting import CountOptions
-from gnomon.corpus.counts import PositionCounts
-from gnomon.corpus.counts_file import load_counts
-from gnomon.corpus.progress import Progress, Silence
-from gnomon.distances.debiased.estimate import Debiased
-from gnomon.distances.estimators import ESTIMATORS
-from gnomon.distances.mds import METHODS
-from gnomon.distances.measure import check_metric, measure
-from gnomon.distances.smacof import checked_distances
-from gnomon.encodings import checks
-from gnomon.encodings.fitted.finishing import Finish, finish
-from gnomon.encodings.fitted.fitted import Fitted
-from gnomon.encodings.fitted.points import (
+from gnomon.corpus import CountOptions, PositionCounts, Progress, Silence, load_counts
+from gnomon.distances import ESTIMATORS, METHODS, Debiased, check_metric, checked_distances, measure
+from gnomon.encodings import (
     GIVEN,
+    Finish,
+    Fitted,
     Places,
     Points,
     check_rank,
     directions,
+    finish,
     places_of,
     points_of_distances,
 )
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 from gnomon.numeric.reals import reals
 from gnomon.pipeline.debiased_points import debiased_points
 from gnomon.pipeline.measured import SHUFFLES, Measured, measure_corpus, measure_counts, read_survey
-from gnomon.pipeline.survey import Survey
+from gnomon.pipeline.surveys import Survey
 
 RANKS = ("effective", "full")
 NOISE_RANK = 3

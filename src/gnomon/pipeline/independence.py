@@ -15,10 +15,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.corpus.counts import PositionCounts
-from gnomon.corpus.near_copies import NearCopies
-from gnomon.distances.debiased.estimate import Debiased, debias
-from gnomon.distances.debiased.intervals import Figure, mean_squared
+from gnomon.corpus import NearCopies, PositionCounts
+from gnomon.distances import Debiased, Figure, debias, mean_squared
 from gnomon.errors import CountsError
 from gnomon.pipeline.words import percent
 

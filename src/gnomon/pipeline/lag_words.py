@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.lags.dependence import Dependence, Interval, Mode
-from gnomon.lags.detection import peaks
-from gnomon.lags.information import LagInformation
-from gnomon.lags.kernel import LagKernel, jackknife_errors
-from gnomon.lags.tails import Law
+from gnomon.lags import (
+    Dependence,
+    Interval,
+    LagInformation,
+    LagKernel,
+    Law,
+    Mode,
+    jackknife_errors,
+    peaks,
+)
 
 if TYPE_CHECKING:
     from gnomon.pipeline.lags import LagStructure

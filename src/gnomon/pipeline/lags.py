@@ -5,7 +5,7 @@ Documents are read as a survey reads them, whole, and never joined: a lag stays 
 * `information`: mutual information by lag, which detects and dates dependence
   (`gnomon.lags.information`), and the law of its tail (`gnomon.lags.tails`);
 * `kernel`: the signed excess of equal tokens (`gnomon.lags.kernel`), and the periods and half-lives
-  in it (`gnomon.lags.dependence`). Sharp periods are searched for at `WIDER` times as many lags;
+  in it (`gnomon.lags.modes`). Sharp periods are searched for at `WIDER` times as many lags;
 * `positions`: periods in the law of positions (`gnomon.lags.position_law`), of documents that
   begin in phase. They are no dependence, and are kept apart from it.
 
@@ -21,19 +21,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.corpus.counting import CountOptions, open_corpus, tokenizer_for
-from gnomon.corpus.documents import ROWS
-from gnomon.corpus.tokens import open_tokens
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.fitted.group import biases_of, encoding_of, slopes_of
+from gnomon.corpus import ROWS, CountOptions, open_corpus, open_tokens, tokenizer_for
+from gnomon.encodings import Encoding, biases_of, encoding_of, slopes_of
 from gnomon.errors import CorpusError, EncodingError
-from gnomon.lags.dependence import FEWEST, Dependence
-from gnomon.lags.dependence import dependence as modes_of
-from gnomon.lags.information import LagInformation, lag_information
-from gnomon.lags.kernel import LagKernel, lag_kernel
-from gnomon.lags.line import Line, Whole, divided, line_of, steps_of
-from gnomon.lags.position_law import position_kernel, position_periods
-from gnomon.lags.tails import Law, law_of
+from gnomon.lags import (
+    FEWEST,
+    Dependence,
+    LagInformation,
+    LagKernel,
+    Law,
+    Line,
+    Whole,
+    divided,
+    lag_information,
+    lag_kernel,
+    law_of,
+    line_of,
+    position_kernel,
+    position_periods,
+    steps_of,
+)
+from gnomon.lags import dependence as modes_of
 from gnomon.pipeline.lag_words import said_all
 from gnomon.results import Result
 

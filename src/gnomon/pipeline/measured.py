@@ -16,15 +16,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gnomon.corpus.counting import CountOptions, count_with
-from gnomon.corpus.counts import PositionCounts
-from gnomon.corpus.counts_file import load_counts
-from gnomon.corpus.documents import ROWS
-from gnomon.corpus.equal_rows import HELD_TOGETHER, equal_by_chance
-from gnomon.corpus.progress import Progress, Silence
-from gnomon.corpus.shuffling import shuffled_counts, why_not_shuffled
-from gnomon.corpus.single_words import check_words
-from gnomon.distances.measure import Geometry, check_metric, measure
+from gnomon.corpus import (
+    HELD_TOGETHER,
+    ROWS,
+    CountOptions,
+    PositionCounts,
+    Progress,
+    Silence,
+    check_words,
+    count_with,
+    equal_by_chance,
+    load_counts,
+    shuffled_counts,
+    why_not_shuffled,
+)
+from gnomon.distances import Geometry, check_metric, measure
 from gnomon.errors import CountsError, InputError
 from gnomon.numeric.ranges import check_range
 from gnomon.pipeline.debiased_stress import DebiasedTarget, target_of

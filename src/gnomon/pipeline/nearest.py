@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gnomon.encodings.registry import ENTRIES
+from gnomon.encodings import ENTRIES
 from gnomon.pipeline.debiased_stress import DebiasedTarget, LeftOut, is_close
 from gnomon.pipeline.entries import Entry
 from gnomon.results import Result

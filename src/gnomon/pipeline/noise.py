@@ -14,23 +14,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.corpus.counts import PositionCounts
-from gnomon.corpus.dealt_folds import deal_folds
-from gnomon.corpus.progress import Progress
-from gnomon.diagnostics.apart import standing_apart
-from gnomon.diagnostics.monotonicity import violations
-from gnomon.diagnostics.pattern import Pattern, pattern
-from gnomon.distances.debiased.estimate import Debiased, debias, pair_mean
-from gnomon.distances.debiased.intervals import (
+from gnomon.corpus import PositionCounts, Progress, deal_folds
+from gnomon.diagnostics import Pattern, pattern, standing_apart, violations
+from gnomon.distances import (
+    Debiased,
     Figure,
+    Geometry,
+    Signal,
+    Survivorship,
+    debias,
+    double_centred,
     jackknifed,
     low_rank_replicates,
     mean_squared,
+    pair_mean,
+    signal,
+    survivorship,
 )
-from gnomon.distances.debiased.signal import Signal, signal
-from gnomon.distances.debiased.survivorship import Survivorship, survivorship
-from gnomon.distances.gram import double_centred
-from gnomon.distances.measure import Geometry
 from gnomon.errors import CountsError, InputError
 from gnomon.pipeline.independence import caution, doubts, rare_drift
 from gnomon.pipeline.unshared import LARGEST, Unshared, left_out, testable, unshared_of

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from gnomon.corpus.counts_file import store_counts
+from gnomon.corpus import store_counts
 from gnomon.files import dump_json, write_together
-from gnomon.pipeline.survey import Survey
+from gnomon.pipeline.surveys import Survey
 
 if TYPE_CHECKING:
-    from gnomon.pipeline.pictures import Pictures
+    from gnomon.pipeline.page_data import Pictures
 
 Writer = Callable[[BinaryIO], Any]
 
@@ -32,8 +32,8 @@ def save_survey(
     `more` are further files that belong to it, such as its page; `pictures` saves making them
     again where the caller has them already.
     """
-    from gnomon.pipeline.pictures import pictures as pictures_of
-    from gnomon.pipeline.pictures import store_pictures
+    from gnomon.pipeline.page_data import pictures as pictures_of
+    from gnomon.pipeline.page_data import store_pictures
 
     text = dump_json(survey.to_dict()).encode("utf-8")
     encoding = encoding_bytes(survey)
@@ -54,7 +54,7 @@ def _writer(content: bytes) -> Writer:
 
 def encoding_bytes(survey: Survey) -> bytes:
     """Return the fitted encoding of a survey as a file, its card in the header."""
-    from gnomon.encodings.fitted.files import fitted_bytes
+    from gnomon.encodings import fitted_bytes
     from gnomon.pipeline.fitting import fit_survey
 
     return fitted_bytes(fit_survey(survey))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.distances.measure import Geometry
+from gnomon.distances import Geometry
 from gnomon.pipeline.debiased_stress import DebiasedTarget
 
 PAIRS = 2000

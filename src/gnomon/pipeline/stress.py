@@ -15,15 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.corpus.counts import PositionCounts
-from gnomon.corpus.progress import Progress
-from gnomon.diagnostics.pairs import lifted_of, target_of
-from gnomon.diagnostics.stress import stress
-from gnomon.distances.measure import Geometry, measure
-from gnomon.distances.nulls import dealt_geometry, dealt_null
-from gnomon.encodings.additive.table import Table
-from gnomon.encodings.additive.table_files import names_table
-from gnomon.encodings.registry import encoding, takes
+from gnomon.corpus import PositionCounts, Progress
+from gnomon.diagnostics import lifted_of, stress, target_of
+from gnomon.distances import Geometry, dealt_geometry, dealt_null, measure
+from gnomon.encodings import Table, encoding, names_table, takes
 from gnomon.errors import InputError
 from gnomon.pipeline.debiased_stress import LeftOut, is_close
 from gnomon.pipeline.entries import ALIKE

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.additive.table import Table
+from gnomon.encodings import Table
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.corpus.counts import PositionCounts
+from gnomon.corpus import PositionCounts
 
 MOST_POSITIONS = 12
 MOST_TOKENS = 8

@@ -21,10 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from gnomon.corpus.counts import renamed
-from gnomon.distances.debiased.estimate import Debiased, debias
-from gnomon.distances.debiased.folded import LEAST_FOLDS, FoldedCounts, folded
-from gnomon.distances.debiased.intervals import Figure, figure, jackknife_error
+from gnomon.corpus import renamed
+from gnomon.distances import (
+    LEAST_FOLDS,
+    Debiased,
+    Figure,
+    FoldedCounts,
+    debias,
+    figure,
+    folded,
+    jackknife_error,
+)
 from gnomon.errors import CountsError
 from gnomon.pipeline.words import ranges
 from gnomon.results import Result
@@ -32,8 +39,8 @@ from gnomon.results import Result
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gnomon.corpus.counts import PositionCounts
-    from gnomon.distances.measure import Geometry
+    from gnomon.corpus import PositionCounts
+    from gnomon.distances import Geometry
 
 LARGEST = 2.0
 """Squared chord distance of laws that have nothing in common."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gnomon.distances.debiased.signal import LEAST_TESTED, Signal
+from gnomon.distances import LEAST_TESTED, Signal
 from gnomon.pipeline.debiased_stress import DebiasedTarget
 from gnomon.pipeline.entries import Entry
 from gnomon.pipeline.nearest import WHY_SQUARED, Nearest, nearest_known, stress_of

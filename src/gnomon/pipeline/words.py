@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from gnomon.distances.debiased.intervals import Figure
+from gnomon.distances import Figure
 
 LETTERS = ("characters", "dna", "protein")
 FEW = 3

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from gnomon.pipeline.words import order_in_words, p_in_words, rows_used
+from gnomon.pipeline import order_in_words, p_in_words, rows_used
 
 Cell = str | float | int | None
 ZERO = "0"

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.diagnostics.pairs import condensed
+from gnomon.diagnostics import condensed
 
 LARGEST_CHORD = float(np.sqrt(2.0))
 _ROUNDS = 200

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gnomon.report.text import Cell, cell
+from gnomon.report import Cell, cell
 from gnomon.results import Result, html_table, plain, to_dataframe
 
 Holds = Literal["holds", "does not hold", "depends", "undecided", "untested here"]

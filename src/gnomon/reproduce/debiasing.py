@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.distances.debiased.intervals import Figure, figure, jackknife_error
-from gnomon.pipeline.debiased_stress import DebiasedTarget, scale_free
+from gnomon.distances import Figure, figure, jackknife_error
+from gnomon.pipeline import DebiasedTarget, scale_free
 
 Floats = NDArray[np.float64]
 

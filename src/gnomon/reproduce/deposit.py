@@ -8,7 +8,7 @@ untested; here all encodings have the same model, masks, data, budget and sweep.
 
 from __future__ import annotations
 
-from gnomon.corpus.progress import Progress
+from gnomon.corpus import Progress
 from gnomon.reproduce import deposit_claims
 from gnomon.reproduce.claims import Reproduction
 from gnomon.reproduce.lab_run import grid_named, ran, reproduced

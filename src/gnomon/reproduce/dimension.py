@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.corpus.progress import Progress
-from gnomon.diagnostics.stress import StressReport, stress
-from gnomon.encodings.registry import encoding
-from gnomon.pipeline.provenance import provenance
+from gnomon.corpus import Progress
+from gnomon.diagnostics import StressReport, stress
+from gnomon.encodings import encoding
+from gnomon.pipeline import provenance
 from gnomon.reproduce.claims import (
     LOST,
     Published,

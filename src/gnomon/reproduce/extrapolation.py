@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gnomon.corpus.progress import Progress
+from gnomon.corpus import Progress
 from gnomon.reproduce.claims import Reproduction
 from gnomon.reproduce.contrasts import Claim, Contrast, Side, claim
 from gnomon.reproduce.lab_run import of_one_grid

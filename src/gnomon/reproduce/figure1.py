@@ -20,11 +20,9 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.corpus.progress import Progress
-from gnomon.distances.chord import angle
-from gnomon.distances.gram import double_centred
-from gnomon.distances.spectrum import spectrum
-from gnomon.report.text import percent
+from gnomon.corpus import Progress
+from gnomon.distances import angle, double_centred, spectrum
+from gnomon.report import percent
 from gnomon.reproduce.claims import (
     ABSENT,
     LOST,

@@ -18,13 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.corpus.progress import Progress
-from gnomon.diagnostics.pairs import condensed
-from gnomon.distances.gram import double_centred
-from gnomon.distances.mds import classical_mds
-from gnomon.encodings.euclidean import distances_between
-from gnomon.encodings.registry import encoding
-from gnomon.pipeline.debiased_stress import scale_free
+from gnomon.corpus import Progress
+from gnomon.diagnostics import condensed
+from gnomon.distances import classical_mds, double_centred
+from gnomon.encodings import distances_between, encoding
+from gnomon.pipeline import scale_free
 from gnomon.reproduce.claims import ABSENT, Published, Reproduction, Row
 from gnomon.reproduce.evidence import Judged
 from gnomon.reproduce.figure2_claims import Map, judge_bars, judge_heights, judge_map, judge_regimes

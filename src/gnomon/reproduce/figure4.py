@@ -16,11 +16,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gnomon.corpus.progress import Progress
-from gnomon.diagnostics.stress import stress
-from gnomon.distances.mds import classical_mds
-from gnomon.encodings.euclidean import distances_between
-from gnomon.encodings.registry import encoding
+from gnomon.corpus import Progress
+from gnomon.diagnostics import stress
+from gnomon.distances import classical_mds
+from gnomon.encodings import distances_between, encoding
 from gnomon.reproduce.claims import ABSENT, LOST, Figure, Published, Reproduction, Row
 from gnomon.reproduce.dimension import DIMENSIONS, FITTED_FROM, fitted
 from gnomon.reproduce.figure4_claims import Curves, judged

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gnomon.report.text import cell
+from gnomon.report import cell
 from gnomon.reproduce.claims import spread
 from gnomon.reproduce.dimension import FITTED_FROM, FORMS, RISE
 from gnomon.reproduce.evidence import Evidence, Judged, compared

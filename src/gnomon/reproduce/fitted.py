@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.corpus.progress import Progress
+from gnomon.corpus import Progress
 from gnomon.errors import GnomonError
 from gnomon.lab.grid import EncodingEntry, Grid
 from gnomon.reproduce.claims import Reproduction

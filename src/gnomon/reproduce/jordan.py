@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from math import log
 
-from gnomon.corpus.progress import Progress
+from gnomon.corpus import Progress
 from gnomon.reproduce.claims import Reproduction
 from gnomon.reproduce.contrasts import Claim, claim
 from gnomon.reproduce.lab_run import of_one_grid

@@ -20,10 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.corpus.counting import count
-from gnomon.corpus.reading.digits import real_digits
-from gnomon.encodings.fitted.group import LONG, encoding_of
-from gnomon.encodings.registry import encoding
+from gnomon.corpus import count, real_digits
+from gnomon.encodings import LONG, encoding, encoding_of
 from gnomon.errors import LabError
 from gnomon.lab.building import DATA
 from gnomon.lab.config import PartConfig
@@ -33,9 +31,8 @@ from gnomon.lab.tasks.base import Task
 from gnomon.lab.tasks.real.digits import Digits, DigitsRaster
 from gnomon.lab.tasks.real.documents import TRAIN, Labelled, digest_of
 from gnomon.lab.tasks.registry import task as made_task
-from gnomon.lags.dependence import Dependence
-from gnomon.pipeline.fitting import fit
-from gnomon.pipeline.lags import dependence
+from gnomon.lags import Dependence
+from gnomon.pipeline import dependence, fit
 from gnomon.reproduce.samples import Options
 
 ROWS = 4000

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gnomon.corpus.progress import Progress
+from gnomon.corpus import Progress
 from gnomon.lab.building import DATA
 from gnomon.lab.compact import compact_folder
 from gnomon.lab.executor import Executor, Processes
 from gnomon.lab.grid import Grid, read_grid
 from gnomon.lab.running import run_grid
-from gnomon.pipeline.provenance import provenance
+from gnomon.pipeline import provenance
 from gnomon.reproduce.claims import Figure, Published, Reproduction, Row, spread
 from gnomon.reproduce.contrasts import Claim, evidence
 from gnomon.reproduce.lab_fitting import data_notes

@@ -2,7 +2,7 @@ r"""Does contraction of logits help optimisation? Measured beside one another, b
 
 For every encoding that learns the distance task of a grid, before training:
 
-    contraction   |L|_2 / |L0|_2 of drawn content that shares a mean (`gnomon.spectra.contraction`),
+    contraction   |L|_2 / |L0|_2 of drawn content that shares a mean (`gnomon.spectra`),
                   mean over heads; 1 in heads that no part acts on
     in_model      the same ratio of the logits of the untrained model, mean over layers and heads
     stable_rate   largest learning rate at which a short trial of AdamW does not diverge: its loss
@@ -30,15 +30,15 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.corpus.progress import Progress
-from gnomon.diagnostics.correlation import mean_ranks
+from gnomon.corpus import Progress
+from gnomon.diagnostics import mean_ranks
 from gnomon.files import dump_json, write_text
 from gnomon.lab.cells import Cell
 from gnomon.lab.config import ModelConfig
 from gnomon.lab.grid import Grid
 from gnomon.lab.parts import Part
 from gnomon.lab.record_shape import NUMBER, holding, maybe
-from gnomon.pipeline.validation import fault
+from gnomon.pipeline import fault
 from gnomon.reading import read_written
 from gnomon.reproduce.contrasts import LEVEL, Claim, Contrast
 from gnomon.reproduce.lab_tables import Table
@@ -244,9 +244,9 @@ def _from_grown(losses: list[float]) -> list[float]:
 
 def _drawn(parts: Sequence[Part], length: int, model: ModelConfig) -> float | None:
     """Return the ratio of drawn content under the part that acts on logits, mean over heads."""
-    from gnomon.encodings.certified import heads_of
+    from gnomon.encodings import heads_of
     from gnomon.errors import GnomonError
-    from gnomon.spectra.contraction import contraction
+    from gnomon.spectra import contraction
 
     acting = next((one for one in parts if one.kind in ("transform", "bias")), None)
     if acting is None:

@@ -12,11 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.diagnostics.stress import stress
-from gnomon.distances.mds import classical_mds
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.euclidean import distances_between
-from gnomon.encodings.lifts import lift
+from gnomon.diagnostics import stress
+from gnomon.distances import classical_mds
+from gnomon.encodings import Encoding, distances_between, lift
 from gnomon.reproduce.claims import Figure, spread
 from gnomon.reproduce.debiasing import Estimate
 from gnomon.reproduce.subjects import Sample

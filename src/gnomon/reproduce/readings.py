@@ -14,15 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.diagnostics.correlation import correlation
-from gnomon.diagnostics.monotonicity import GRAIN, violations
-from gnomon.diagnostics.stress import stress
-from gnomon.distances.gram import double_centred
-from gnomon.distances.measure import Geometry
-from gnomon.distances.spectrum import spectrum
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.lifts import lift
-from gnomon.pipeline.debiased_stress import DebiasedTarget
+from gnomon.diagnostics import GRAIN, correlation, stress, violations
+from gnomon.distances import Geometry, double_centred, spectrum
+from gnomon.encodings import Encoding, lift
+from gnomon.pipeline import DebiasedTarget
 from gnomon.reproduce.claims import Figure, Spread, spread, spread_or_none
 from gnomon.reproduce.debiasing import Curves, Stresses, curves, stress_of
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gnomon.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from gnomon.corpus.progress import Progress
+    from gnomon.corpus import Progress
     from gnomon.reproduce.claims import Reproduction
     from gnomon.reproduce.samples import Options
 
@@ -156,7 +156,7 @@ def reproduce(
     >>> [verdict.holds for verdict in reproduce("stress-vs-dimension", seeds=1).verdicts]
     ['does not hold', 'does not hold']
     """
-    from gnomon.corpus.progress import Silence
+    from gnomon.corpus import Silence
     from gnomon.reproduce.samples import Options
 
     entry = _known(name)
@@ -249,7 +249,7 @@ def _option(name: str) -> str:
 
 def _counting(options: dict[str, Any], seed: int) -> Any:
     """Return the options of counting; an option that is None was not given."""
-    from gnomon.corpus.counting import CountOptions
+    from gnomon.corpus import CountOptions
 
     known = {field.name for field in fields(CountOptions)}
     for option in options:

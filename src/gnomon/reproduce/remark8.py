@@ -20,14 +20,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gnomon.corpus.progress import Progress
-from gnomon.diagnostics.parameters import ParameterCount, parameter_table
-from gnomon.distances.debiased.estimate import debias
-from gnomon.distances.measure import measure
-from gnomon.encodings.registry import encoding
+from gnomon.corpus import Progress
+from gnomon.diagnostics import ParameterCount, parameter_table
+from gnomon.distances import debias, measure
+from gnomon.encodings import encoding
 from gnomon.errors import CountsError, InputError
-from gnomon.pipeline.noise import in_folds
-from gnomon.report.text import percent
+from gnomon.pipeline import in_folds
+from gnomon.report import percent
 from gnomon.reproduce.claims import ABSENT, LOST, Figure, Published, Reproduction, Row
 from gnomon.reproduce.figure1 import captured
 from gnomon.reproduce.points import Point, columns, lifted, point, scaled

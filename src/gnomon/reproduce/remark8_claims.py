@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from gnomon.diagnostics.parameters import ParameterCount
-from gnomon.report.text import percent
+from gnomon.diagnostics import ParameterCount
+from gnomon.report import percent
 from gnomon.reproduce.claims import spread
 from gnomon.reproduce.evidence import Judged, compared
 from gnomon.reproduce.figure1 import captured, numbers

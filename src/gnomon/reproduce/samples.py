@@ -15,12 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.corpus.counting import CountOptions, count_with
-from gnomon.corpus.counts import PositionCounts
-from gnomon.corpus.progress import Progress
-from gnomon.corpus.reading.builtin import three_regimes
-from gnomon.distances.dealing import deal
-from gnomon.distances.measure import Geometry, measure
+from gnomon.corpus import CountOptions, PositionCounts, Progress, count_with, three_regimes
+from gnomon.distances import Geometry, deal, measure
 from gnomon.errors import InputError
 from gnomon.numeric.ranges import check_range
 

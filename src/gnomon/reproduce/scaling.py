@@ -23,11 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.corpus.cache import folder
-from gnomon.corpus.progress import Progress
+from gnomon.corpus import Progress, folder
 from gnomon.errors import InputError
-from gnomon.pipeline.provenance import provenance
-from gnomon.report.figures.places import counted
+from gnomon.pipeline import provenance
+from gnomon.report import counted
 from gnomon.reproduce.claims import Figure, Published, Reproduction, Row
 from gnomon.reproduce.evidence import listed, verdicts
 from gnomon.reproduce.samples import Options

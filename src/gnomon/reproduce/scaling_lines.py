@@ -23,8 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.registry import encoding
+from gnomon.encodings import Encoding, encoding
 
 CUT, UNSCALED = "cut", "unscaled"
 SCALED = ("linear", "ntk", "dynamic", "yarn", "llama3")

@@ -18,9 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.rotary.rope import Rope
-from gnomon.encodings.rotary.scaling.unscaled import UNSCALED
+from gnomon.encodings import UNSCALED, Encoding, Rope
 from gnomon.errors import GnomonError, InputError, MissingExtraError
 from gnomon.reproduce.scaling_lines import Trained
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.corpus.progress import Progress
+from gnomon.corpus import Progress
 from gnomon.files import write_with
 from gnomon.reading import load_array
 from gnomon.reproduce.scaling_lines import CUT, LINES, UNSCALED, encoding_of, windows

@@ -23,14 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.corpus.counting import CountOptions
-from gnomon.corpus.progress import Progress
-from gnomon.diagnostics.stress import stress
-from gnomon.encodings.euclidean import distances_between
-from gnomon.encodings.registry import encoding
+from gnomon.corpus import CountOptions, Progress
+from gnomon.diagnostics import stress
+from gnomon.encodings import distances_between, encoding
 from gnomon.lab.grid import EncodingEntry, Grid
 from gnomon.lab.measures.intervals import over_seeds
-from gnomon.pipeline.measured import measure_corpus
+from gnomon.pipeline import measure_corpus
 from gnomon.reproduce.claims import Reproduction
 from gnomon.reproduce.contrasts import Claim, Contrast, claim
 from gnomon.reproduce.lab_fitting import (

@@ -15,16 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.corpus.counting import CountOptions
-from gnomon.corpus.progress import Progress
-from gnomon.corpus.reading.builtin import three_regimes
-from gnomon.distances.debiased.intervals import jackknifed
-from gnomon.distances.measure import Geometry
-from gnomon.distances.nulls import NullGeometry, dealt_null
+from gnomon.corpus import CountOptions, Progress, three_regimes
+from gnomon.distances import Geometry, NullGeometry, dealt_null, jackknifed
 from gnomon.errors import InputError
-from gnomon.pipeline.measured import Measured
-from gnomon.pipeline.provenance import provenance
-from gnomon.report.text import percent
+from gnomon.pipeline import Measured, provenance
+from gnomon.report import percent
 from gnomon.reproduce.claims import Figure, Reproduction, Row, spread
 from gnomon.reproduce.debiasing import Estimate
 from gnomon.reproduce.evidence import Judged, listed, verdicts

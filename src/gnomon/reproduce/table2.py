@@ -19,13 +19,11 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.corpus.progress import Progress
-from gnomon.diagnostics.dimension import stress_by_dimension
-from gnomon.diagnostics.parameters import ParameterCount, parameter_table
-from gnomon.diagnostics.stress import stress
-from gnomon.distances.smacof import smacof
-from gnomon.pipeline.provenance import provenance
-from gnomon.report.text import percent
+from gnomon.corpus import Progress
+from gnomon.diagnostics import ParameterCount, parameter_table, stress, stress_by_dimension
+from gnomon.distances import smacof
+from gnomon.pipeline import provenance
+from gnomon.report import percent
 from gnomon.reproduce.claims import (
     Figure,
     Published,

@@ -14,12 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.corpus.progress import Progress
-from gnomon.diagnostics.stress import StressReport, stress
-from gnomon.encodings.fitted.fitted import fit
-from gnomon.encodings.lifts import lift
-from gnomon.encodings.registry import encoding
-from gnomon.pipeline.provenance import provenance
+from gnomon.corpus import Progress
+from gnomon.diagnostics import StressReport, stress
+from gnomon.encodings import encoding, fit, lift
+from gnomon.pipeline import provenance
 from gnomon.reproduce.bound import least_raw_stress, smallest
 from gnomon.reproduce.claims import ABSENT, Published, Reproduction, Row, Spread, spread
 from gnomon.reproduce.samples import LENGTH, Options, Sample, setting_of, three_regime_samples

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gnomon.report.text import cell
+from gnomon.report import cell
 from gnomon.reproduce.claims import Spread, Verdict, agreement
 
 PUBLISHED: Mapping[str, float] = {"mds": 0.009, "sinusoidal": 2.248, "random": 24.805}

@@ -16,17 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.corpus.counting import CountOptions
-from gnomon.corpus.progress import Progress
-from gnomon.diagnostics.monotonicity import GRAIN, Monotonicity, violations
-from gnomon.diagnostics.stress import stress
-from gnomon.distances.measure import Geometry
-from gnomon.distances.nulls import dealt_null
-from gnomon.encodings.fitted.fitted import fit
+from gnomon.corpus import CountOptions, Progress
+from gnomon.diagnostics import GRAIN, Monotonicity, stress, violations
+from gnomon.distances import Geometry, dealt_null
+from gnomon.encodings import fit
 from gnomon.errors import InputError
-from gnomon.pipeline.measured import Measured
-from gnomon.pipeline.provenance import provenance
-from gnomon.report.text import cell, percent
+from gnomon.pipeline import Measured, provenance
+from gnomon.report import cell, percent
 from gnomon.reproduce.claims import LOST, Published, Reproduction, Row, Verdict, together
 from gnomon.reproduce.debiasing import Estimate, difference
 from gnomon.reproduce.readings import Line, line

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from gnomon.report.text import cell
+from gnomon.report import cell
 from gnomon.reproduce.claims import Spread, Verdict, agreement, divided
 from gnomon.reproduce.debiasing import Estimate, Stresses
 

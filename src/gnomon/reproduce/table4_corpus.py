@@ -12,13 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.corpus.counting import CountOptions
-from gnomon.corpus.progress import Progress
-from gnomon.distances.debiased.intervals import Figure
-from gnomon.pipeline.debiased_stress import DebiasedTarget
-from gnomon.pipeline.measured import Measured, measure_corpus
-from gnomon.pipeline.noise import NoiseReport, Tests
-from gnomon.pipeline.words import ranges, signed_figure
+from gnomon.corpus import CountOptions, Progress
+from gnomon.distances import Figure
+from gnomon.pipeline import (
+    DebiasedTarget,
+    Measured,
+    NoiseReport,
+    Tests,
+    measure_corpus,
+    ranges,
+    signed_figure,
+)
 from gnomon.results import plain
 
 LENGTH = 64

@@ -13,12 +13,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gnomon.distances.measure import Geometry
-from gnomon.encodings.biases.alibi import best_slope, official_slopes
-from gnomon.encodings.fitted.fitted import fit
-from gnomon.encodings.registry import encoding
-from gnomon.pipeline.entries import debiased_encoding
-from gnomon.pipeline.measured import Measured
+from gnomon.distances import Geometry
+from gnomon.encodings import best_slope, encoding, fit, official_slopes
+from gnomon.pipeline import Measured, debiased_encoding
 from gnomon.reproduce.readings import Reading
 from gnomon.reproduce.samples import Options
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from gnomon.report.text import Cell, table
+from gnomon.report import Cell, table
 from gnomon.reproduce.claims import Figure, Reproduction, Row, Spread, Verdict
 from gnomon.sources import cite
 

@@ -21,16 +21,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_non_negative, validate_data
 
-from gnomon.distances.estimators import ESTIMATORS
-from gnomon.distances.gram import double_centred
-from gnomon.distances.mds import METHODS, scale
-from gnomon.distances.smacof import checked_distances
-from gnomon.distances.spectrum import spectrum
-from gnomon.encodings import checks
-from gnomon.encodings.euclidean import distances_between
-from gnomon.encodings.fitted.filling import FILLED, filled
-from gnomon.encodings.fitted.fitted import Fitted
-from gnomon.encodings.fitted.points import check_rank
+from gnomon.distances import ESTIMATORS, METHODS, checked_distances, double_centred, scale, spectrum
+from gnomon.encodings import FILLED, Fitted, check_rank, distances_between, filled
+from gnomon.numeric import checks
 from gnomon.sklearn.targets import (
     are_counts,
     refuse_unusual,

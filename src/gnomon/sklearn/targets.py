@@ -14,14 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from gnomon.corpus.counts import PositionCounts
-from gnomon.distances.chord import angle
-from gnomon.encodings.euclidean import distances_between
-from gnomon.encodings.fitted.filling import FILLED, MEASURED
-from gnomon.encodings.fitted.fitted import Fitted
+from gnomon.corpus import PositionCounts
+from gnomon.distances import angle
+from gnomon.encodings import FILLED, MEASURED, Fitted, distances_between
 from gnomon.errors import CountsError
 from gnomon.numeric.reals import refuse_masked
-from gnomon.pipeline.fitting import fit
+from gnomon.pipeline import fit
 
 SHARES = (
     "X holds numbers that are not whole, so they were taken for shares: their sampling noise is "

@@ -27,21 +27,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.additive.sinusoidal import Sinusoidal
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.biases.alibi import Alibi
-from gnomon.encodings.biases.sandwich import Sandwich
-from gnomon.encodings.biases.time import DecayTime
-from gnomon.encodings.generators.dense import Dense
-from gnomon.encodings.generators.given import Given
-from gnomon.encodings.generators.hyperbolic import Hyperbolic
-from gnomon.encodings.generators.jordan import Jordan
-from gnomon.encodings.nope import Nope
-from gnomon.encodings.relative.transformer_xl import TransformerXL
-from gnomon.encodings.rotary.base import Rotating
-from gnomon.encodings.rotary.decay import Decaying
-from gnomon.encodings.rotary.plus import RopePlusPlus
-from gnomon.encodings.rotary.pope import Pope
+from gnomon.encodings import (
+    Alibi,
+    Decaying,
+    DecayTime,
+    Dense,
+    Encoding,
+    Given,
+    Hyperbolic,
+    Jordan,
+    Nope,
+    Pope,
+    RopePlusPlus,
+    Rotating,
+    Sandwich,
+    Sinusoidal,
+    TransformerXL,
+)
 from gnomon.numeric.activations import softplus
 from gnomon.numeric.reals import reals
 from gnomon.spectra.content import drawn_vector

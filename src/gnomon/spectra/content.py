@@ -4,7 +4,7 @@ r"""Drawn content: queries and keys with and without a mean that all positions s
 
 *tied* with k = q, so that A = q q^T is the Gram matrix of the theorems. What turns damp is the
 rank-one part mu^2 m m'^T that all positions have in common: with mu = 0 pairs are independent and
-there is nothing to contract on average (`gnomon.spectra.contraction`). With means drawn apart m.m'
+there is nothing to contract on average (`gnomon.spectra.contractions`). With means drawn apart m.m'
 may be small by cancellation between pairs, which turns undo: norms then grow as often as they fall.
 """
 

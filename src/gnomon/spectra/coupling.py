@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import svdvals
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.certified import heads_of
+from gnomon.encodings import Encoding, heads_of
 from gnomon.errors import EncodingError, SpectrumError
 from gnomon.results import Result
 from gnomon.spectra.bounds import Bound
@@ -79,7 +78,7 @@ def couple(
     d^(-1/2). With several axes positions go along `direction`. Activations of a model are passed
     head by head, before any position was added.
 
-    >>> from gnomon.encodings.rotary.rope import Rope
+    >>> from gnomon.encodings import Rope
     >>> q = np.ones((64, 16))
     >>> round(couple(q, q, Rope(dimension=16)).norm, 2)
     0.58

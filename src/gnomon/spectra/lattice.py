@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.additive.sinusoidal import Sinusoidal
-from gnomon.encodings.base import Encoding
+from gnomon.encodings import Encoding, Sinusoidal
 from gnomon.errors import EncodingError, SpectrumError
 from gnomon.numeric.reals import reals
 from gnomon.results import Result
@@ -94,7 +93,7 @@ def lattice_spectrum(
     `head` is one of those it tells apart (default: the mean kernel over heads). Coordinates count
     from 0 in steps of 1; where they lie in a span, as from -1 to 1, they go from end to end of it.
 
-    >>> from gnomon.encodings.rotary.rope import Rope
+    >>> from gnomon.encodings import Rope
     >>> found = lattice_spectrum(Rope(dimension=8, axes=2), (4, 6))
     >>> found.length, found.eigenvalues.rank_bound, round(float(found.eigenvalues.values.sum()), 9)
     (24, 8, 24.0)

@@ -19,13 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.additive.sinusoidal import Sinusoidal
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.generators.comrope import ComRope
-from gnomon.encodings.nope import Nope
-from gnomon.encodings.rotary.base import Rotating
-from gnomon.encodings.rotary.decay import Decaying
-from gnomon.encodings.rotary.plus import RopePlusPlus
+from gnomon.encodings import ComRope, Decaying, Encoding, Nope, RopePlusPlus, Rotating, Sinusoidal
 from gnomon.numeric.reals import reals
 from gnomon.spectra.discrete import dirichlet, weighed
 

@@ -18,13 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.card import Card, in_words
-from gnomon.encodings.generators.dense import Dense
-from gnomon.encodings.wrappers.moving import Moving
+from gnomon.encodings import Card, Dense, Encoding, Moving, Numbers, in_words
 from gnomon.errors import EncodingError, SpectrumError
-from gnomon.groups.commuting import Commuting
-from gnomon.groups.generator import Generator
+from gnomon.groups import Commuting, Generator
 from gnomon.spectra.checks import real_array
 
 Floats = NDArray[np.float64]
@@ -34,7 +30,7 @@ Floats = NDArray[np.float64]
 class Line(Moving):
     """The encoding `inner` of several axes at positions t `direction`; the rest is that of `inner`.
 
-    >>> from gnomon.encodings.rotary.rope import Rope
+    >>> from gnomon.encodings import Rope
     >>> made = Line(inner=Rope(dimension=4, axes=2), direction=(0.0, 2.0))
     >>> made.frequencies.tolist()
     [[0.0], [2.0]]
@@ -94,7 +90,7 @@ class Line(Moving):
         """Return sum_a u_a X_a of a head in blocks."""
         from scipy.linalg import block_diag
 
-        from gnomon.groups.classify import classify
+        from gnomon.groups import classify
 
         if isinstance(self.inner, Dense):
             skew = self._skew()

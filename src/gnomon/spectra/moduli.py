@@ -23,13 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.nope import Nope
-from gnomon.encodings.rotary.plus import RopePlusPlus
-from gnomon.encodings.rotary.pope import Pope
+from gnomon.encodings import Encoding, Nope, Pope, RopePlusPlus
 from gnomon.errors import EncodingError
-from gnomon.groups.blocks import Block
-from gnomon.groups.generator import Generator
+from gnomon.groups import Block, Generator
 from gnomon.numeric.activations import softplus
 from gnomon.spectra.bounds import ROUNDING, Bound, norm, schur, schur_bounds, summed, upper
 from gnomon.spectra.reading import acting

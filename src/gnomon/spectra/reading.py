@@ -17,11 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.biases.kerple import Kerple
-from gnomon.encodings.certified import dimension_of, heads_of
-from gnomon.encodings.nope import Nope
-from gnomon.encodings.wrappers.layers import Interleaved
+from gnomon.encodings import Encoding, Interleaved, Kerple, Nope, dimension_of, heads_of
 from gnomon.errors import EncodingError, SpectrumError
 from gnomon.numeric.reals import reals
 from gnomon.spectra.checks import whole
@@ -46,7 +42,7 @@ def kernel_of(encoding: Encoding, *, head: int | None = None, direction: Any = N
 
     With several axes it is the kernel along a line (`gnomon.spectra.line`).
 
-    >>> from gnomon.encodings.rotary.rope import Rope
+    >>> from gnomon.encodings import Rope
     >>> kernel_of(Rope(dimension=2)).column(3).round(4)
     array([ 1.    ,  0.5403, -0.4161])
     """
@@ -75,7 +71,7 @@ def kernel_of(encoding: Encoding, *, head: int | None = None, direction: Any = N
 
 def as_encoding(encoding: Any) -> Encoding:
     """Return an encoding, or the one of that name or file."""
-    from gnomon.encodings.catalogue.shown import shown
+    from gnomon.encodings import shown
 
     known = shown(encoding) if isinstance(encoding, str) else encoding
     if not isinstance(known, Encoding):

@@ -15,7 +15,7 @@ from gnomon.results import plain
 if TYPE_CHECKING:
     from gnomon.spectra.bounds import Bound
     from gnomon.spectra.lattice import LatticeSpectrum
-    from gnomon.spectra.spectrum import Spectrum
+    from gnomon.spectra.of_encoding import Spectrum
 
 SHOWN = 16
 """Eigenvalues that the longer text shows, and lags: 0, 1, 2, 4 and so on."""

@@ -28,7 +28,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from gnomon.errors import EncodingError
-from gnomon.groups.subject import Subject
+from gnomon.groups import Subject
 
 Floats = NDArray[np.float64]
 Call = Callable[[torch.Tensor, torch.Tensor], Any]

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gnomon.encodings.base import Encoding
+from gnomon.encodings import Encoding
 from gnomon.errors import EncodingError
 from gnomon.torch.constants import Constants
 from gnomon.torch.places import check_tensor, coordinates_of

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gnomon.encodings.base import Encoding
+from gnomon.encodings import Encoding
 from gnomon.torch.base import XP, Layer
 from gnomon.torch.places import coordinates_of, device_of
 

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from gnomon.groups.subject import Subject, of_maps
+from gnomon.groups import Subject, of_maps
 from gnomon.torch.attended import attends, subject_of_attention
 
 Floats = NDArray[np.float64]

@@ -14,7 +14,7 @@ import array_api_compat.torch as array_torch
 import numpy as np
 import torch
 
-from gnomon.encodings.border import constant
+from gnomon.encodings import constant
 from gnomon.torch.places import recording
 
 _CPU = torch.device("cpu")

@@ -26,8 +26,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gnomon.encodings.fitted.fitted import Fitted
-from gnomon.encodings.fitted.opened import factors, opened, retrained, rules_of
+from gnomon.encodings import Fitted, factors, opened, retrained, rules_of
 from gnomon.torch.rows import rows_of
 
 

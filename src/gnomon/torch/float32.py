@@ -13,8 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.rotary.base import Rotating
+from gnomon.encodings import Encoding, Rotating
 from gnomon.errors import EncodingError
 from gnomon.torch.base import XP
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import torch
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.files.given import given_encoding
+from gnomon.encodings import Encoding, given_encoding
 from gnomon.errors import EncodingError
 from gnomon.torch.base import Layer
 from gnomon.torch.bias import Bias

@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gnomon.encodings.checks import serves
-from gnomon.encodings.positions import check_numbers, with_axes
+from gnomon.encodings import check_numbers, with_axes
 from gnomon.errors import EncodingError
+from gnomon.numeric.checks import serves
 from gnomon.numeric.limbs import Limbs, limbs_of
 
 Offset = Any

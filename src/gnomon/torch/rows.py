@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gnomon.encodings.fitted.rows import Rules
+from gnomon.encodings import Rules
 from gnomon.errors import EncodingError
 
 

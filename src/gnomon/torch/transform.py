@@ -15,12 +15,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from gnomon.encodings import checks
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.border import key_positions
-from gnomon.encodings.positions import beside_heads, check_serves
-from gnomon.encodings.rotary.base import Rotating
+from gnomon.encodings import Encoding, Rotating, beside_heads, check_serves, key_positions
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 from gnomon.torch.base import XP, Layer
 from gnomon.torch.constants import Constants
 from gnomon.torch.float32 import check_frequencies, float32_numbers

@@ -16,8 +16,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gnomon.encodings.positions import beside_heads
-from gnomon.encodings.rotary.turning import TURN
+from gnomon.encodings import TURN, beside_heads
 from gnomon.errors import EncodingError
 from gnomon.torch.base import XP
 from gnomon.torch.places import recording

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import gnomon
-from gnomon.pipeline.pictures import pictures
+from gnomon.pipeline.page_data import pictures
 from gnomon.pipeline.saving import save_survey
 from gnomon.report.page.build import page_bytes
 from gnomon.report.page.reading import label_of

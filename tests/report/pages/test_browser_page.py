@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gnomon.cli.app import run
-from gnomon.pipeline.pictures import load_pictures
+from gnomon.pipeline.page_data import load_pictures
 from gnomon.report.page.build import page_of_folders
 
 EIGHT_MEGABYTES = 8 * 10**6

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gnomon.encodings.catalogue.portrait import portrait
-from gnomon.encodings.catalogue.shown import described
+from gnomon.encodings.cards.portrait import portrait
+from gnomon.encodings.cards.shown import described
 from gnomon.report.page.card import card_page
 
 SPREAD = """() => {

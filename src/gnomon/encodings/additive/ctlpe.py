@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.biases.layers import settle
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.times import unit_of
+from gnomon.numeric import checks
 from gnomon.numeric.differences import since
 
 if TYPE_CHECKING:

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.additive.taking import or_nan, seen_whole, whole_parts
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.numeric import words
+from gnomon.numeric import checks, words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.additive.taking import or_nan, row_numbers, seen_whole, take
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import Card, in_words, proved
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

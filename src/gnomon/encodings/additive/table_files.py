@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.additive.table import Table, checked_table
 from gnomon.encodings.base import Encoding
 from gnomon.errors import EncodingError, nearest
 from gnomon.files import PICKLED, say_converting
+from gnomon.numeric import checks
 from gnomon.reading import ArchiveError, UnreadableError, load_array, open_archive
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.biases.layers import affine, relu, settle
 from gnomon.encodings.border import lags_between, moved_axis
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.numeric import checks
 from gnomon.numeric.limbs import Limbs
 
 if TYPE_CHECKING:

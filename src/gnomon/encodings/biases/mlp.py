@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.biases.layers import affine, settle
 from gnomon.encodings.border import lags_between, moved_axis
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.numeric import checks
 from gnomon.numeric.activations import silu
 
 if TYPE_CHECKING:

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.additive.sinusoidal import sinusoidal_vectors
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.border import check_lists
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import circular_distances, geometric_frequencies
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

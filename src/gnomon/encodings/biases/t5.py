@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.additive.learned import given
 from gnomon.encodings.additive.random import normal_rows
 from gnomon.encodings.additive.taking import or_nan, take
@@ -33,6 +32,7 @@ from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.border import lags_between, moved_axis
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 from gnomon.numeric.visible import hidden
 
 if TYPE_CHECKING:

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.biases.alibi import linear_bias
 from gnomon.encodings.border import lags_between
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.times import check_spans, spans, unit_of
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 from gnomon.numeric.differences import since
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.starting import kept, locked
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 from gnomon.numeric.limbs import Limbs
 
 if TYPE_CHECKING:

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Numbers
 from gnomon.encodings.border import along, within
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.content.base import ContentRule
 from gnomon.encodings.scoring import later_in_order, scaled
 from gnomon.encodings.starting import drawn
+from gnomon.numeric import checks
 from gnomon.numeric.activations import sigmoid
 from gnomon.numeric.limbs import Limbs
 

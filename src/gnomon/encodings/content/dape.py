@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.border import moved_axis
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
@@ -26,6 +25,7 @@ from gnomon.encodings.scoring import of_own_places, scaled
 from gnomon.encodings.starting import spread
 from gnomon.encodings.wrappers.inner import inner_encoding, inner_parameters
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from typing import Self

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.content.base import TokenRule, last, read, summing_type
 from gnomon.encodings.scoring import scaled
 from gnomon.encodings.starting import drawn
+from gnomon.numeric import checks
 from gnomon.numeric.activations import log_sigmoid
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Numbers
 from gnomon.encodings.biases.alibi import official_slopes
 from gnomon.encodings.border import lags_between
@@ -25,6 +24,7 @@ from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.content.base import ContentRule, read, summing_type
 from gnomon.encodings.scoring import scaled
 from gnomon.encodings.starting import drawn
+from gnomon.numeric import checks
 from gnomon.numeric.activations import softplus
 
 if TYPE_CHECKING:

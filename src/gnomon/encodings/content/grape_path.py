@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Numbers
 from gnomon.encodings.biases.alibi import official_slopes
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
@@ -23,6 +22,7 @@ from gnomon.encodings.content.base import TokenRule, last, read, summing_type
 from gnomon.encodings.rotary.turning import tables, turn
 from gnomon.encodings.scoring import later_in_order, scaled
 from gnomon.encodings.starting import drawn
+from gnomon.numeric import checks
 from gnomon.numeric.activations import log_sigmoid
 
 if TYPE_CHECKING:

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.content.base import TokenRule, read, summing_type, unit
 from gnomon.encodings.content.short import convolved
 from gnomon.encodings.scoring import scaled
 from gnomon.encodings.starting import drawn, spread
+from gnomon.numeric import checks
 from gnomon.numeric.activations import sigmoid, silu
 from gnomon.numeric.devices import device_beside
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.content.base import TokenRule, last, read, summing_type, unit
@@ -25,6 +24,7 @@ from gnomon.encodings.rotary.layouts import LAYOUTS
 from gnomon.encodings.rotary.turning import turn
 from gnomon.encodings.scoring import scaled
 from gnomon.encodings.starting import drawn, spread
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -41,7 +41,7 @@ class Entry:
     examples: tuple[dict[str, Any], ...] = field(default=())
     """Parameters with which it can be made from nothing else; empty where data are needed."""
     shown: dict[str, Any] = field(default_factory=dict)
-    """Parameters of its picture, beside its defaults (`gnomon.encodings.catalogue.shown`)."""
+    """Parameters of its picture, beside its defaults (`gnomon.encodings.cards.shown`)."""
     surveyed: tuple[Row, ...] = ()
     """Its rows in a survey; none where training or a choice would decide its distances."""
 

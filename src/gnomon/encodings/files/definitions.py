@@ -23,7 +23,7 @@ from gnomon.encodings.base import Encoding
 from gnomon.encodings.entries import ENTRIES
 from gnomon.encodings.rotary.scaling.unscaled import Scaling
 from gnomon.errors import EncodingError, nearest
-from gnomon.groups.blocks import Block
+from gnomon.groups import Block
 
 Tensors = dict[str, Any]
 TABLE = "additive.table:Table"

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings import checks
 from gnomon.encodings.fitted.filling import FILLED, MASKED_RULES, PROJECTED, filled, runs, stretched
 from gnomon.encodings.fitted.fitted import BEYOND, SCALES, Fitted
 from gnomon.encodings.fitted.points import Points
 from gnomon.encodings.fitted.rotation import orthonormal_rows
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 
 Floats = NDArray[np.float64]
 MOST_NUMBERS = 2**29

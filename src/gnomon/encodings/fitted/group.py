@@ -25,13 +25,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.biases.alibi import Alibi
 from gnomon.encodings.generators.jordan import Jordan
 from gnomon.errors import EncodingError
-from gnomon.lags.dependence import Dependence, Mode
-from gnomon.lags.tails import Law
+from gnomon.lags import Dependence, Law, Mode
+from gnomon.numeric import checks
 from gnomon.numeric.bounded import softplus_inverse
 
 LONG = 16.0
@@ -105,7 +104,7 @@ def shared_out(modes: Sequence[Mode], heads: int) -> list[list[Mode]]:
 def apportioned(modes: Sequence[Mode], pairs: int) -> list[Mode]:
     """Return the mode of each pair: by their amplitudes, in order of strength.
 
-    >>> from gnomon.lags.dependence import Mode
+    >>> from gnomon.lags import Mode
     >>> made = {"period_interval": None, "half_life_interval": None, "half_life": 9.0}
     >>> strong = Mode(period=4.0, amplitude=3.0, **made)
     >>> weak = Mode(period=5.0, amplitude=1.0, **made)

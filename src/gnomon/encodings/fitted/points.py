@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.distances.gram import double_centred
-from gnomon.distances.mds import METHODS, scale
-from gnomon.distances.spectrum import spectrum
-from gnomon.encodings import checks
+from gnomon.distances import METHODS, double_centred, scale, spectrum
 from gnomon.encodings.fitted.filling import FILLED, MEASURED
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 from gnomon.results import Result
 
 GIVEN = "given"

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from gnomon.distances.mds import METHODS
+from gnomon.distances import METHODS
 from gnomon.encodings.fitted.filling import MASKED_RULES
 from gnomon.encodings.fitted.fitted import BEYOND, CARDS, SCALES
 from gnomon.reading import parse_json

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gnomon.encodings.positions import Array, Coordinates, Namespace
-    from gnomon.groups.commuting import Commuting
-    from gnomon.groups.generator import Generator
+    from gnomon.groups import Commuting, Generator
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

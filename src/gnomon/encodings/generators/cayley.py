@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import geometric_frequencies
 from gnomon.encodings.generators.based import Based
 from gnomon.encodings.generators.bases import cayley, skew_of
 from gnomon.encodings.rotary.grids import check_share
 from gnomon.encodings.starting import learned, of_each_head
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.generators.based import Based
 from gnomon.encodings.rotary.layouts import reordering
 from gnomon.encodings.starting import learned, of_each_head
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

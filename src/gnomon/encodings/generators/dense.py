@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.border import moved_axis
 from gnomon.encodings.frequencies import circular_distances
@@ -29,6 +28,7 @@ from gnomon.encodings.generated import of_head, of_skew
 from gnomon.encodings.positions import beside_heads
 from gnomon.encodings.rotary.turning import tables, turn
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 from gnomon.numeric.exponential import doubled, expm, squarings_for
 from gnomon.numeric.limbs import Limbs
 from gnomon.numeric.visible import seen
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gnomon.encodings.positions import Array, Coordinates, Namespace
-    from gnomon.groups.commuting import Commuting
-    from gnomon.groups.generator import Generator
+    from gnomon.groups import Commuting, Generator
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.fading import fading_distances
@@ -27,9 +26,8 @@ from gnomon.encodings.generators.carrying import Carrying
 from gnomon.encodings.rotary.turning import tables
 from gnomon.encodings.starting import given
 from gnomon.errors import EncodingError, GroupError
-from gnomon.groups.actions import block_weighed, jordan_weights, run_carried, run_turned
-from gnomon.groups.blocks import Block
-from gnomon.groups.generator import Generator
+from gnomon.groups import Block, Generator, block_weighed, jordan_weights, run_carried, run_turned
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import geometric_frequencies
@@ -30,14 +29,14 @@ from gnomon.encodings.positions import beside_heads
 from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.starting import learned, of_each_head
 from gnomon.errors import EncodingError
-from gnomon.groups.actions import planes_turned
+from gnomon.groups import planes_turned
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gnomon.encodings.positions import Array, Coordinates, Namespace
-    from gnomon.groups.commuting import Commuting
-    from gnomon.groups.generator import Generator
+    from gnomon.groups import Commuting, Generator
 
 CARD = Card(
     name="grape",

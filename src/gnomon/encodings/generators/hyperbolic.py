@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.fading import fading_distances
@@ -29,9 +28,8 @@ from gnomon.encodings.generated import of_columns, of_head
 from gnomon.encodings.generators.carrying import Carrying
 from gnomon.encodings.referred import of_heads, of_pairs
 from gnomon.encodings.starting import learned, of_each_head
-from gnomon.groups.actions import block_weighed, faded, light_cone
-from gnomon.groups.blocks import Block
-from gnomon.groups.generator import Generator
+from gnomon.groups import Block, Generator, block_weighed, faded, light_cone
+from gnomon.numeric import checks
 from gnomon.numeric.activations import softplus
 from gnomon.numeric.bounded import softplus_inverse
 

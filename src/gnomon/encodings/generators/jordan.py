@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.fading import fading_distances
@@ -32,9 +31,8 @@ from gnomon.encodings.referred import of_heads, of_pairs
 from gnomon.encodings.rotary.turning import tables
 from gnomon.encodings.starting import learned, of_each_head
 from gnomon.errors import EncodingError
-from gnomon.groups.actions import block_weighed, jordan_weights, run_carried, run_turned
-from gnomon.groups.blocks import Block
-from gnomon.groups.generator import Generator
+from gnomon.groups import Block, Generator, block_weighed, jordan_weights, run_carried, run_turned
+from gnomon.numeric import checks
 from gnomon.numeric.activations import softplus
 from gnomon.numeric.bounded import inside, inside_inverse, softplus_inverse
 

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.additive.taking import take
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
@@ -38,6 +37,7 @@ from gnomon.encodings.relative.tables import (
 from gnomon.encodings.scoring import scaled
 from gnomon.encodings.starting import kept, settled
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.relative.lags import clipped, or_nan_lags, picked, signed_lags
@@ -32,6 +31,7 @@ from gnomon.encodings.relative.tables import (
 from gnomon.encodings.scoring import scaled
 from gnomon.encodings.starting import kept, settled
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 from gnomon.numeric.binned import sums_by_row
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gnomon.encodings.checks import serves
 from gnomon.encodings.starting import drawn
 from gnomon.errors import EncodingError
+from gnomon.numeric.checks import serves
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.relative.lags import clipped, picked, signed_lags, whole_span
 from gnomon.encodings.relative.tables import check_vectors
 from gnomon.encodings.scoring import scaled
+from gnomon.numeric import checks
 from gnomon.numeric.devices import device_beside
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.frequencies import circular_distances
 from gnomon.encodings.generated import of_head, of_turns, pair_columns
@@ -27,13 +26,13 @@ from gnomon.encodings.positions import beside_heads
 from gnomon.encodings.rotary.layouts import LAYOUTS, half_from_interleaved
 from gnomon.encodings.rotary.turning import tables, turn
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gnomon.encodings.positions import Array, Coordinates, Namespace
-    from gnomon.groups.commuting import Commuting
-    from gnomon.groups.generator import Generator
+    from gnomon.groups import Commuting, Generator
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.fading import fading_distances
 from gnomon.encodings.generated import of_head, of_turns, pair_columns
@@ -28,14 +27,14 @@ from gnomon.encodings.referred import Referred, of_heads, of_pairs
 from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.rotary.turning import turn
 from gnomon.errors import EncodingError
-from gnomon.groups.actions import block_weighed, faded
+from gnomon.groups import block_weighed, faded
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gnomon.encodings.positions import Array, Coordinates, Namespace
-    from gnomon.groups.commuting import Commuting
-    from gnomon.groups.generator import Generator
+    from gnomon.groups import Commuting, Generator
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

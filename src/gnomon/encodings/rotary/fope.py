@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import geometric_frequencies
 from gnomon.encodings.positions import beside_heads
@@ -31,6 +30,7 @@ from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.rotary.turning import tables, turn
 from gnomon.encodings.starting import learned
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import array_api_compat
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.positions import namespace_of
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 from gnomon.numeric.devices import device_beside
 
 if TYPE_CHECKING:

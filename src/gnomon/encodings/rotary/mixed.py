@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import ladder
 from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.rotary.grids import check_share
 from gnomon.encodings.starting import learned
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

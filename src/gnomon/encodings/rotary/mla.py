@@ -21,7 +21,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gnomon.encodings import checks
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.positions import namespace_of
 from gnomon.encodings.rotary.rope import Rope
@@ -29,6 +28,7 @@ from gnomon.encodings.rotary.scaled import Scaled, with_scaling
 from gnomon.encodings.rotary.scaling.unscaled import UNSCALED, Scaling
 from gnomon.encodings.rotary.scaling.yarn import Yarn, magnitude
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from gnomon.encodings.positions import Array, Namespace

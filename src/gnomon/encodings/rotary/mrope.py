@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.rotary.rope import Rope
 from gnomon.encodings.rotary.scaled import Scaled, with_scaling
 from gnomon.encodings.rotary.scaling.unscaled import UNSCALED, Scaling
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

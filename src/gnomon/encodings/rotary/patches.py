@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import geometric_frequencies
 from gnomon.encodings.rotary.base import Rotating
 from gnomon.encodings.rotary.grids import check_share, grid_of
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import circular_distances
 from gnomon.encodings.positions import beside_heads
@@ -34,6 +33,7 @@ from gnomon.encodings.rotary.rope import Rope
 from gnomon.encodings.rotary.scaled import with_scaling
 from gnomon.encodings.rotary.turning import turn
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from typing import Any

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.border import within
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
@@ -26,6 +25,7 @@ from gnomon.encodings.content.base import check_heads
 from gnomon.encodings.frequencies import circular_distances, phases
 from gnomon.encodings.positions import beside_heads
 from gnomon.encodings.starting import kept, locked, spread
+from gnomon.numeric import checks
 from gnomon.numeric.activations import softplus
 
 if TYPE_CHECKING:

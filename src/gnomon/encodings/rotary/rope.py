@@ -15,12 +15,12 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gnomon.encodings import checks
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import on_axes
 from gnomon.encodings.rotary.scaled import Scaled
 from gnomon.encodings.rotary.scaling.unscaled import UNSCALED, Scaling
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from gnomon.encodings.positions import Array, Namespace

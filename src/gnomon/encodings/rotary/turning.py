@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings.frequencies import phases
-from gnomon.groups.actions import turned_pairs
+from gnomon.groups import turned_pairs
 
 if TYPE_CHECKING:
     from gnomon.encodings.positions import Array, Coordinates, Namespace

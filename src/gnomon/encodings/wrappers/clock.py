@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Numbers
 from gnomon.encodings.border import float_array, key_positions, numbers_in, reconciled
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
@@ -32,6 +31,7 @@ from gnomon.encodings.starting import given, learned
 from gnomon.encodings.wrappers.inner import inner_encoding, inner_parameters
 from gnomon.encodings.wrappers.moving import Moving
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 from gnomon.numeric.limbs import Limbs
 from gnomon.numeric.reals import reals
 from gnomon.numeric.warps import broken_line, excess, warped

@@ -23,14 +23,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.positions import beside_heads
 from gnomon.encodings.wrappers.inner import inner_encoding, inner_parameters
 from gnomon.errors import EncodingError
-from gnomon.groups.blocks import Block
-from gnomon.groups.generator import Generator
+from gnomon.groups import Block, Generator
+from gnomon.numeric import checks
 from gnomon.numeric.limbs import Limbs
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gnomon.encodings.positions import Array, Coordinates, Namespace
-    from gnomon.groups.commuting import Commuting
+    from gnomon.groups import Commuting
 
 AGREEMENT = "agreement/test_transformers_layers.py"
 CARD = Card(

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import array_api_compat
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.additive.random import stream
 from gnomon.encodings.additive.taking import row_numbers, seen_whole, take
 from gnomon.encodings.base import Numbers
@@ -31,6 +30,7 @@ from gnomon.encodings.positions import as_coordinates, namespace_of
 from gnomon.encodings.wrappers.inner import inner_encoding, inner_parameters
 from gnomon.encodings.wrappers.moving import Moving
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 from gnomon.numeric.devices import device_beside
 from gnomon.numeric.limbs import Limbs
 

@@ -14,10 +14,25 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from gnomon.encodings import attending
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.nope import Nope
-from gnomon.encodings.positions import Array, Coordinates, as_coordinates
+from gnomon.encodings import (
+    Array,
+    Coordinates,
+    Encoding,
+    Nope,
+    as_coordinates,
+    both_sides,
+    causal_of,
+    check_cache,
+    check_counting,
+    check_mask,
+    check_segments,
+    check_shapes,
+    check_vectors,
+    flat,
+    scale_of,
+    unfit_positions,
+    unwrapped,
+)
 from gnomon.errors import EncodingError
 from gnomon.jax.definitions import Definition
 from gnomon.jax.layers import Layer, layer
@@ -97,12 +112,12 @@ def asked_of(q: Any, k: Any, v: Any, encoding: Any, given: dict[str, Any]) -> As
     held = _layer(encoding)
     q, k, v = _vectors(q, k, v)
     leading = tuple(q.shape[:-3])
-    q, k, v = (attending.flat(x, 3) for x in (q, k, v))
+    q, k, v = (flat(x, 3) for x in (q, k, v))
     definition, numbers = held.definition.encoding, held.all_numbers
     n, m = q.shape[-2], k.shape[-2]
-    attending.check_cache(definition, n, m)
+    check_cache(definition, n, m)
     at_q, at_k, counted = _places(definition, q, m, leading, given)
-    inner, at_q, at_k, moved = attending.unwrapped(definition, numbers, at_q, at_k, xp=jnp)
+    inner, at_q, at_k, moved = unwrapped(definition, numbers, at_q, at_k, xp=jnp)
     segments_q, segments_k = _segments(given, leading, n, m)
     return Asked(
         q=q,
@@ -118,8 +133,8 @@ def asked_of(q: Any, k: Any, v: Any, encoding: Any, given: dict[str, Any]) -> As
         definition=held.definition if inner is definition else Definition(inner),
         leading=leading,
         counted=counted and not moved,
-        causal=attending.causal_of(inner, given["causal"]),
-        scale=attending.scale_of(given["scale"], definition, q.shape[-1]),
+        causal=causal_of(inner, given["causal"]),
+        scale=scale_of(given["scale"], definition, q.shape[-1]),
     )
 
 
@@ -142,14 +157,14 @@ def _vectors(*given: Any) -> list[Array]:
     for name, x in zip("qkv", given, strict=True):
         array = as_jax(x, name)
         real = jnp.issubdtype(array.dtype, jnp.floating) and array.dtype.itemsize > 1
-        attending.check_vectors(name, tuple(array.shape), array.dtype, real=real)
+        check_vectors(name, tuple(array.shape), array.dtype, real=real)
         made.append(array)
     if len({x.dtype for x in made}) > 1:
         types = [x.dtype for x in made]
         raise EncodingError(
             f"q, k and v are of {types[0]}, {types[1]} and {types[2]}; pass one type for all three."
         )
-    attending.check_shapes(*(tuple(x.shape) for x in made))
+    check_shapes(*(tuple(x.shape) for x in made))
     return made
 
 
@@ -166,10 +181,10 @@ def _places(
     """Return coordinates of queries and keys, and whether they were counted."""
     n, of_q, of_k = q.shape[-2], given["positions_q"], given["positions_k"]
     if of_q is None and of_k is None:
-        attending.check_counting(encoding, n, m)
+        check_counting(encoding, n, m)
         keys = as_coordinates(jnp.arange(m), 1, like=q)
         return keys[m - n :], keys, True
-    of_q, of_k = attending.both_sides("positions", of_q, of_k, n, m)
+    of_q, of_k = both_sides("positions", of_q, of_k, n, m)
     made = []
     for positions, count, name in ((of_q, n, "q"), (of_k, m, "k")):
         at = as_coordinates(positions, encoding.axes, like=q)
@@ -187,7 +202,7 @@ def _beside(
     if shape == (count,):
         return at
     if shape not in ((*leading, count), (*leading, heads, count)):
-        raise attending.unfit_positions(name, shape, leading, count)
+        raise unfit_positions(name, shape, leading, count)
     own = heads if shape == (*leading, heads, count) else 1
     batch = math.prod(shape[: len(leading)])
     return jax.tree.map(lambda x: x.reshape(batch, own, count, x.shape[-1]), at)
@@ -199,12 +214,12 @@ def _segments(
     of_q, of_k = given["segments_q"], given["segments_k"]
     if of_q is None and of_k is None:
         return None, None
-    of_q, of_k = attending.both_sides("segments", of_q, of_k, n, m)
+    of_q, of_k = both_sides("segments", of_q, of_k, n, m)
     made = []
     for segments, count, name in ((of_q, n, "segments_q"), (of_k, m, "segments_k")):
         values = as_jax(segments, name)
-        attending.check_segments(name, tuple(values.shape), leading, count)
-        made.append(attending.flat(values, 1))
+        check_segments(name, tuple(values.shape), leading, count)
+        made.append(flat(values, 1))
     return made[0], made[1]
 
 
@@ -214,11 +229,11 @@ def _mask(mask: Any, size: tuple[int, ...]) -> Array | None:
         return None
     mask = as_jax(mask, "mask")
     usable = mask.dtype == jnp.bool_ or jnp.issubdtype(mask.dtype, jnp.floating)
-    attending.check_mask(tuple(mask.shape), size, mask.dtype, usable=usable)
+    check_mask(tuple(mask.shape), size, mask.dtype, usable=usable)
     mask = mask.reshape(*[1] * (max(len(size), 4) - mask.ndim), *mask.shape)
     if mask.ndim > 4:
         mask = jnp.broadcast_to(mask, (*size[:-3], *mask.shape[-3:]))
-    return attending.flat(mask, 3)
+    return flat(mask, 3)
 
 
 def _tokens(tokens: Any, leading: tuple[int, ...]) -> Array | None:
@@ -227,7 +242,7 @@ def _tokens(tokens: Any, leading: tuple[int, ...]) -> Array | None:
         return None
     values = as_jax(tokens, "tokens")
     kept = 3 if values.ndim == len(leading) + 3 else 2
-    return attending.flat(values, kept) if values.ndim > 1 else values
+    return flat(values, kept) if values.ndim > 1 else values
 
 
 def positions_of(at: Coordinates) -> Array:

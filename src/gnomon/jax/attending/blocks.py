@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 
-from gnomon.encodings.referred import Referred
+from gnomon.encodings import Referred
 from gnomon.jax.attending.asked import positions_of
 from gnomon.jax.attending.masks import Part, bias_of, may_attend
 from gnomon.jax.attending.turned import own_heads, turned_pair
 from gnomon.numeric.limbs import Limbs
 
 if TYPE_CHECKING:
-    from gnomon.encodings.positions import Array, Coordinates
+    from gnomon.encodings import Array, Coordinates
     from gnomon.jax.attending.asked import Asked
 
 BLOCK = 256

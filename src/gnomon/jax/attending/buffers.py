@@ -10,13 +10,21 @@ from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 
-from gnomon.encodings.content import ordering
-from gnomon.encodings.content.short import reads_neighbours
-from gnomon.encodings.scoring import check_order, read_tokens
+from gnomon.encodings import (
+    Arrangement,
+    arranged,
+    check_order,
+    check_rising,
+    plainly,
+    read_tokens,
+    reads_neighbours,
+    refuse_unfit,
+)
+from gnomon.encodings import logits_in_order as score_in_order
 from gnomon.jax.attending.turned import own_heads
 
 if TYPE_CHECKING:
-    from gnomon.encodings.positions import Array, Coordinates
+    from gnomon.encodings import Array, Coordinates
     from gnomon.jax.attending.asked import Asked
 
 
@@ -27,7 +35,7 @@ def logits_in_order(asked: Asked) -> Array:
     tokens = None if asked.tokens is None else asked.tokens.astype(asked.wide)
     at_q, at_k = (at if at.ndim == 4 else at[None, None] for at in (asked.at_q, asked.at_k))
     segments = None if asked.segments_k is None else asked.segments_k[:, None]
-    return ordering.logits_in_order(
+    return score_in_order(
         asked.encoding,
         q,
         k,
@@ -41,17 +49,17 @@ def logits_in_order(asked: Asked) -> Array:
     )
 
 
-def _arranged(asked: Asked, at_q: Coordinates, at_k: Coordinates) -> ordering.Arrangement | None:
+def _arranged(asked: Asked, at_q: Coordinates, at_k: Coordinates) -> Arrangement | None:
     """Return the order of queries and keys, or None where it is seen to be the given one."""
     name, counted, packed = asked.encoding.name, asked.counted, asked.segments_q is not None
     if asked.mask is None and not packed:
         if counted:
             return None
-        if ordering.plainly(at_q, at_k):
-            ordering.check_rising(at_k, name)
+        if plainly(at_q, at_k):
+            check_rising(at_k, name)
             return None
     hidden = _hidden(asked)
-    made = ordering.arranged(
+    made = arranged(
         at_q,
         at_k,
         hidden,
@@ -60,7 +68,7 @@ def _arranged(asked: Asked, at_q: Coordinates, at_k: Coordinates) -> ordering.Ar
         neighbours=reads_neighbours(asked.encoding),
         xp=jnp,
     )
-    ordering.refuse_unfit(made.fits, name, counted=counted)
+    refuse_unfit(made.fits, name, counted=counted)
     return made
 
 

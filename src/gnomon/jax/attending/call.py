@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from gnomon.encodings import attending
-from gnomon.encodings.positions import Array
-from gnomon.encodings.scoring import refuse_tokens
+from gnomon.encodings import ARGUMENTS, Array, refuse_arguments, refuse_tokens
 from gnomon.jax.attending.asked import Asked, asked_of
 from gnomon.jax.attending.blocks import blocks
 from gnomon.jax.attending.plan import Plan, plan_of
 from gnomon.jax.attending.whole import dense, empty, plain
 
-NAMES = (*attending.ARGUMENTS, "route")
+NAMES = (*ARGUMENTS, "route")
 RUN = {"plain": plain, "bias": plain, "blocks": blocks, "dense": dense}
 
 
@@ -44,7 +42,7 @@ def attention(
     1 / sqrt(d) where it has none. `tokens` (..., m, width) is what a rule on
     content reads. `route` takes one by name; `attention_plan` says which one is taken.
     """
-    attending.refuse_arguments("attention", unknown, NAMES)
+    refuse_arguments("attention", unknown, NAMES)
     given = {
         "positions_q": positions_q,
         "positions_k": positions_k,
@@ -64,9 +62,9 @@ def attention_plan(
     q: Array, k: Array, v: Array, encoding: Any, *, route: str = "auto", **given: Any
 ) -> Plan:
     """Return the route that `attention` takes for the same arguments, with the reasons."""
-    known: dict[str, Any] = dict.fromkeys(attending.ARGUMENTS)
+    known: dict[str, Any] = dict.fromkeys(ARGUMENTS)
     unknown = {name: value for name, value in given.items() if name not in known}
-    attending.refuse_arguments("attention_plan", unknown, NAMES)
+    refuse_arguments("attention_plan", unknown, NAMES)
     return _planned(q, k, v, encoding, {**known, **given}, route)[1]
 
 

@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 
-from gnomon.encodings.border import lags_between
-from gnomon.encodings.scoring import masked_scores
+from gnomon.encodings import lags_between, masked_scores
 from gnomon.jax.attending.asked import positions_of
 
 if TYPE_CHECKING:
-    from gnomon.encodings.positions import Array, Coordinates
+    from gnomon.encodings import Array, Coordinates
     from gnomon.jax.attending.asked import Asked
 
 

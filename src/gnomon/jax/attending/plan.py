@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 
-from gnomon.encodings import checks
-from gnomon.encodings.attending import needs_logits
+from gnomon.encodings import needs_logits
 from gnomon.errors import EncodingError
 from gnomon.jax.attending.blocks import block_of, decays
+from gnomon.numeric import checks
 from gnomon.results import Result
 
 if TYPE_CHECKING:

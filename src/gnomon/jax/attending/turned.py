@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 
-from gnomon.encodings.attending import by_head
-from gnomon.encodings.scoring import with_vectors
+from gnomon.encodings import by_head, with_vectors
 
 if TYPE_CHECKING:
-    from gnomon.encodings.positions import Array
+    from gnomon.encodings import Array
     from gnomon.jax.attending.asked import Asked
 
 

@@ -26,7 +26,7 @@ from gnomon.jax.attending.masks import added_by, bias_of, may_attend, whole
 from gnomon.jax.attending.turned import own_heads, turned_pair
 
 if TYPE_CHECKING:
-    from gnomon.encodings.positions import Array
+    from gnomon.encodings import Array
     from gnomon.jax.attending.asked import Asked
 
 

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from gnomon.encodings.nope import Nope
+from gnomon.encodings import Nope
 from gnomon.errors import LabError
 from gnomon.lab.model import Transformer
 

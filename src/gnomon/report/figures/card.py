@@ -1,6 +1,6 @@
 """The figures of a card: what an encoding does at each position, its lag profile, its ladder.
 
-Everything drawn was computed by `gnomon.encodings.catalogue.portrait`.
+Everything drawn was computed by `gnomon.encodings.cards.portrait`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gnomon.report.figures.panels import axes_of, axis, panels
 from gnomon.report.figures.places import as_text
 
 if TYPE_CHECKING:
-    from gnomon.encodings.catalogue.portrait import Portrait
+    from gnomon.encodings import Portrait
 
 EXPLAINED = {
     "vectors": "Each row is the vector that is added at one position, each column one of its "

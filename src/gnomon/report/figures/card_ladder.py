@@ -13,7 +13,7 @@ from gnomon.report.figures.places import counted, figure_of
 from gnomon.report.figures.ticks import log_axis
 
 if TYPE_CHECKING:
-    from gnomon.encodings.catalogue.portrait import Ladder
+    from gnomon.encodings import Ladder
 
 PLURALS = {"frequency": "frequencies", "slope": "slopes", "decay": "decays"}
 MOST_CURVES = 8

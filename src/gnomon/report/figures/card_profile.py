@@ -11,7 +11,7 @@ from gnomon.report.figures.panels import LEGEND
 from gnomon.report.figures.places import figure_of
 
 if TYPE_CHECKING:
-    from gnomon.encodings.catalogue.portrait import Portrait, Profile
+    from gnomon.encodings import Portrait, Profile
 
 
 def profile_figure(portrait: Portrait) -> Figure:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.report.card_text import in_short
+from gnomon.report.cards import in_short
 from gnomon.report.figure import CATEGORIES, DASHES, Figure, evenly, short
 from gnomon.report.figures.distances import colours
 from gnomon.report.figures.panels import LEGEND
 from gnomon.report.figures.places import counted, figure_of
 
 if TYPE_CHECKING:
-    from gnomon.encodings.catalogue.portrait import Portrait
+    from gnomon.encodings import Portrait
 
 TITLES = {
     "vectors": "Vectors by position",

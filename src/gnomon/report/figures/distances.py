@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.pipeline.pictures import Pictures
+from gnomon.pipeline import Pictures
 from gnomon.report.figure import SEQUENTIAL, Figure, Symmetric, Triangles, evenly, missing
 from gnomon.report.figures.panels import axes_of, axis, panels, stacked
 from gnomon.report.figures.places import counted, figure_of, names, unit

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.pipeline.pictures import Pictures
+from gnomon.pipeline import Pictures
 from gnomon.report.figure import BLUE, GREY, ORANGE, VERMILION, Figure, missing, short
 from gnomon.report.figures.distances import FLAT, NULLS
 from gnomon.report.figures.panels import LEGEND, axes_of, axis, panels, stacked

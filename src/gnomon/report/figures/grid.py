@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.pipeline.pictures import Pictures
+from gnomon.pipeline import Pictures
 from gnomon.report.figure import Figure, missing, short
 from gnomon.report.figures.distances import FLAT, NO_PICTURES, colours, square
 from gnomon.report.figures.panels import axes_of, axis, panels, stacked

@@ -12,7 +12,7 @@ from gnomon.report.figures.grid import DIVERGING
 from gnomon.report.figures.places import figure_of
 
 if TYPE_CHECKING:
-    from gnomon.spectra.lattice import LatticeSpectrum
+    from gnomon.spectra import LatticeSpectrum
 
 KEY, TITLE = "lattice", "Kernel by lag on both axes"
 

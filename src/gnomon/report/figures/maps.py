@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.pipeline.pictures import Pictures
+from gnomon.pipeline import Pictures
 from gnomon.report.figure import GREY, Figure, evenly, missing, short
 from gnomon.report.figures.distances import FLAT, NO_PICTURES, colours
 from gnomon.report.figures.places import counted, names, rate, unit

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gnomon.pipeline.words import percent
+from gnomon.pipeline import percent
 
 
 def nearest(contents: dict[str, Any]) -> dict[str, Any] | None:

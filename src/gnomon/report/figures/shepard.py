@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.pipeline.pictures import Pictures
+from gnomon.pipeline import Pictures
 from gnomon.report.figure import CATEGORIES, GREY, MARKERS, Figure, missing, short
 from gnomon.report.figures.bars import called, named
 from gnomon.report.figures.distances import FLAT, NO_PICTURES

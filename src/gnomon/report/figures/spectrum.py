@@ -25,8 +25,7 @@ from gnomon.report.figures.panels import LEGEND, axes_of, axis, panels
 from gnomon.report.figures.places import as_text, figure_of
 
 if TYPE_CHECKING:
-    from gnomon.spectra.lattice import LatticeSpectrum
-    from gnomon.spectra.spectrum import Spectrum
+    from gnomon.spectra import LatticeSpectrum, Spectrum
 
 EXPLAINED = {
     "profile": "The kernel: the positional part of a logit, by the lag between query and key.",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.pipeline.words import percent
+from gnomon.pipeline import percent
 from gnomon.report.figure import GREY, VERMILION, Figure, missing
 from gnomon.report.figures.bars import (
     Value,

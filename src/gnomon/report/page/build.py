@@ -24,7 +24,7 @@ from gnomon.report.page.reading import label_of
 from gnomon.report.page.reference import reference_scale, without
 
 if TYPE_CHECKING:
-    from gnomon.pipeline.pictures import Pictures
+    from gnomon.pipeline import Pictures
     from gnomon.report.figure import Figure
 
 Given = tuple[str, dict[str, Any], "Pictures | None"]

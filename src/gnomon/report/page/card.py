@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gnomon.report.card_text import facts_of
+from gnomon.report.cards import facts_of
 from gnomon.report.figures.card import card_figures, explanation
 from gnomon.report.page.single import SinglePage
 
 if TYPE_CHECKING:
-    from gnomon.encodings.catalogue.portrait import Portrait
+    from gnomon.encodings import Portrait
 
 
 def card_page(contents: dict[str, Any], portrait: Portrait, *, version: str) -> bytes:

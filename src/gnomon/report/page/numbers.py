@@ -11,7 +11,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from gnomon.pipeline.words import percent
+from gnomon.pipeline import percent
 from gnomon.report.text import cell
 
 _NONE = "–"

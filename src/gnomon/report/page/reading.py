@@ -17,7 +17,7 @@ from gnomon.errors import InputError
 from gnomon.reading import believing, read_written
 
 if TYPE_CHECKING:
-    from gnomon.pipeline.pictures import Pictures
+    from gnomon.pipeline import Pictures
 
 MOST_BYTES = 256 * 2**20
 Read = tuple[str, dict[str, Any], "Pictures | None"]
@@ -62,7 +62,7 @@ def folders_from(place: Path, paths: Sequence[Path]) -> list[str]:
 
 def read_survey(path: Path) -> tuple[dict[str, Any], Pictures | None]:
     """Read one survey.json and the geometry.npz beside it, where there is one."""
-    from gnomon.pipeline.pictures import load_pictures
+    from gnomon.pipeline import load_pictures
 
     contents = read_contents(path)
     beside = path.with_name("geometry.npz")
@@ -75,8 +75,7 @@ def read_survey(path: Path) -> tuple[dict[str, Any], Pictures | None]:
 
 def read_contents(path: Path) -> dict[str, Any]:
     """Read one survey.json and hold it against the schema."""
-    from gnomon.pipeline.schema import SCHEMA_VERSION
-    from gnomon.pipeline.validation import fault
+    from gnomon.pipeline import SCHEMA_VERSION, fault
 
     contents = _parsed(path)
     if not isinstance(contents, dict) or "schema_version" not in contents:

@@ -13,8 +13,7 @@ from gnomon.report.figures.spectrum import EXPLAINED, lattice_figures, spectrum_
 from gnomon.report.page.single import SinglePage
 
 if TYPE_CHECKING:
-    from gnomon.spectra.lattice import LatticeSpectrum
-    from gnomon.spectra.spectrum import Spectrum
+    from gnomon.spectra import LatticeSpectrum, Spectrum
 
 SMALL, LARGE = 1e-6, 1e6
 """Outside of these a number is written with its power of ten."""
@@ -36,7 +35,7 @@ FACTS = {
 
 def spectrum_page(found: Spectrum | LatticeSpectrum, *, version: str) -> bytes:
     """Return the page in UTF-8; half a character (in a file name) becomes its escape."""
-    from gnomon.spectra.lattice import LatticeSpectrum
+    from gnomon.spectra import LatticeSpectrum
 
     page, contents = SinglePage(), found.to_dict()
     if isinstance(found, LatticeSpectrum):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from gnomon.pipeline.words import (
+from gnomon.pipeline import (
     blocks_in_words,
     either_way,
     order_in_words,

@@ -13,10 +13,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gnomon.encodings import attending
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.border import numbers_in
-from gnomon.encodings.nope import Nope
+from gnomon.encodings import (
+    Encoding,
+    Nope,
+    both_sides,
+    causal_of,
+    check_cache,
+    check_counting,
+    check_segments,
+    flat,
+    numbers_in,
+    scale_of,
+    unfit_positions,
+    unwrapped,
+)
 from gnomon.errors import EncodingError
 from gnomon.torch.attending import checking
 from gnomon.torch.base import XP, Layer
@@ -95,8 +105,8 @@ def asked_of(q: Any, k: Any, v: Any, encoding: Any, given: dict[str, Any]) -> As
     n, m = q.shape[-2], k.shape[-2]
     at_q, at_k, counted = _places(definition, q, m, leading, given)
     numbers = numbers_in(definition, q, xp=XP) if layer is None else layer.numbers_on(q.device)
-    inner, at_q, at_k, moved = attending.unwrapped(definition, numbers, at_q, at_k, xp=XP)
-    attending.check_cache(inner, n, m)
+    inner, at_q, at_k, moved = unwrapped(definition, numbers, at_q, at_k, xp=XP)
+    check_cache(inner, n, m)
     turns = isinstance(layer, Transform) and inner is definition
     size = (*leading, q.shape[-3], n, m)
     segments = _segments(given, leading, n, m, q.device)
@@ -111,11 +121,11 @@ def asked_of(q: Any, k: Any, v: Any, encoding: Any, given: dict[str, Any]) -> As
         at_q=at_q,
         at_k=at_k,
         counted=counted and not moved,
-        causal=attending.causal_of(inner, given["causal"]),
+        causal=causal_of(inner, given["causal"]),
         mask=checking.mask_of(given["mask"], size, q.device),
         segments_q=segments[0],
         segments_k=segments[1],
-        scale=attending.scale_of(given["scale"], definition, q.shape[-1]),
+        scale=scale_of(given["scale"], definition, q.shape[-1]),
         tokens=_tokens(given["tokens"], leading),
         dropout=checking.dropout_of(given["dropout"]),
     )
@@ -137,7 +147,7 @@ def four_axes(x: Tensor, leading: tuple[int, ...]) -> Tensor:
     """Return vectors (..., heads, n, d) as (batch, heads, n, d)."""
     if len(leading) == 1:
         return x
-    return attending.flat(x, 3)
+    return flat(x, 3)
 
 
 def _places(
@@ -147,10 +157,10 @@ def _places(
     n, axes = q.shape[-2], encoding.axes
     asked_q, asked_k = given["positions_q"], given["positions_k"]
     if asked_q is None and asked_k is None:
-        attending.check_counting(encoding, n, m)
+        check_counting(encoding, n, m)
         keys = torch.arange(m, device=q.device, dtype=torch.float64)[:, None]
         return keys[m - n :], keys, True
-    asked_q, asked_k = attending.both_sides("positions", asked_q, asked_k, n, m)
+    asked_q, asked_k = both_sides("positions", asked_q, asked_k, n, m)
     heads = q.shape[1]
     made = [
         _beside(coordinates_of(at, axes, q.device), count, name, leading, heads)
@@ -170,7 +180,7 @@ def _beside(coordinates: Any, count: int, name: str, leading: tuple[int, ...], h
         return checking.flattened(coordinates[..., None, :, :], leading)
     if checking.broadcasts(shape, (*leading, heads, count)) and shape[-1] == count:
         return checking.flattened(coordinates, leading)
-    raise attending.unfit_positions(name, shape, leading, count)
+    raise unfit_positions(name, shape, leading, count)
 
 
 def _segments(
@@ -180,13 +190,13 @@ def _segments(
     of_q, of_k = given["segments_q"], given["segments_k"]
     if of_q is None and of_k is None:
         return None, None
-    of_q, of_k = attending.both_sides("segments", of_q, of_k, n, m)
+    of_q, of_k = both_sides("segments", of_q, of_k, n, m)
     made = []
     for segments, count, name in ((of_q, n, "segments_q"), (of_k, m, "segments_k")):
         values = torch.as_tensor(segments, device=device)
         shape = tuple(values.shape)
         if shape[-1:] != (count,) or not checking.broadcasts(shape, (*leading, count)):
-            attending.check_segments(name, shape, leading, count)
+            check_segments(name, shape, leading, count)
         beside = values.reshape(*[1] * (len(leading) + 1 - values.ndim), *values.shape)
         made.append(checking.flattened(beside[..., None, None, :], leading)[:, 0, 0])
     return made[0], made[1]
@@ -199,4 +209,4 @@ def _tokens(tokens: Any, leading: tuple[int, ...]) -> Tensor | None:
     if not leading:
         return tokens[None]
     same = tokens.ndim == len(leading) + 3
-    return attending.flat(tokens, 3 if same else 2)
+    return flat(tokens, 3 if same else 2)

@@ -23,7 +23,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gnomon.encodings.biases.alibi import Alibi
+from gnomon.encodings import Alibi
 from gnomon.numeric.visible import seen
 from gnomon.torch.attending.asked import Asked
 from gnomon.torch.attending.checking import check_heads

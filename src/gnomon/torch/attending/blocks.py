@@ -29,7 +29,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gnomon.encodings.rotary.decay import Decaying
+from gnomon.encodings import Decaying
 from gnomon.numeric.visible import seen
 from gnomon.torch.attending.asked import Asked
 from gnomon.torch.attending.kernel import attend

@@ -9,9 +9,17 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gnomon.encodings.content import ordering
-from gnomon.encodings.content.short import reads_neighbours
-from gnomon.encodings.scoring import check_order, read_tokens
+from gnomon.encodings import (
+    Arrangement,
+    arranged,
+    check_order,
+    check_rising,
+    plainly,
+    read_tokens,
+    reads_neighbours,
+    refuse_unfit,
+)
+from gnomon.encodings import logits_in_order as score_in_order
 from gnomon.torch.attending.asked import Asked
 from gnomon.torch.attending.turned import own_heads
 from gnomon.torch.base import XP
@@ -24,7 +32,7 @@ def logits_in_order(asked: Asked) -> Tensor:
     tokens = None if asked.tokens is None else asked.tokens.to(asked.wide)
     at_q, at_k = (at if at.ndim == 4 else at[None, None] for at in (asked.at_q, asked.at_k))
     segments = None if asked.segments_k is None else asked.segments_k[:, None]
-    made: Tensor = ordering.logits_in_order(
+    made: Tensor = score_in_order(
         asked.encoding,
         q,
         k,
@@ -39,17 +47,17 @@ def logits_in_order(asked: Asked) -> Tensor:
     return made
 
 
-def _arranged(asked: Asked, at_q: Tensor, at_k: Tensor) -> ordering.Arrangement | None:
+def _arranged(asked: Asked, at_q: Tensor, at_k: Tensor) -> Arrangement | None:
     """Return the order of queries and keys, or None where it is seen to be the given one."""
     name, counted = asked.encoding.name, asked.counted
     if not asked.masked:
         if counted:
             return None
-        if ordering.plainly(at_q, at_k):
-            ordering.check_rising(at_k, name)
+        if plainly(at_q, at_k):
+            check_rising(at_k, name)
             return None
     hidden, packed = _hidden(asked), asked.segments_q is not None
-    made = ordering.arranged(
+    made = arranged(
         at_q,
         at_k,
         hidden,
@@ -58,7 +66,7 @@ def _arranged(asked: Asked, at_q: Tensor, at_k: Tensor) -> ordering.Arrangement 
         neighbours=reads_neighbours(asked.encoding),
         xp=XP,
     )
-    ordering.refuse_unfit(made.fits, name, counted=counted)
+    refuse_unfit(made.fits, name, counted=counted)
     return made
 
 

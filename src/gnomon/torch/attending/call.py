@@ -7,9 +7,9 @@ from typing import Any
 
 from torch import Tensor
 
-from gnomon.encodings import attending, checks
-from gnomon.encodings.scoring import refuse_tokens
+from gnomon.encodings import ARGUMENTS, refuse_arguments, refuse_tokens
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 from gnomon.torch.attending import (
     augmented,
     blocks,
@@ -25,7 +25,7 @@ from gnomon.torch.attending.layout import Layout, layout_of
 from gnomon.torch.attending.plan import ROUTES, WORDS, Plan, choose, refusal
 from gnomon.torch.attending.prepared import Prepared
 
-NAMES = (*attending.ARGUMENTS, "dropout", "route")
+NAMES = (*ARGUMENTS, "dropout", "route")
 RUN: dict[str, Callable[[Asked, Layout], Tensor]] = {
     "plain": plain.run,
     "bias": plain.run_with_bias,
@@ -68,7 +68,7 @@ def attention(
     takes one by name; `attention_plan` says which one is taken. A query that may attend to nothing
     gives zeros.
     """
-    attending.refuse_arguments("attention", unknown, NAMES)
+    refuse_arguments("attention", unknown, NAMES)
     given = {
         "positions_q": positions_q,
         "positions_k": positions_k,
@@ -115,8 +115,8 @@ def _run_of(asked: Asked, route: str) -> Callable[[Asked, Layout], Tensor]:
 
 def _named(call: str, given: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of attention, those that are not given as they are by default."""
-    defaults = dict.fromkeys(attending.ARGUMENTS) | {"dropout": 0.0}
-    attending.refuse_arguments(call, {n: x for n, x in given.items() if n not in defaults}, NAMES)
+    defaults = dict.fromkeys(ARGUMENTS) | {"dropout": 0.0}
+    refuse_arguments(call, {n: x for n, x in given.items() if n not in defaults}, NAMES)
     return defaults | given
 
 

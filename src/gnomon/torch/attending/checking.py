@@ -11,8 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gnomon.encodings import attending, checks
+from gnomon.encodings import check_mask, check_shapes
+from gnomon.encodings import check_vectors as check_each
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 from gnomon.torch.places import check_tensor, is_real
 
 
@@ -20,12 +22,12 @@ def check_vectors(q: Any, k: Any, v: Any) -> None:
     """Refuse queries, keys and values that do not go together."""
     for name, x in (("q", q), ("k", k), ("v", v)):
         check_tensor(x, name)
-        attending.check_vectors(name, tuple(x.shape), x.dtype, real=is_real(x))
+        check_each(name, tuple(x.shape), x.dtype, real=is_real(x))
     if len({q.dtype, k.dtype, v.dtype}) > 1:
         raise EncodingError(
             f"q, k and v are of {q.dtype}, {k.dtype} and {v.dtype}; pass one type for all three."
         )
-    attending.check_shapes(tuple(q.shape), tuple(k.shape), tuple(v.shape))
+    check_shapes(tuple(q.shape), tuple(k.shape), tuple(v.shape))
 
 
 def dropout_of(dropout: Any) -> float:
@@ -42,7 +44,7 @@ def mask_of(mask: Any, size: tuple[int, ...], device: Any) -> Tensor | None:
         return None
     check_tensor(mask, "mask")
     usable = mask.dtype == torch.bool or mask.is_floating_point()
-    attending.check_mask(tuple(mask.shape), size, mask.dtype, usable=usable)
+    check_mask(tuple(mask.shape), size, mask.dtype, usable=usable)
     if mask.is_floating_point() and not is_real(mask):
         mask = mask.float()  # floats of eight bits are compared by nothing
     return flattened(

@@ -13,8 +13,7 @@ from typing import Any
 
 import torch
 
-from gnomon.encodings.attending import needs_logits
-from gnomon.encodings.referred import Referred
+from gnomon.encodings import Referred, needs_logits
 from gnomon.numeric.visible import traced
 from gnomon.results import Result
 from gnomon.torch.attending.asked import Asked

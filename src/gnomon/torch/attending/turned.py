@@ -6,8 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from gnomon.encodings.attending import by_head
-from gnomon.encodings.scoring import with_vectors
+from gnomon.encodings import by_head, with_vectors
 from gnomon.torch.attending.asked import Asked
 from gnomon.torch.base import XP
 

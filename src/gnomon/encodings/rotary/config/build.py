@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gnomon.encodings import checks
 from gnomon.encodings.nope import Nope
 from gnomon.encodings.rotary.config.keys import (
     SECTIONED,
@@ -56,6 +55,7 @@ from gnomon.encodings.rotary.config.schedule import (
 from gnomon.encodings.rotary.config.shape import shape_of
 from gnomon.encodings.rotary.config.source import Config, Source, read_config
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from gnomon.encodings.base import Encoding

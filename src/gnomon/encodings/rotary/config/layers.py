@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from gnomon.encodings import checks
 from gnomon.encodings.rotary.config.keys import check_nested, check_read, rope_type
 from gnomon.encodings.rotary.config.models import (
     BY_TYPE,
@@ -25,6 +24,7 @@ from gnomon.encodings.rotary.config.models import (
     STILL_IN_FULL,
 )
 from gnomon.errors import EncodingError, nearest
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from gnomon.encodings.rotary.config.source import Source

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.encodings import checks
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.rotary.config.layers import SLIDING
 from gnomon.encodings.rotary.config.models import (
@@ -34,6 +33,7 @@ from gnomon.encodings.rotary.config.models import (
     WINDOWS,
 )
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 from gnomon.results import Result
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gnomon.encodings import checks
 from gnomon.encodings.rotary.config.keys import rope_type
 from gnomon.encodings.rotary.config.models import (
     DEAF_TO_COUNT,
@@ -26,6 +25,7 @@ from gnomon.encodings.rotary.config.models import (
     TRAILING,
 )
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from gnomon.encodings.rotary.config.source import Source

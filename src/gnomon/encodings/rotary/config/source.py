@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gnomon.encodings import checks
 from gnomon.encodings.rotary.config.models import DEFAULTS, HEAD_DIMENSIONS, plain_type
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 from gnomon.reading import read_json
 
 Config = Mapping[str, Any] | str | os.PathLike[str]

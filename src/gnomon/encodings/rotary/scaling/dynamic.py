@@ -20,11 +20,11 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from gnomon.encodings import checks
 from gnomon.encodings.card import ORACLE, proved
 from gnomon.encodings.frequencies import ladder
 from gnomon.encodings.rotary.scaling.ntk import check_exponent
 from gnomon.encodings.rotary.scaling.unscaled import Scaling
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from typing import Self

@@ -17,11 +17,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from gnomon.encodings import checks
 from gnomon.encodings.card import ORACLE, proved
 from gnomon.encodings.frequencies import ladder
 from gnomon.encodings.rotary.scaling.unscaled import Scaling
 from gnomon.errors import EncodingError
+from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from gnomon.encodings.positions import Array, Namespace

@@ -20,8 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gnomon.corpus.documents import TextBatch, text_keys
-from gnomon.corpus.reading.builtin import python_stdlib
+from gnomon.corpus import TextBatch, python_stdlib, text_keys
 from gnomon.errors import LabError
 from gnomon.lab.ceilings import Ceiling
 from gnomon.lab.tasks.base import Batch, Ints, Rng, Task, check_whole

@@ -20,8 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.corpus.documents import mix
-from gnomon.corpus.reading.digits import DIGITS, drawn_digits, real_digits
+from gnomon.corpus import DIGITS, drawn_digits, mix, real_digits
 from gnomon.errors import LabError
 from gnomon.lab.tasks.base import Batch, Ints, Rng
 from gnomon.lab.tasks.real.documents import Documents, Labelled, folds_of

@@ -24,9 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.corpus.documents import Keys
-from gnomon.corpus.folds import fold_of
-from gnomon.corpus.reading.resolve import open_source
+from gnomon.corpus import Keys, fold_of, open_source
 from gnomon.errors import LabError
 from gnomon.lab.ceilings import Ceiling
 from gnomon.lab.tasks.base import Batch, Ints, Rng, Task, check_whole

@@ -22,8 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gnomon.corpus.documents import text_keys
-from gnomon.corpus.tokenizing.tokenizers import open_tokenizer
+from gnomon.corpus import open_tokenizer, text_keys
 from gnomon.errors import LabError
 from gnomon.lab.ceilings import Ceiling
 from gnomon.lab.tasks.base import Batch, Ints, Rng, check_whole

@@ -12,12 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.corpus.counting import DEFAULT_LENGTH, CountOptions, open_corpus, tokenizer_for
-from gnomon.corpus.documents import IdBatch
-from gnomon.corpus.tokens import FromCache, open_tokens
-from gnomon.distances.debiased.estimate import DRAWS
+from gnomon.corpus import (
+    DEFAULT_LENGTH,
+    CountOptions,
+    FromCache,
+    IdBatch,
+    open_corpus,
+    open_tokens,
+    tokenizer_for,
+)
+from gnomon.distances import DRAWS
 from gnomon.errors import InputError
-from gnomon.pipeline.survey import SurveyOptions
+from gnomon.pipeline.surveys import SurveyOptions
 from gnomon.results import Result
 
 SAMPLE_SECONDS = 1.0

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gnomon.distances.eigenvalues import square
 from gnomon.distances.gram import BLOCK_BYTES, double_centred
 from gnomon.distances.mds import Coordinates, checked_dimension, classical_mds
-from gnomon.distances.spectrum import square
 from gnomon.errors import InputError
 from gnomon.numeric.reals import reals
 from gnomon.numeric.routes import compiled, each, stripes

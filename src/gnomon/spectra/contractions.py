@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.certified import heads_of
+from gnomon.encodings import Encoding, heads_of
 from gnomon.errors import SpectrumError
 from gnomon.numeric.ranges import MOST_DIMENSION, MOST_SEED
 from gnomon.results import Result

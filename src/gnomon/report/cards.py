@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gnomon.report.text import table
 
 if TYPE_CHECKING:
-    from gnomon.encodings.card import Card
+    from gnomon.encodings import Card
 
 WIDTH = 100
 """Columns of a line."""

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gnomon.errors import GroupError
 from gnomon.groups.checking import checked
-from gnomon.groups.classify import Found, Structure, classify
+from gnomon.groups.classification import Found, Structure, classify
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]

@@ -13,15 +13,25 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.corpus.counting import CountOptions
-from gnomon.corpus.counts import PositionCounts
-from gnomon.corpus.progress import Progress, Silence
-from gnomon.diagnostics.dimension import StressByDimension, stress_by_dimension
-from gnomon.diagnostics.monotonicity import GRAIN, Monotonicity, violations
-from gnomon.diagnostics.shift import ShiftEquivariance, shift_equivariance
-from gnomon.distances.measure import Geometry, check_metric, measure
-from gnomon.distances.nulls import NullGeometry, dealt_null, null_geometry
-from gnomon.encodings.base import Encoding
+from gnomon.corpus import CountOptions, PositionCounts, Progress, Silence
+from gnomon.diagnostics import (
+    GRAIN,
+    Monotonicity,
+    ShiftEquivariance,
+    StressByDimension,
+    shift_equivariance,
+    stress_by_dimension,
+    violations,
+)
+from gnomon.distances import (
+    Geometry,
+    NullGeometry,
+    check_metric,
+    dealt_null,
+    measure,
+    null_geometry,
+)
+from gnomon.encodings import Encoding
 from gnomon.errors import InputError
 from gnomon.numeric.ranges import check_range
 from gnomon.pipeline.asked import encoding_for
@@ -35,7 +45,7 @@ from gnomon.pipeline.measured import (
     why_not_shuffled_again,
 )
 from gnomon.pipeline.noise import NoiseReport, Tests
-from gnomon.pipeline.provenance import provenance
+from gnomon.pipeline.origin import provenance
 from gnomon.pipeline.verdict import Verdict, verdict, without_geometry
 from gnomon.pipeline.verdict import flat as flat_verdict
 from gnomon.results import Result, to_dataframe

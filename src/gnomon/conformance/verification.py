@@ -15,18 +15,19 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from gnomon.encodings import checks
-from gnomon.encodings.additive.table_files import names_table
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.card import in_words
-from gnomon.encodings.certified import certificate
-from gnomon.encodings.registry import ENTRIES, encoding
+from gnomon.encodings import ENTRIES, Encoding, certificate, encoding, in_words, names_table
 from gnomon.errors import EncodingError, nearest
-from gnomon.groups.certificate import Certificate, joined
-from gnomon.groups.clocks import modulo
-from gnomon.groups.rounding import fitted, tolerance_of
-from gnomon.groups.subject import Subject, of_maps
-from gnomon.groups.verify import certify
+from gnomon.groups import (
+    Certificate,
+    Subject,
+    certify,
+    fitted,
+    joined,
+    modulo,
+    of_maps,
+    tolerance_of,
+)
+from gnomon.numeric import checks
 
 LEAST = 8.0
 """Smallest reach on which laws are looked at."""

@@ -5,7 +5,7 @@ r"""The spectrum of an encoding: its kernel by lag, eigenvalues, symbol, and wha
 c the kernel (`gnomon.spectra.kernel`). Rank and condition number count on the range only
 (`gnomon.spectra.conditioning`). Of vectors whose products do not depend on the lag alone the matrix
 P P^T is taken, and its Toeplitz share is below 1. Coupling is that of drawn content
-(`gnomon.spectra.contraction`). The claims that this is for are those of [gu2025].
+(`gnomon.spectra.contractions`). The claims that this is for are those of [gu2025].
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.base import Encoding
+from gnomon.encodings import Encoding
 from gnomon.errors import EncodingError, SpectrumError
 from gnomon.results import Result
 from gnomon.spectra.circulant import Circulant, nearest_circulant
 from gnomon.spectra.conditioning import Conditioning, conditioning
-from gnomon.spectra.contraction import MEANS, Contraction, checked_drawing, contraction
+from gnomon.spectra.contractions import MEANS, Contraction, checked_drawing, contraction
 from gnomon.spectra.eigenvalues import Eigenvalues, all_of, checked_length, eigenvalues_of
 from gnomon.spectra.gram import gram_spectrum
 from gnomon.spectra.kernel import Kernel

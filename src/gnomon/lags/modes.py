@@ -32,8 +32,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from gnomon.errors import GroupError
-from gnomon.groups.blocks import Block, Floats
-from gnomon.groups.generator import Generator
+from gnomon.groups import Block, Floats, Generator
 from gnomon.lags.combs import Comb, comb_values, combs
 from gnomon.lags.detection import told_from_nothing
 from gnomon.lags.kernel import LagKernel

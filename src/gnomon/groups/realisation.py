@@ -122,10 +122,10 @@ class Realisation(Result):
         )
 
     def structure(self) -> Any:
-        """Return the classes of the generator, see `gnomon.groups.classify`."""
+        """Return the classes of the generator, see `gnomon.groups.classification`."""
         if self.generator_matrix is None:
             raise GroupError(f"There is no generator to classify: {self.reason}.")
-        from gnomon.groups.classify import classify
+        from gnomon.groups.classification import classify
 
         return classify(self.generator_matrix)
 

@@ -15,8 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.distances.debiased.projection import outside_core, projected
-from gnomon.distances.mds import classical_mds
+from gnomon.distances import classical_mds, outside_core, projected
 from gnomon.errors import InputError
 from gnomon.pipeline.debiased_stress import DebiasedTarget
 from gnomon.pipeline.noise import NoiseReport
