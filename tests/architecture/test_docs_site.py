@@ -104,15 +104,14 @@ def test_every_public_name_is_rendered_in_the_api_pages(site: Path, package: str
     pages = "\n".join(path.read_text("utf-8") for path in (site / "api").glob("*.html"))
     names = public(package)
     assert names
-    callable_rooms = {"geometry": "geometry.measure.measure", "survey": "survey.run.survey"}
-    homes = callable_rooms | {"GnomonError": "errors.GnomonError"} if package == "gnomon" else {}
+    homes = {"GnomonError": "errors.GnomonError"} if package == "gnomon" else {}
     places = {name: f'id="{package}.{homes.get(name, name)}"' for name in names}
     assert [name for name, place in places.items() if place not in pages] == []
 
 
 @pytest.mark.parametrize(
     ("page", "options"),
-    [("corpus", CountOptions), ("survey", SurveyOptions), ("encodings", FitOptions)],
+    [("corpus", CountOptions), ("pipeline", SurveyOptions), ("encodings", FitOptions)],
 )
 def test_every_option_is_in_the_api_pages_with_its_default(page: str, options: Any) -> None:
     text = (DOCS / "api" / f"{page}.md").read_text("utf-8")

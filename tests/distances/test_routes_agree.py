@@ -146,10 +146,10 @@ def test_the_promise_states_the_bounds_that_are_tested():
 def test_every_module_that_chooses_a_route_is_run_here_or_listed():
     """A new kernel has to be added to the tables above, and here."""
     known = {
-        "corpus/kernel.py", "corpus/shuffling.py", "geometry/gram.py", "geometry/laws.py",
-        "geometry/near.py", "geometry/distances.py", "geometry/expected_null.py",
-        "geometry/dealing.py", "geometry/smacof.py", "geometry/debiased/rare_types.py",
-        "diagnostics/monotonicity.py", "diagnostics/lagsums.py", "groups/line.py",
+        "corpus/kernel.py", "corpus/shuffling.py", "distances/gram.py", "distances/laws.py",
+        "distances/near.py", "distances/chord.py", "distances/expected_null.py",
+        "distances/dealing.py", "distances/majorization.py", "distances/debiased/rare_types.py",
+        "diagnostics/monotonicity.py", "diagnostics/lagsums.py", "lags/line.py",
     }  # fmt: skip
     asking = re.compile(r"\bcompiled\(\)")
     found = {

@@ -100,8 +100,8 @@ def test_the_lower_bound_is_one_for_laws_that_are_known(rng):
 def test_where_only_one_position_is_left_the_reason_is_the_true_one(rng):
     found, _ = surveyed(rows(rng, 300, "id", "word"))
     assert found.verdict.informative is True
-    assert "no token is of a type seen in a second group" in found.untrusted
-    assert "at least 3 folds" not in found.untrusted
+    assert "no token is of a type seen in a second group" in found.measured.reason
+    assert "at least 3 folds" not in found.measured.reason
     with pytest.raises(CountsError, match="of a type seen in a second group"):
         debias(gnomon.count(rows(rng, 300, "id", "word"), cache=False))
 
