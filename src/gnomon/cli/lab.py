@@ -18,8 +18,7 @@ from gnomon.cli.progress import TerminalProgress
 from gnomon.errors import InputError
 
 if TYPE_CHECKING:
-    from gnomon.lab.planning import Selection
-    from gnomon.lab.running import Status
+    from gnomon.lab import Selection, Status
 
 UNFINISHED = 1
 GridFile = Annotated[
@@ -68,10 +67,7 @@ def run(
 
     Exit code 1 says that cells failed; they are tried again when the grid is run again.
     """
-    from gnomon.lab.building import DATA
-    from gnomon.lab.executor import Processes
-    from gnomon.lab.grid import read_grid
-    from gnomon.lab.running import run_grid
+    from gnomon.lab import DATA, Processes, read_grid, run_grid
 
     check_json(json_file)
     asked = read_grid(grid)
@@ -106,8 +102,8 @@ def status(
 
     Exit code 1 says that cells are left, or failed.
     """
-    from gnomon.lab.grid import read_grid
-    from gnomon.lab.running import status as stands
+    from gnomon.lab import read_grid
+    from gnomon.lab import status as stands
 
     check_json(json_file)
     folder = _folder(grid, out)
@@ -175,7 +171,7 @@ def _row(one: dict[str, Any]) -> list[Any]:
 
 def _span(values: list[float]) -> str:
     """Return the mean over seeds with its 95 % interval; one seed has none."""
-    from gnomon.lab.measures.intervals import over_seeds
+    from gnomon.lab import over_seeds
 
     if not values:
         return "-"

@@ -58,8 +58,7 @@ def _contents(place: Path, records: Path | None) -> tuple[dict[str, Any], Path]:
     """Return what is drawn, and where its page goes unless another place is named."""
     if records is None and place.suffix == ".json" and place.is_file():
         return _of_record(place), place.with_suffix(".html")
-    from gnomon.lab.compact import compact_folder
-    from gnomon.lab.grid import read_grid, shipped
+    from gnomon.lab import compact_folder, read_grid, shipped
 
     if records is None and place.is_dir():
         folder, grid = place, None

@@ -13,7 +13,7 @@ from gnomon.cli import options as o
 from gnomon.cli.output import check_json, emit
 
 if TYPE_CHECKING:
-    from gnomon.lab.tasks.base import Task
+    from gnomon.lab import Task
 
 Name = Annotated[str | None, typer.Argument(help="A task. Default: list all of them.")]
 
@@ -26,7 +26,7 @@ def tasks(name: Name = None, *, json_file: o.Json = None, quiet: o.Quiet = False
 
 
 def _listed() -> tuple[dict[str, Any], str]:
-    from gnomon.lab.tasks.registry import TASKS
+    from gnomon.lab import TASKS
     from gnomon.report import table
 
     rows = [(name, _first(kind), kind.output) for name, kind in TASKS.items()]
@@ -36,7 +36,7 @@ def _listed() -> tuple[dict[str, Any], str]:
 
 def _one(name: str) -> tuple[dict[str, Any], str]:
     from gnomon.errors import LabError, nearest
-    from gnomon.lab.tasks.registry import TASKS
+    from gnomon.lab import TASKS
 
     if name not in TASKS:
         raise LabError(f"{name!r} is no task; {nearest(name, TASKS)}.")
@@ -60,8 +60,7 @@ def _default(one: dataclasses.Field[Any]) -> Any:
 def _ceiling(kind: type[Task]) -> tuple[dict[str, Any] | None, str]:
     """Return the ceiling with the default parameters, and in words; None where data are needed."""
     from gnomon.errors import GnomonError
-    from gnomon.lab.building import DATA
-    from gnomon.lab.tasks.registry import task
+    from gnomon.lab import DATA, task
 
     reads = any(one.name == "data" for one in dataclasses.fields(kind))
     given = {"data": os.environ.get(DATA, "")} if reads else {}

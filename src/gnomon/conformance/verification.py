@@ -125,7 +125,7 @@ def _known(subject: Any, dimension: int | None) -> Any:
     if isinstance(getattr(subject, "encoding", None), Encoding):
         return subject.encoding
     if hasattr(subject, "config") and dimension is None:
-        from gnomon.hf.certified import subject_of_model
+        from gnomon.hf import subject_of_model
 
         return subject_of_model(subject)
     return subject
@@ -139,7 +139,7 @@ def _of_name(name: str | PathLike[str]) -> Any:
     if names_table(str(name)) and not place.is_dir():
         return encoding(name)
     if place.is_dir() or str(name).count("/") == 1:
-        from gnomon.hf.certified import subject_of_folder
+        from gnomon.hf import subject_of_folder
 
         return subject_of_folder(name)
     if len(place.parts) > 1 or place.exists():
@@ -184,7 +184,7 @@ def _asked(
             "A function of logits takes queries and keys; leave the second one out."
         )
     if _is_module(subject):
-        from gnomon.torch.certified import subject_of_module
+        from gnomon.torch import subject_of_module
 
         return subject_of_module(subject, keys, dimension=dimension, logits=logits, **about)
     name = getattr(subject, "__name__", type(subject).__name__)

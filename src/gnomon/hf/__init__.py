@@ -10,7 +10,18 @@ gnomon.hf.uninstall(model)                                  # bit for bit as it 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gnomon.errors import MissingExtraError
+from gnomon.fronts import front
+
+if TYPE_CHECKING:
+    from gnomon.hf.certified import subject_of_folder as subject_of_folder
+    from gnomon.hf.certified import subject_of_model as subject_of_model
+    from gnomon.hf.foreign import SAFELY as SAFELY
+    from gnomon.hf.foreign import check_weights as check_weights
+    from gnomon.hf.foreign import open_config as open_config
+
 
 try:
     import transformers as _transformers
@@ -33,3 +44,12 @@ from gnomon.hf.registering import register
 register()
 
 __all__ = ["install", "installed", "load", "read", "uninstall"]
+
+# What other rooms need beside, loaded when it is asked for.
+__getattr__, __dir__ = front(
+    __name__,
+    {
+        "certified": ("subject_of_folder", "subject_of_model"),
+        "foreign": ("SAFELY", "check_weights", "open_config"),
+    },
+)

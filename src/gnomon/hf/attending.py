@@ -25,8 +25,7 @@ from gnomon.hf.finding import attention_modules, hidden_rotary, rotary_modules
 from gnomon.hf.finding import tables as tables_of
 from gnomon.hf.masks import first_of_documents, query_positions
 from gnomon.hf.written import Written, rebuilt, written
-from gnomon.torch.attending.documents import falling
-from gnomon.torch.layer import layer
+from gnomon.torch import falling, layer
 
 IMPLEMENTATION = "gnomon"
 LAYER = "gnomon"

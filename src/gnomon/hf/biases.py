@@ -19,7 +19,7 @@ from gnomon.encodings import Encoding
 from gnomon.errors import EncodingError
 from gnomon.hf.finding import bias_modules, part_of
 from gnomon.hf.written import Written, rebuilt, written
-from gnomon.torch.layer import layer
+from gnomon.torch import layer
 
 LAYER = "gnomon"
 _TRAINED = "_gnomon_trained"

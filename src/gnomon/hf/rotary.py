@@ -24,7 +24,7 @@ from gnomon.errors import EncodingError
 from gnomon.hf.finding import rotary_modules
 from gnomon.hf.opening import is_opening
 from gnomon.hf.written import Written, rebuilt, written
-from gnomon.torch.base import XP
+from gnomon.torch import XP
 
 ROPE_TYPE = "gnomon"
 _KEPT = "_gnomon_before"

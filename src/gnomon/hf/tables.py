@@ -24,8 +24,7 @@ from gnomon.encodings import Encoding, Fitted, Nope
 from gnomon.errors import EncodingError
 from gnomon.hf.finding import Table, tables
 from gnomon.hf.written import Written, doubles, rebuilt, written
-from gnomon.torch.embedding import load
-from gnomon.torch.layer import layer
+from gnomon.torch import layer, load
 
 BEFORE = "gnomon_before"
 COMPUTED = "gnomon"

@@ -26,10 +26,7 @@ from gnomon.encodings import Encoding, Nope
 from gnomon.errors import LabError
 from gnomon.lab.parts import Part
 from gnomon.lab.turned import TurnedPairs, turned_pairs
-from gnomon.torch import attention, layer
-from gnomon.torch.attending.kernel import attend
-from gnomon.torch.base import Layer
-from gnomon.torch.transform import Transform
+from gnomon.torch import Layer, Transform, attend, attention, layer
 
 
 class Coupled(nn.Module):  # type: ignore[misc]  # torch is not followed by the checker

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gnomon.torch.transform import Transform
+from gnomon.torch import Transform
 
 PROBES = (3.0**0.5, 1400.0**0.5)
 """Positions at which transforms are looked at; irrational, as frequencies may be parts of pi."""

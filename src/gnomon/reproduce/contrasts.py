@@ -27,7 +27,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gnomon.lab.measures.intervals import over_seeds
+from gnomon.lab import over_seeds
 from gnomon.reproduce.claims import Holds, Verdict
 from gnomon.results import Result
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from gnomon.corpus import Progress
 from gnomon.errors import GnomonError
-from gnomon.lab.grid import EncodingEntry, Grid
+from gnomon.lab import EncodingEntry, Grid
 from gnomon.reproduce.claims import Reproduction
 from gnomon.reproduce.contrasts import Claim, claim
 from gnomon.reproduce.lab_fitting import (

@@ -23,14 +23,21 @@ from numpy.typing import NDArray
 from gnomon.corpus import count, real_digits
 from gnomon.encodings import LONG, encoding, encoding_of
 from gnomon.errors import LabError
-from gnomon.lab.building import DATA
-from gnomon.lab.config import PartConfig
-from gnomon.lab.grid import EncodingEntry, Grid, TaskEntry
-from gnomon.lab.tasks.alignment import Alignment
-from gnomon.lab.tasks.base import Task
-from gnomon.lab.tasks.real.digits import Digits, DigitsRaster
-from gnomon.lab.tasks.real.documents import TRAIN, Labelled, digest_of
-from gnomon.lab.tasks.registry import task as made_task
+from gnomon.lab import (
+    DATA,
+    TRAIN,
+    Alignment,
+    Digits,
+    DigitsRaster,
+    EncodingEntry,
+    Grid,
+    Labelled,
+    PartConfig,
+    Task,
+    TaskEntry,
+    digest_of,
+)
+from gnomon.lab import task as made_task
 from gnomon.lags import Dependence
 from gnomon.pipeline import dependence, fit
 from gnomon.reproduce.samples import Options

@@ -13,11 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gnomon.corpus import Progress
-from gnomon.lab.building import DATA
-from gnomon.lab.compact import compact_folder
-from gnomon.lab.executor import Executor, Processes
-from gnomon.lab.grid import Grid, read_grid
-from gnomon.lab.running import run_grid
+from gnomon.lab import DATA, Executor, Grid, Processes, compact_folder, read_grid, run_grid
 from gnomon.pipeline import provenance
 from gnomon.reproduce.claims import Figure, Published, Reproduction, Row, spread
 from gnomon.reproduce.contrasts import Claim, evidence

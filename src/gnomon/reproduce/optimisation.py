@@ -33,11 +33,7 @@ import numpy as np
 from gnomon.corpus import Progress
 from gnomon.diagnostics import mean_ranks
 from gnomon.files import dump_json, write_text
-from gnomon.lab.cells import Cell
-from gnomon.lab.config import ModelConfig
-from gnomon.lab.grid import Grid
-from gnomon.lab.parts import Part
-from gnomon.lab.record_shape import NUMBER, holding, maybe
+from gnomon.lab import NUMBER, Cell, Grid, ModelConfig, Part, holding, maybe
 from gnomon.pipeline import fault
 from gnomon.reading import read_written
 from gnomon.reproduce.contrasts import LEVEL, Claim, Contrast
@@ -206,13 +202,17 @@ def _kept(cell: Cell, folder: Path) -> Line:
 def _measure(cell: Cell) -> Line:
     import torch
 
-    from gnomon.lab.activations import logits_report
-    from gnomon.lab.building import model_for, parts_for, task_of
-    from gnomon.lab.measures.hessian import top_eigenvalue
-    from gnomon.lab.measures.stability import largest_stable_rate
-    from gnomon.lab.measures.trials import trial_losses
-    from gnomon.lab.scoring import loss
-    from gnomon.lab.training import starting_seed
+    from gnomon.lab import (
+        largest_stable_rate,
+        logits_report,
+        loss,
+        model_for,
+        parts_for,
+        starting_seed,
+        task_of,
+        top_eigenvalue,
+        trial_losses,
+    )
 
     task = task_of(cell)
     with torch.random.fork_rng(devices=[]):

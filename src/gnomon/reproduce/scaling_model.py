@@ -64,7 +64,7 @@ def _loaded(path: Path) -> tuple[Any, Any]:
             "This experiment runs a model by transformers in PyTorch, and one of them is not "
             "installed; run `pip install gnomon[gguf]`."
         ) from error
-    from gnomon.hf.foreign import SAFELY, check_weights, open_config
+    from gnomon.hf import SAFELY, check_weights, open_config
 
     where: dict[str, Any] = {"local_files_only": True}
     if path.is_file():

@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 from gnomon.corpus import CountOptions, Progress
 from gnomon.diagnostics import stress
 from gnomon.encodings import distances_between, encoding
-from gnomon.lab.grid import EncodingEntry, Grid
-from gnomon.lab.measures.intervals import over_seeds
+from gnomon.lab import EncodingEntry, Grid, over_seeds
 from gnomon.pipeline import measure_corpus
 from gnomon.reproduce.claims import Reproduction
 from gnomon.reproduce.contrasts import Claim, Contrast, claim

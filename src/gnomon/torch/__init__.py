@@ -9,7 +9,18 @@ model.bert.embeddings.position_embeddings = load("encoding.safetensors")
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gnomon.errors import MissingExtraError
+from gnomon.fronts import front
+
+if TYPE_CHECKING:
+    from gnomon.torch.attending.documents import falling as falling
+    from gnomon.torch.attending.kernel import attend as attend
+    from gnomon.torch.base import XP as XP
+    from gnomon.torch.base import Layer as Layer
+    from gnomon.torch.certified import subject_of_module as subject_of_module
+
 
 try:
     import torch as _torch  # noqa: F401 - asked for first, so that its absence is said in words
@@ -22,7 +33,7 @@ from gnomon.torch.attending import Plan, Prepared, attention, attention_plan, pr
 from gnomon.torch.bias import Bias
 from gnomon.torch.content import Content
 from gnomon.torch.embedding import FactoredPositionEmbedding, PositionEmbedding, load
-from gnomon.torch.layer import layer
+from gnomon.torch.layers import layer
 from gnomon.torch.transform import Transform
 from gnomon.torch.vectors import Vectors
 
@@ -41,3 +52,14 @@ __all__ = [
     "load",
     "prepare_attention",
 ]
+
+# What other rooms need beside, loaded when it is asked for.
+__getattr__, __dir__ = front(
+    __name__,
+    {
+        "attending.documents": ("falling",),
+        "attending.kernel": ("attend",),
+        "base": ("XP", "Layer"),
+        "certified": ("subject_of_module",),
+    },
+)
