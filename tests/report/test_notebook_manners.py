@@ -108,7 +108,7 @@ EXAMPLES: dict[str, Callable[[Survey], Any]] = {
 
 def test_the_walk_finds_the_results_of_every_room() -> None:
     rooms = {kind.__module__.split(".")[1] for kind in RESULTS}
-    assert {"corpus", "geometry", "diagnostics", "encodings", "survey", "reproduce"} <= rooms
+    assert {"corpus", "distances", "diagnostics", "encodings", "pipeline", "reproduce"} <= rooms
 
 
 def test_every_result_that_draws_or_shows_itself_specially_has_an_example_here() -> None:
