@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gnomon.corpus.reading import opening
+from gnomon.corpus.reading import streams as opening
 
 
 def test_a_missing_file_is_named_with_the_nearest_one(refused, corpus: Path) -> None:

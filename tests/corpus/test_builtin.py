@@ -10,9 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gnomon.corpus.reading.builtin import BUILTIN, digits, python_stdlib, three_regimes
-from gnomon.corpus.reading.digits import LIT, drawn_digits
-from gnomon.corpus.reading.modules import ModulesSource, top_level_blocks
+from gnomon.corpus.reading.builtin import (
+    BUILTIN,
+    LIT,
+    ModulesSource,
+    digits,
+    drawn_digits,
+    python_stdlib,
+    three_regimes,
+    top_level_blocks,
+)
 from gnomon.corpus.reading.resolve import open_source
 from gnomon.errors import CorpusError, InputError
 

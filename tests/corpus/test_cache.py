@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from gnomon.corpus import cache
 from gnomon.corpus.cache import layout as cache_format
+from gnomon.corpus.counts import Vocabulary
 from gnomon.corpus.documents import IdBatch
-from gnomon.corpus.vocabulary import Vocabulary
 from gnomon.errors import InputError
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="modes of POSIX systems")

@@ -13,7 +13,7 @@ import pytest
 
 from gnomon.corpus import cache
 from gnomon.corpus.counting import CountOptions, count
-from gnomon.corpus.tokenizing.words import Words
+from gnomon.corpus.tokenizers import Words
 from gnomon.errors import CorpusError, InputError
 
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from gnomon.corpus import counting
-from gnomon.corpus.accumulator import Accumulator
-from gnomon.corpus.counting import count
+from gnomon.corpus.counting import Accumulator, count
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.counts_file import load_counts, save_counts
 from gnomon.errors import CountsError

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import gnomon
-from gnomon.corpus.documents import text_keys
+from gnomon.corpus.documents import offsets_of, text_keys
 from gnomon.corpus.near_copies import CopySketch, families
-from gnomon.corpus.tokenizing.alphabets import offsets_of
 from gnomon.corpus.windows import Windows
 
 TYPES = 500

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gnomon.corpus.counting import count
-from gnomon.corpus.reading.separated import table_advice
-from gnomon.corpus.tokenizing.words import Words
+from gnomon.corpus.reading.text import table_advice
+from gnomon.corpus.tokenizers import Words
 
 NUCLEOTIDES = set("ACGTNURYSWKMBDHV")
 REPLACED = re.compile(r"([\d,]+) of ([\d,]+) letters \((.*) %\) are not in the alphabet 'dna'")

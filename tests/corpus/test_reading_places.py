@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.corpus.documents import TextBatch
-from gnomon.corpus.reading import batching
+from gnomon.corpus.reading import streams
 from gnomon.corpus.reading.resolve import open_source
 from gnomon.errors import CorpusError, MissingExtraError
 
@@ -232,9 +232,9 @@ def test_batching_keeps_every_document_and_its_group_in_order(
         for rows in pieces
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batching, "TEXT_CHARACTERS", characters)
-        patch.setattr(batching, "TEXT_DOCUMENTS", documents)
-        batches = list(batching.rebatch_texts(given_pieces))
+        patch.setattr(streams, "TEXT_CHARACTERS", characters)
+        patch.setattr(streams, "TEXT_DOCUMENTS", documents)
+        batches = list(streams.rebatch_texts(given_pieces))
     expected = [row for rows in pieces for row in rows if row[0].strip()]
     assert [t for b in batches for t in b.texts] == [t for t, _ in expected]
     if grouped:
@@ -257,7 +257,7 @@ def test_text_batches_are_bounded():
 PEAK = """
 import sys
 from pathlib import Path
-from gnomon.corpus.reading import batching
+from gnomon.corpus.reading import streams
 from gnomon.corpus.documents import TextBatch
 from gnomon.corpus.reading.resolve import open_source
 documents = 0
@@ -391,7 +391,7 @@ def test_a_batch_has_read_its_share_of_a_piece_it_cuts():
     one = TextBatch(texts=["ab"] * 10_000, bytes_read=50_000)
     two = TextBatch(texts=["ab"] * 10_000, bytes_read=100_000)
     seen = 0
-    for batch in batching.rebatch_texts([one, two]):
+    for batch in streams.rebatch_texts([one, two]):
         seen += len(batch.texts)
         assert batch.bytes_read == 5 * seen
     assert seen == 20_000

@@ -14,8 +14,8 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnomon.corpus.limits import Limits
-from gnomon.corpus.reading import lines, opening
+from gnomon.corpus.reading import streams
+from gnomon.corpus.reading.options import Limits
 from gnomon.corpus.reading.resolve import open_source
 from gnomon.errors import CorpusError
 
@@ -60,10 +60,10 @@ def test_lines_equal_those_of_pythons_universal_newlines(rows, end, final, block
     with path.open(encoding="utf-8") as handle:
         expected = [line.rstrip("\n") for line in handle]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "BLOCK", block)
+        patch.setattr(streams, "BLOCK", block)
         found = [
             line.decode()
-            for part in lines.line_blocks(opening.local_file(path), Limits())
+            for part in streams.line_blocks(streams.local_file(path), Limits())
             for line in part.lines
         ]
     if expected and expected[0].startswith("\ufeff"):
@@ -92,7 +92,7 @@ def test_blocks_are_what_stands_between_blank_lines(tmp_path, monkeypatch):
     text = "\n\na\nb\n \nc\n\n\n\nd\ne"
     expected = ["a\nb", "c", "d\ne"]
     for size in (1, 3, 1000):
-        monkeypatch.setattr(lines, "BLOCK", size)
+        monkeypatch.setattr(streams, "BLOCK", size)
         path = written(tmp_path, "a.txt", text.encode())
         assert texts_of(open_source(path, unit="block")) == expected
 
@@ -132,7 +132,7 @@ def test_a_file_that_is_not_compressed_as_its_suffix_says_is_named(tmp_path, suf
 def test_a_decompression_bomb_is_refused_by_the_option_that_lets_it_pass(
     tmp_path, suffix, monkeypatch
 ):
-    monkeypatch.setattr(opening, "SLACK", 1 << 20)
+    monkeypatch.setattr(streams, "SLACK", 1 << 20)
     data = (b"a" * 1023 + b"\n") * (4 << 10)
     path = written(tmp_path, f"a.{suffix}", COMPRESS[suffix](data))
     with pytest.raises(CorpusError, match=r"more than 10 times its size.*--limit-expansion"):
@@ -159,10 +159,10 @@ class Endless(io.RawIOBase):
 
 def test_a_line_that_never_ends_is_refused_at_the_limit():
     raw = Endless()
-    file = opening.StoredFile("endless.txt", lambda: raw)
+    file = streams.StoredFile("endless.txt", lambda: raw)
     with pytest.raises(CorpusError, match=r"endless\.txt, line 1 is longer than .*--limit-line"):
-        list(lines.line_blocks(file, Limits(line_bytes=3 << 20)))
-    assert raw.given <= (3 << 20) + 2 * opening.BLOCK
+        list(streams.line_blocks(file, Limits(line_bytes=3 << 20)))
+    assert raw.given <= (3 << 20) + 2 * streams.BLOCK
 
 
 @pytest.mark.parametrize("unit", ["file", "block"])

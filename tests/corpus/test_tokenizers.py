@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.corpus.limits import Limits
-from gnomon.corpus.tokenizing.tokenizers import BUILT_IN, open_tokenizer
+from gnomon.corpus.reading.options import Limits
+from gnomon.corpus.tokenizers import BUILT_IN, open_tokenizer
 from gnomon.errors import CorpusError, TokenizerError
 
 tokenizers = pytest.importorskip("tokenizers")
@@ -288,7 +288,7 @@ def test_a_digest_changes_with_whatever_changes_ids(tmp_path):
 def test_a_fork_after_tokenising_neither_warns_nor_hangs(tmp_path):
     script = (
         "import os, sys\n"
-        "from gnomon.corpus.tokenizing.tokenizers import open_tokenizer\n"
+        "from gnomon.corpus.tokenizers import open_tokenizer\n"
         "t = open_tokenizer(sys.argv[1]); t.encode(['a b'] * 500)\n"
         "child = os.fork()\n"
         "n = len(t.encode(['a b'] * 500)[0])\n"

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gnomon.corpus.counting import count
-from gnomon.corpus.progress import Silence
+from gnomon.corpus.counting import Silence, count
 from gnomon.encodings.generators.jordan import Jordan
 from gnomon.encodings.registry import encoding
 from gnomon.errors import LabError

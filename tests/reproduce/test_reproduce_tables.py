@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.corpus.progress import Silence
+from gnomon.corpus.counting import Silence
 from gnomon.diagnostics.stress_report import stress
 from gnomon.reproduce.claims import Reproduction, Spread, spread
 from gnomon.reproduce.dimension import (

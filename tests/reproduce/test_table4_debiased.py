@@ -10,8 +10,7 @@ import pytest
 
 import gnomon
 from gnomon.cli.app import run
-from gnomon.corpus.counting import CountOptions
-from gnomon.corpus.progress import Silence
+from gnomon.corpus.counting import CountOptions, Silence
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding
 from gnomon.pipeline.measured import Measured

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from gnomon.corpus.cache import total_bytes as total_bytes
     from gnomon.corpus.counting import DEFAULT_LENGTH as DEFAULT_LENGTH
     from gnomon.corpus.counting import CountOptions as CountOptions
+    from gnomon.corpus.counting import Progress as Progress
+    from gnomon.corpus.counting import Silence as Silence
+    from gnomon.corpus.counting import check_words as check_words
     from gnomon.corpus.counting import count as count
     from gnomon.corpus.counting import count_with as count_with
     from gnomon.corpus.counting import open_corpus as open_corpus
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
     from gnomon.corpus.counts import renamed as renamed
     from gnomon.corpus.counts_file import load_counts as load_counts
     from gnomon.corpus.counts_file import store_counts as store_counts
-    from gnomon.corpus.dealt_folds import deal_folds as deal_folds
     from gnomon.corpus.documents import ROWS as ROWS
     from gnomon.corpus.documents import IdBatch as IdBatch
     from gnomon.corpus.documents import Keys as Keys
@@ -36,21 +38,19 @@ if TYPE_CHECKING:
     from gnomon.corpus.equal_rows import HELD_TOGETHER as HELD_TOGETHER
     from gnomon.corpus.equal_rows import equal_by_chance as equal_by_chance
     from gnomon.corpus.folds import fold_of as fold_of
-    from gnomon.corpus.limits import Limits as Limits
     from gnomon.corpus.near_copies import NearCopies as NearCopies
-    from gnomon.corpus.progress import Progress as Progress
-    from gnomon.corpus.progress import Silence as Silence
     from gnomon.corpus.reading.builtin import BUILTIN as BUILTIN
+    from gnomon.corpus.reading.builtin import DIGITS as DIGITS
+    from gnomon.corpus.reading.builtin import drawn_digits as drawn_digits
     from gnomon.corpus.reading.builtin import python_stdlib as python_stdlib
+    from gnomon.corpus.reading.builtin import real_digits as real_digits
     from gnomon.corpus.reading.builtin import three_regimes as three_regimes
-    from gnomon.corpus.reading.digits import DIGITS as DIGITS
-    from gnomon.corpus.reading.digits import drawn_digits as drawn_digits
-    from gnomon.corpus.reading.digits import real_digits as real_digits
+    from gnomon.corpus.reading.options import Limits as Limits
     from gnomon.corpus.reading.resolve import open_source as open_source
+    from gnomon.corpus.shuffling import deal_folds as deal_folds
     from gnomon.corpus.shuffling import shuffled_counts as shuffled_counts
     from gnomon.corpus.shuffling import why_not_shuffled as why_not_shuffled
-    from gnomon.corpus.single_words import check_words as check_words
-    from gnomon.corpus.tokenizing.tokenizers import open_tokenizer as open_tokenizer
+    from gnomon.corpus.tokenizers import open_tokenizer as open_tokenizer
     from gnomon.corpus.tokens import FromCache as FromCache
     from gnomon.corpus.tokens import open_tokens as open_tokens
 
@@ -61,6 +61,9 @@ __getattr__, __dir__ = front(
         "counting": (
             "CountOptions",
             "DEFAULT_LENGTH",
+            "Progress",
+            "Silence",
+            "check_words",
             "count",
             "count_with",
             "open_corpus",
@@ -68,19 +71,22 @@ __getattr__, __dir__ = front(
         ),
         "counts": ("PositionCounts", "renamed"),
         "counts_file": ("load_counts", "store_counts"),
-        "dealt_folds": ("deal_folds",),
         "documents": ("IdBatch", "Keys", "ROWS", "TextBatch", "mix", "text_keys"),
         "equal_rows": ("HELD_TOGETHER", "equal_by_chance"),
         "folds": ("fold_of",),
-        "limits": ("Limits",),
         "near_copies": ("NearCopies",),
-        "progress": ("Progress", "Silence"),
-        "reading.builtin": ("BUILTIN", "python_stdlib", "three_regimes"),
-        "reading.digits": ("DIGITS", "drawn_digits", "real_digits"),
+        "reading.builtin": (
+            "BUILTIN",
+            "DIGITS",
+            "drawn_digits",
+            "python_stdlib",
+            "real_digits",
+            "three_regimes",
+        ),
+        "reading.options": ("Limits",),
         "reading.resolve": ("open_source",),
-        "shuffling": ("shuffled_counts", "why_not_shuffled"),
-        "single_words": ("check_words",),
-        "tokenizing.tokenizers": ("open_tokenizer",),
+        "shuffling": ("deal_folds", "shuffled_counts", "why_not_shuffled"),
+        "tokenizers": ("open_tokenizer",),
         "tokens": ("FromCache", "open_tokens"),
     },
 )

@@ -2,6 +2,15 @@
 
 One pass: source -> ids (tokenised, or from the token cache) -> windows -> folds -> counts.
 Memory does not grow with the corpus: batches are small, counts are sparse and bounded.
+
+Windows are collected to chunks of some millions of tokens, each chunk becomes a sparse matrix
+(`kernel`), and matrices are merged like the digits of a counter: only matrices of similar size
+meet, so a count over N chunks costs O(log N) merges per entry. A matrix is held as blocks of rows
+and merged block by block, so that a merge needs little room beside its result. Where the matrices
+outgrow the memory allowed, folds are halved, exactly: fold f joins fold f mod F/2.
+
+Sequences of letters (DNA, protein) have no spaces, so the tokenizer of words sees one position and
+nothing to compare: documents of one word each are refused with what to do instead.
 """
 
 from __future__ import annotations
@@ -9,31 +18,32 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
 
 from gnomon.corpus import cache
-from gnomon.corpus.accumulator import DEFAULT_MEMORY, Accumulator
 from gnomon.corpus.binning import check_bins
-from gnomon.corpus.counts import PositionCounts, renamed
+from gnomon.corpus.counts import PositionCounts, Vocabulary, merge_folds, renamed
 from gnomon.corpus.documents import FOUND, ROWS, IdBatch, Source, mix
 from gnomon.corpus.equal_rows import HELD_TOGETHER, equal_by_chance
-from gnomon.corpus.folds import GroupSketch, check_folds
-from gnomon.corpus.limits import Limits
+from gnomon.corpus.folds import GroupSketch, check_folds, fold_of
+from gnomon.corpus.kernel import Slots, count_slots
 from gnomon.corpus.near_copies import CopySketch
-from gnomon.corpus.progress import Progress, Silence
+from gnomon.corpus.reading.options import Limits
 from gnomon.corpus.reading.resolve import open_source
-from gnomon.corpus.tokenizing.tokenizers import Tokenizer, open_tokenizer
+from gnomon.corpus.tokenizers import Tokenizer, dna, open_tokenizer, protein
 from gnomon.corpus.tokens import FromText, TokenStream, open_tokens
-from gnomon.corpus.vocabulary import Vocabulary
 from gnomon.corpus.windows import Kind, Window, Windows, cutter
 from gnomon.errors import CorpusError, InputError
 from gnomon.numeric.ranges import MOST_SEED
-from gnomon.numeric.routes import MOST_THREADS
+from gnomon.numeric.routes import MOST_THREADS, stripes
 
 Rearrange = Callable[[IdBatch, Windows], Windows]
 """What may be done to the windows of a batch before they are counted."""
+DEFAULT_MEMORY = 4 * 2**30
 DEFAULT_LENGTH = 512
 SMALL_CHUNK = 2**20
 _USUAL_TYPES = 2**22
@@ -359,3 +369,181 @@ def settled(vocabulary: Vocabulary, used: Any) -> tuple[Vocabulary, Any]:
         column[points] = np.arange(len(points))
         return Vocabulary.of(tuple(map(chr, points.tolist())), grows=True), column
     return vocabulary, None
+
+
+CHUNK_TOKENS = 2**23
+Number = TypeVar("Number", bound=np.generic)
+_BYTES_PER_ENTRY = 12
+_BLOCKS = 16
+"""Blocks of rows a matrix is held in."""
+_SIMILAR = 4
+"""A matrix is merged with the next one unless it has this many times its entries."""
+
+
+class Accumulator:
+    """Counts windows of `length` positions in `folds` folds, within `memory` bytes of counts."""
+
+    def __init__(
+        self,
+        length: int,
+        folds: int,
+        *,
+        memory: int = DEFAULT_MEMORY,
+        threads: int | None = None,
+        chunk: int | None = None,
+    ) -> None:
+        self.length = length
+        self.folds = folds
+        self.longest = 0
+        self._memory = memory
+        self._chunk = chunk or CHUNK_TOKENS
+        self._threads = threads
+        self._vocabulary = 1
+        self._pending: list[Windows] = []
+        self._waiting = 0
+        self._matrices: list[list[csr_array]] = []
+
+    def add(self, windows: Windows, vocabulary: int) -> None:
+        """Count these windows, whose ids are all below `vocabulary`."""
+        self._vocabulary = max(self._vocabulary, vocabulary)
+        if len(windows.starts) == 0:
+            return
+        lengths = windows.lengths
+        self.longest = max(self.longest, int(lengths.max()))
+        self._pending.append(windows)
+        self._waiting += int(lengths.sum())
+        if self._waiting >= self._chunk:
+            self._count()
+
+    def finish(self) -> csr_array:
+        """Return all counts, (length * folds) x vocabulary, row p * folds + f."""
+        self._count()
+        if not self._matrices:
+            return csr_array((self.length * self.folds, self._vocabulary), dtype=np.int64)
+        while len(self._matrices) > 1:
+            self._merge()
+        blocks = [self._widened(block) for block in self._matrices.pop()]
+        return csr_array(vstack(blocks, format="csr"))
+
+    def _count(self) -> None:
+        if not self._pending:
+            return
+        slots = _joined(self._pending, self.folds)
+        self._pending, self._waiting = [], 0
+        counted = count_slots(
+            slots,
+            length=self.length,
+            vocabulary=self._vocabulary,
+            folds=self.folds,
+            threads=self._threads,
+        )
+        edges = stripes(0, self.length, -(-self.length // _BLOCKS))
+        self._matrices.append([counted[a * self.folds : b * self.folds] for a, b in edges])
+        while len(self._matrices) > 1 and _entries(self._matrices[-2]) < _SIMILAR * _entries(
+            self._matrices[-1]
+        ):
+            self._merge()
+        while self.folds > 1 and self._bytes() > self._memory:
+            self._halve()
+
+    def _merge(self) -> None:
+        second, first = self._matrices.pop(), self._matrices.pop()
+        merged = []
+        while first:  # blocks leave their lists as they are merged, and so the memory
+            merged.append(self._widened(first.pop()) + self._widened(second.pop()))
+        self._matrices.append(merged[::-1])
+
+    def _widened(self, matrix: csr_array) -> csr_array:
+        """Give a matrix of an earlier, smaller vocabulary today's width."""
+        shape = (matrix.shape[0], self._vocabulary)
+        return csr_array((matrix.data, matrix.indices, matrix.indptr), shape=shape)
+
+    def _bytes(self) -> int:
+        return _BYTES_PER_ENTRY * sum(map(_entries, self._matrices))
+
+    def _halve(self) -> None:
+        while len(self._matrices) > 1:
+            self._merge()
+        if self._bytes() > self._memory:
+            fewer = self.folds // 2
+            self._matrices = [[merge_folds(b, self.folds, fewer) for b in self._matrices[0]]]
+            self.folds = fewer
+
+
+def _entries(blocks: list[csr_array]) -> int:
+    return sum(int(block.nnz) for block in blocks)
+
+
+def _joined(pending: list[Windows], folds: int) -> Slots:
+    """Lay several batches of windows behind one another."""
+    values = _flat([w.values for w in pending])
+    shifts = np.cumsum([0, *(len(w.values) for w in pending[:-1])])
+    starts = _flat([w.starts + shift for w, shift in zip(pending, shifts, strict=True)])
+    keys = _flat([w.keys for w in pending])
+    lengths = _flat([w.lengths for w in pending])
+    return Slots(
+        values=values,
+        starts=starts,
+        lengths=lengths,
+        folds=fold_of(keys, folds),
+        step=pending[0].step,
+    )
+
+
+def _flat(parts: list[NDArray[Number]]) -> NDArray[Number]:
+    """Join arrays, without a copy where there is only one."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+_SAMPLE = 1000
+_LONG = 10
+"""Letters in a word that is more likely a sequence than a word."""
+
+
+def check_words(counts: PositionCounts) -> None:
+    """Refuse counts of words where every document was a single one."""
+    if counts.tokenizer != "words" or counts.axes != (1,) or counts.rows < 2:
+        return
+    raise CorpusError(
+        f"each of the {counts.rows:,} documents of {counts.source} is at most one word, so there "
+        f"is one position and no distance; {_advice(counts.vocabulary.tokens or ())}."
+    )
+
+
+def _advice(words: tuple[str, ...]) -> str:
+    sample = words[:_SAMPLE]
+    if sample and sum(map(len, sample)) >= _LONG * len(sample):
+        for alphabet in (dna(), protein()):
+            if all(alphabet.letters(word) is not None for word in sample):
+                return (
+                    f"if this is {_called(alphabet.name)}, as it looks, pass --tokenizer "
+                    f"{alphabet.name} (or characters)"
+                )
+    return (
+        "pass --tokenizer characters to read letters, or say what a document is (--unit, "
+        "--column, --format)"
+    )
+
+
+def _called(name: str) -> str:
+    return "DNA" if name == "dna" else name
+
+
+class Progress(Protocol):
+    """Somebody who wants to know how far the work is."""
+
+    def stage(self, name: str) -> None:
+        """Begin a stage of the work, in words."""
+
+    def update(self, *, rows: int, tokens: int, fraction: float | None) -> None:
+        """Say what was read so far, and which share of the whole it is where that is known."""
+
+
+class Silence:
+    """Nobody listens."""
+
+    def stage(self, name: str) -> None:
+        """Do nothing."""
+
+    def update(self, *, rows: int, tokens: int, fraction: float | None) -> None:
+        """Do nothing."""

@@ -6,6 +6,18 @@ bit: vocabularies that grew are united in sorted order, the group sketch and the
 by operations that do not know an order, and unequal numbers of folds meet at their common divisor.
 
 Where neighbours were merged (`binning`), a position is a bin and `bins` says where it begins.
+
+Counts may come from elsewhere, dense or sparse, whole or in folds. Accepted are position x token,
+fold x position x token, and a list of matrices, one per fold. A count is a whole number >= 0; what
+is none is named by its place.
+
+Two vocabularies are *the same* when their digests are. A vocabulary that grew while reading
+(words) is put in sorted order when reading ends, so that its ids do not depend on the order or
+the partition in which the corpus was read.
+
+Counts remark what a reader should know before she trusts them. Noise is estimated by comparing
+folds, so few or unequal groups take its ground away: then a sentence says so. Nothing is kept or
+added up here; a sum of counts has the remarks of the sum.
 """
 
 from __future__ import annotations
@@ -21,15 +33,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array, issparse, vstack
 
 from gnomon.corpus.binning import Binning, bin_counts, joined, noted
 from gnomon.corpus.folds import GroupSketch
-from gnomon.corpus.given import given_folds
 from gnomon.corpus.near_copies import NearCopies
-from gnomon.corpus.remarks import remarks
-from gnomon.corpus.vocabulary import Vocabulary, unite
 from gnomon.errors import CountsError
+from gnomon.numeric.reals import in_usual_type, refuse_masked
 from gnomon.results import Result, html_fields, to_dataframe
 
 OTHER = "OTHER"
@@ -350,3 +360,255 @@ def _content(blocks: csr_array) -> int:
 
 def _joined(left: str, right: str) -> str:
     return " + ".join(sorted({*left.split(" + "), *right.split(" + ")}))
+
+
+_LARGEST = 2.0**63
+
+
+def given_folds(array: Any) -> list[csr_array]:
+    """Return one matrix of counts (position x token, int64) per fold, or say what is wrong."""
+    if issparse(array):
+        folds = [_canonical(array, None)]
+    elif isinstance(array, (list, tuple)) and any(issparse(part) for part in array):
+        folds = [_canonical(part, f) for f, part in enumerate(array)]
+    else:
+        folds = _dense(array)
+    _check_shapes([fold.shape for fold in folds])
+    _check_tokens(folds)
+    return folds
+
+
+def _dense(array: Any) -> list[csr_array]:
+    try:
+        given = np.asarray(array)
+    except ValueError as error:  # NumPy has no shape for it
+        raise CountsError(_ragged(array)) from error
+    refuse_masked(array, "counts hold", kind=CountsError)
+    if given.ndim not in (2, 3):
+        raise CountsError(
+            f"counts have {given.ndim} axes; give position x token, or fold x position x token."
+        )
+    if given.size == 0:
+        raise CountsError(
+            f"counts are empty, of shape {given.shape}; give at least one position and one token."
+        )
+    if given.ndim == 2:
+        return [_canonical(given, None)]
+    return [_canonical(part, f) for f, part in enumerate(given)]
+
+
+def _ragged(array: Any) -> str:
+    """Say what in nested lists is of unequal size."""
+    try:
+        shapes = [np.shape(part) for part in array]
+    except (TypeError, ValueError):  # the parts are ragged themselves
+        return "counts are lists of unequal lengths; give every position the same tokens."
+    if all(len(shape) == 2 for shape in shapes):
+        _check_shapes(shapes)
+    other = next((i for i, shape in enumerate(shapes) if shape != shapes[0]), 0)
+    return (
+        f"counts have {_size(shapes[0])} in row 0 and {_size(shapes[other])} in row {other}; "
+        "give every position the same tokens."
+    )
+
+
+def _size(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape)) if shape else "a single number"
+
+
+def _check_shapes(shapes: list[tuple[int, ...]]) -> None:
+    """Refuse folds that disagree, and folds that are no matrices."""
+    for fold, shape in enumerate(shapes):
+        if len(shape) != 2:
+            raise CountsError(f"fold {fold} has {len(shape)} axes; give position x token.")
+        if min(shape) == 0:
+            raise CountsError("counts are empty; give at least one position and one token.")
+        if shape != shapes[0]:
+            what = "positions" if shape[0] != shapes[0][0] else "token types"
+            raise CountsError(
+                f"fold {fold} has {shape[0]} positions x {shape[1]} token types and fold 0 has "
+                f"{shapes[0][0]} x {shapes[0][1]}; give all folds the same {what}, with zeros "
+                "where nothing was counted."
+            )
+
+
+def _check_tokens(folds: list[csr_array]) -> None:
+    """Refuse folds without a token, and more tokens than 64 bits can add up."""
+    tokens = [float(fold.data.sum(dtype=np.float64)) for fold in folds]
+    if sum(tokens) == 0:
+        raise CountsError("all counts are 0; give counts of at least one token.")
+    if 0 in tokens:
+        raise CountsError(
+            f"fold {tokens.index(0)} of {len(folds)} holds no token; leave it out, or merge it "
+            "with another one."
+        )
+    if sum(tokens) >= _LARGEST:
+        raise CountsError(
+            f"counts sum to {sum(tokens):.3g}, more than 64 bits hold; divide them by a power of 2."
+        )
+
+
+def _canonical(part: Any, fold: int | None) -> csr_array:
+    """Return one matrix as int64 without zeros or duplicates, every number checked."""
+    given: Any = part.tocoo() if issparse(part) else np.asarray(part)
+    if given.dtype.kind not in "iuf":
+        raise CountsError(f"counts are {given.dtype}, not numbers; give integers.")
+    given = in_usual_type(given)
+    if given.ndim != 2:
+        raise CountsError(f"fold {fold or 0} has {given.ndim} axes; give position x token.")
+    values = given.data if issparse(given) else given
+    for bad, word in _faults(values):
+        if bad.any():
+            place = ([] if fold is None else [fold]) + _place(given, bad)
+            raise CountsError(
+                f"counts{place} is {word}; give counts, not probabilities or logarithms: "
+                "integers from 0 to 2^63 - 1."
+            )
+    blocks = csr_array(given.astype(np.int64))
+    blocks.sum_duplicates()
+    blocks.eliminate_zeros()
+    return blocks
+
+
+def _faults(values: NDArray[Any]) -> list[tuple[NDArray[np.bool_], str]]:
+    """Return what may be wrong with numbers: where, and in which word."""
+    return [
+        (~np.isfinite(values), "not a number"),
+        (values < 0, "negative"),
+        (values != np.floor(values), "not whole"),
+        (values >= _LARGEST, "beyond 64 bits"),
+    ]
+
+
+def _place(given: Any, bad: NDArray[np.bool_]) -> list[int]:
+    """Return row and column of the first fault."""
+    first = np.argwhere(bad)[0]
+    if not issparse(given):
+        return [int(i) for i in first]
+    return [int(given.row[first[0]]), int(given.col[first[0]])]
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """`size` token types with digest `digest`; `tokens` are their names where they are known."""
+
+    size: int
+    digest: str
+    tokens: tuple[str, ...] | None = None
+    open: bool = False
+    """True when it grew while reading, so that merging takes the union of two of them."""
+
+    @classmethod
+    def of(cls, tokens: tuple[str, ...], *, grows: bool = False) -> Vocabulary:
+        """Return the vocabulary with these names, in this order.
+
+        >>> Vocabulary.of(("a", "b")).size
+        2
+        """
+        digest = blake2b("\x00".join(tokens).encode("utf-8", "surrogatepass"), digest_size=16)
+        return cls(size=len(tokens), digest=digest.hexdigest(), tokens=tokens, open=grows)
+
+    @classmethod
+    def anonymous(cls, size: int, *, grows: bool = False) -> Vocabulary:
+        """Return a vocabulary of `size` ids without names."""
+        return cls(size=size, digest=f"anonymous-{size}", open=grows)
+
+
+def unite(
+    left: Vocabulary, right: Vocabulary
+) -> tuple[Vocabulary, NDArray[np.int64] | None, NDArray[np.int64] | None]:
+    """Return the vocabulary of both, and where each token of either goes (None: it stays).
+
+    >>> unite(Vocabulary.of(("a", "c"), grows=True), Vocabulary.of(("b",), grows=True))[1:]
+    (array([0, 2]), array([1]))
+    """
+    if left.digest == right.digest:
+        return left, None, None
+    if left.tokens is None and right.tokens is None and left.open and right.open:
+        return max(left, right, key=lambda vocabulary: vocabulary.size), None, None
+    if not (left.open and right.open) or left.tokens is None or right.tokens is None:
+        raise CountsError(
+            f"counts over two different vocabularies ({left.size} and {right.size} types) can not "
+            "be added; count both with the same tokenizer."
+        )
+    united = Vocabulary.of(tuple(sorted({*left.tokens, *right.tokens})), grows=True)
+    place = {token: index for index, token in enumerate(united.tokens or ())}
+    where = [np.array([place[t] for t in v.tokens or ()], np.int64) for v in (left, right)]
+    return united, where[0], where[1]
+
+
+_ENOUGH = 100
+"""Fewer letters than this may lack most amino acids by chance."""
+_MOST = 0.5
+"""A fold with more than this share of the tokens outweighs all others."""
+
+
+def remarks(counts: PositionCounts) -> tuple[str, ...]:
+    """Return the sentences that apply, none for counts without oddities."""
+    found = (
+        _empty_folds(counts),
+        _giant(counts),
+        _one_type(counts),
+        _gaps(counts),
+        _nucleotides(counts),
+    )
+    return tuple(sentence for sentence in found if sentence is not None)
+
+
+def _empty_folds(counts: PositionCounts) -> str | None:
+    empty = int(np.count_nonzero(counts.fold_tokens == 0))
+    if empty == 0:
+        return None
+    groups, folds = counts.groups.estimate(), counts.folds
+    known = counts.rows > 0 and groups < folds
+    one = "s" if groups != 1 else ""
+    begin = (
+        f"the corpus has {groups} group{one} and {folds} folds" if known else f"of {folds} folds"
+    )
+    return (
+        f"{begin}{': ' if known else ', '}{empty} hold no token, and noise is hard to tell from "
+        "signal; use more documents, or name smaller groups with --group"
+    )
+
+
+def _giant(counts: PositionCounts) -> str | None:
+    """Say that one fold holds most tokens; with one group alone the empty folds say it all."""
+    folds, tokens = counts.folds, counts.fold_tokens
+    share = tokens.max() / max(tokens.sum(), 1)
+    if folds <= 2 or share <= _MOST or np.count_nonzero(tokens) == 1:
+        return None
+    return (
+        f"one fold of {folds} holds {100 * share:.0f} % of the tokens, so one group, or a few, "
+        "outweigh all others and noise is hard to estimate; name smaller groups with --group"
+    )
+
+
+def _one_type(counts: PositionCounts) -> str | None:
+    if counts.types != 1:
+        return None
+    return "only one type of token occurs, so all positions have the same law"
+
+
+def _gaps(counts: PositionCounts) -> str | None:
+    used = np.flatnonzero(counts.totals)
+    missing = np.setdiff1d(np.arange(used[-1] if used.size else 0), used)
+    if missing.size == 0:
+        return None
+    number = "position" if missing.size == 1 else f"{missing.size} positions"
+    which = ", ".join(map(str, missing[:5])) + (", ..." if missing.size > 5 else "")
+    first = f"{number} {which} holds" if missing.size == 1 else f"{number} ({which}) hold"
+    return f"{first} no token although later ones do, and can not be measured"
+
+
+def _nucleotides(counts: PositionCounts) -> str | None:
+    """Say that a protein without any of the other amino acids is probably DNA."""
+    names = counts.vocabulary.tokens
+    if counts.tokenizer != "protein" or names is None:
+        return None
+    used = [names[token] for token in np.unique(counts.blocks.indices)]
+    if counts.tokens < _ENOUGH or not set(used) <= set("ACGTNX"):
+        return None
+    return (
+        f"of the amino acids only the letters {', '.join(used)} occur, which is how DNA looks; "
+        "pass --tokenizer dna if it is"
+    )

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from gnomon.corpus.binning import Binning
-from gnomon.corpus.counts import PositionCounts, vstack_folds
+from gnomon.corpus.counts import PositionCounts, Vocabulary, vstack_folds
 from gnomon.corpus.folds import GroupSketch
 from gnomon.corpus.near_copies import NearCopies
-from gnomon.corpus.vocabulary import Vocabulary
 from gnomon.errors import CountsError
 from gnomon.files import write_with
 from gnomon.reading import Archive, UnreadableError, open_archive, parse_json

@@ -123,3 +123,14 @@ def id_keys(values: Ids, offsets: Offsets, token_keys: Keys | None = None) -> Ke
     sums = np.add.reduceat(terms, offsets[:-1] - offsets[0]) if len(lengths) else terms[:0]
     sums[lengths == 0] = 0  # reduceat gives the next term, not zero, for an empty document
     return mix(sums + lengths.astype(np.uint64))
+
+
+def offsets_of(lengths: list[int] | NDArray[np.int64] | NDArray[np.bool_]) -> Offsets:
+    """Return where each document begins, and where the last one ends.
+
+    >>> offsets_of([2, 0, 3]).tolist()
+    [0, 2, 2, 5]
+    """
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.corpus.tokenizing.alphabets import offsets_of
+from gnomon.corpus.documents import offsets_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -30,8 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.corpus.documents import mix
-from gnomon.corpus.tokenizing.alphabets import offsets_of
+from gnomon.corpus.documents import mix, offsets_of
 from gnomon.results import Result
 
 if TYPE_CHECKING:

@@ -13,6 +13,11 @@ they are one observation, here as in the corpus; equal documents of two groups a
 Two words of caution. Overlapping *sliding* windows are permuted each on its own, so a token may
 stand elsewhere in each of them. A *pack* holds several documents: its tokens are mixed across them,
 and what the null then takes away is the order inside the pack, document boundaries included.
+
+Counts without documents get folds by dealing every token to one by itself. Row by row the counts
+x_v are split by a multinomial with equal chances: given the laws of the positions, the folds of
+independent tokens are independent. Where tokens came in documents they are not: copies of one
+document's words then stand in several folds and look like signal.
 """
 
 from __future__ import annotations
@@ -22,9 +27,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from gnomon.corpus.counting import CountOptions, count_with
-from gnomon.corpus.counts import PositionCounts
+from gnomon.corpus.counts import PositionCounts, vstack_folds
 from gnomon.corpus.documents import IdBatch, Ids, Keys, Offsets, mix
 from gnomon.corpus.windows import Windows
 from gnomon.errors import CountsError
@@ -33,7 +39,7 @@ from gnomon.numeric.routes import compiled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.corpus.progress import Progress
+    from gnomon.corpus.counting import Progress
 
 PURPOSE = 0x5A0FF1ED
 """Keeps these streams apart from others that begin with the same seed."""
@@ -145,3 +151,19 @@ def _swap(values: Ids, begins: Offsets, lengths: Offsets, places: NDArray[np.int
         here = begin[: np.searchsorted(-length, -k)] + k  # the windows longer than k
         there = here - k + places[here]
         values[here], values[there] = values[there], values[here]
+
+
+NOTE = "folds were made by dealing single tokens, as if tokens were independent of each other"
+
+
+def deal_folds(counts: PositionCounts, folds: int, rng: np.random.Generator) -> PositionCounts:
+    """Return counts of one fold as counts of several, their sum unchanged."""
+    whole = counts.matrix
+    parts = rng.multinomial(whole.data, np.full(folds, 1.0 / folds))
+    blocks = [
+        csr_array((part, whole.indices.copy(), whole.indptr.copy()), shape=whole.shape)
+        for part in parts.T
+    ]
+    for block in blocks:
+        block.eliminate_zeros()
+    return replace(counts, blocks=vstack_folds(blocks), folds=folds, notes=(*counts.notes, NOTE))

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gnomon.corpus import cache
+from gnomon.corpus.counts import Vocabulary
 from gnomon.corpus.documents import (
     CONTAINED,
     FOUND,
@@ -25,14 +26,13 @@ from gnomon.corpus.documents import (
     Offsets,
     Source,
     TextBatch,
+    offsets_of,
     text_keys,
 )
 from gnomon.corpus.grouping import contained
 from gnomon.corpus.near_copies import families
-from gnomon.corpus.reading.separated import table_advice
-from gnomon.corpus.tokenizing.alphabets import Alphabet, LetterError, offsets_of
-from gnomon.corpus.tokenizing.tokenizers import Tokenizer
-from gnomon.corpus.vocabulary import Vocabulary
+from gnomon.corpus.reading.text import table_advice
+from gnomon.corpus.tokenizers import Alphabet, LetterError, Tokenizer
 from gnomon.errors import CorpusError, InputError
 
 

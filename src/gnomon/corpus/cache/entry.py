@@ -23,7 +23,7 @@ from gnomon.corpus.cache.layout import (
     write_about,
 )
 from gnomon.corpus.cache.owner import made_secret, make_private, own_secret
-from gnomon.corpus.vocabulary import Vocabulary
+from gnomon.corpus.counts import Vocabulary
 from gnomon.errors import StorageError
 from gnomon.files import writing
 from gnomon.reading import UnreadableError, check_regular

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.corpus.documents import IdBatch
-from gnomon.corpus.tokenizing.alphabets import offsets_of
+from gnomon.corpus.documents import IdBatch, offsets_of
 from gnomon.errors import GnomonError
 
 if TYPE_CHECKING:

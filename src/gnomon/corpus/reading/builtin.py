@@ -3,27 +3,43 @@
 - `three-regimes`: the synthetic corpus of the source document (initial, medial, terminal law).
 - `python-stdlib`: functions and classes of the standard library that runs this program.
 - `digits`: 8 x 8 images of digits with 17 grey levels, a grid corpus.
+
+Images of digits, 8 x 8, in 17 grey levels: real ones where scikit-learn is, else drawn.
+
+The real ones (Alpaydin and Kaynak 1998) were scanned at 32 x 32 and reduced by counting the dark
+points of every 4 x 4 block, which gives the levels 0..16. The drawn ones are made the same way:
+strokes of a seven-segment display, with jitter, on a 32 x 32 raster.
+
+Python source as documents: every top-level function or class, grouped by its file.
+
+The borders come from Python's own parser, decorators included, so a string that looks like code
+is not taken for it. A file that this Python can not parse is left out.
 """
 
 from __future__ import annotations
 
+import ast
+import os
 import sys
 import sysconfig
+import warnings
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from gnomon.corpus.reading.arrays import array_batches
-from gnomon.corpus.reading.batching import id_batch
-from gnomon.corpus.reading.digits import DIGITS, drawn_digits, real_digits
-from gnomon.corpus.reading.memory import MemoryIds
-from gnomon.corpus.reading.modules import ModulesSource
+from gnomon.corpus.documents import TextBatch
+from gnomon.corpus.reading.filesource import nonempty
+from gnomon.corpus.reading.ids import MemoryIds, array_batches
+from gnomon.corpus.reading.streams import id_batch, rebatch_texts
 from gnomon.errors import CorpusError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
 
     from gnomon.corpus.documents import IdBatch, Source
 
@@ -129,3 +145,132 @@ BUILTIN: dict[str, BuiltIn] = {
         digits,
     ),
 }
+
+
+DIGITS = 1797
+_RASTER = 32
+# Ends of the seven strokes, x to the right and y down, on the unit square of the display.
+_CORNERS = np.array(
+    [
+        [0, 0, 1, 0],
+        [1, 0, 1, 1],
+        [1, 1, 1, 2],
+        [0, 2, 1, 2],
+        [0, 1, 0, 2],
+        [0, 0, 0, 1],
+        [0, 1, 1, 1],
+    ],
+    dtype=np.float64,
+).reshape(7, 2, 2)
+# Which strokes each digit lights: top, upper and lower right, bottom, lower and upper left, middle.
+LIT = ("012345", "12", "01346", "01236", "1256", "02356", "023456", "012", "0123456", "012356")
+
+
+def real_digits() -> NDArray[np.int32] | None:
+    """Return scikit-learn's digit images as int32 (rows, 8, 8), or None where it is missing."""
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError:
+        return None
+    return load_digits().images.astype(np.int32)
+
+
+def drawn_digits(rows: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    """Draw `rows` images (rows, 8, 8) of digits in turn, each with its own jitter."""
+    return np.stack([_drawn_images(row % 10, rng) for row in range(rows)])
+
+
+def _drawn_images(digit: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    strokes = _CORNERS[[int(lit) for lit in LIT[digit]]]
+    size = rng.uniform(9.0, 12.0)
+    slant = rng.uniform(-0.15, 0.15)
+    corner = np.array([_RASTER / 2 - size / 2, _RASTER / 2 - size]) + rng.normal(0.0, 1.0, 2)
+    points = strokes * size + corner + rng.normal(0.0, 0.5, strokes.shape)
+    points[..., 0] -= slant * (points[..., 1] - _RASTER / 2)
+    dark = _distance_to_strokes(points) < rng.uniform(1.5, 2.5)
+    blocks = dark.reshape(8, 4, 8, 4).sum(axis=(1, 3))
+    return blocks.astype(np.int32)
+
+
+def _distance_to_strokes(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the distance of every raster point (y, x) to the nearest stroke."""
+    y, x = np.mgrid[0:_RASTER, 0:_RASTER] + 0.5
+    start, along = points[:, 0], points[:, 1] - points[:, 0]
+    away = np.stack([x, y], axis=-1)[:, :, None, :] - start
+    part = np.clip((away * along).sum(-1) / (along**2).sum(-1), 0.0, 1.0)
+    return np.linalg.norm(away - part[..., None] * along, axis=-1).min(axis=-1)
+
+
+LARGEST_FILE = 100_000
+EXCLUDED = frozenset(
+    {"__pycache__", "dist-packages", "distutils", "encodings", "ensurepip", "idlelib", "lib2to3"}
+    | {"pydoc_data", "site-packages", "test", "tests", "turtledemo"}
+)
+
+
+@dataclass(frozen=True)
+class ModulesSource:
+    """Functions and classes of the Python files below a folder."""
+
+    name: str
+    folder: Path
+    kind: ClassVar[Literal["text"]] = "text"
+    axes: ClassVar[None] = None
+    vocabulary_size: ClassVar[None] = None
+
+    def files(self) -> list[Path]:
+        """Return the files that are read, sorted by their path."""
+        found: list[Path] = []
+        for parent, folders, names in os.walk(self.folder):
+            folders[:] = [name for name in folders if name not in EXCLUDED]
+            found += [Path(parent, name) for name in names if name.endswith(".py")]
+        return sorted(path for path in found if path.stat().st_size <= LARGEST_FILE)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files that are read."""
+        return sum(path.stat().st_size for path in self.files())
+
+    def fingerprint(self) -> str:
+        """Return the digest of all files and their places."""
+        digest = blake2b(b"modules", digest_size=16)
+        for path in self.files():
+            data = path.read_bytes()
+            name = path.relative_to(self.folder).as_posix()
+            digest.update(f"|{name}|{len(data)}|".encode() + data)
+        return digest.hexdigest()
+
+    def batches(self) -> Iterator[TextBatch]:
+        """Give the documents file by file."""
+        return nonempty(rebatch_texts(self._pieces()), self.name)
+
+    def _pieces(self) -> Iterator[TextBatch]:
+        read = 0
+        for path in self.files():
+            data = path.read_bytes()
+            read += len(data)
+            blocks = top_level_blocks(data.decode("utf-8", "replace"))
+            group = path.relative_to(self.folder).as_posix()
+            yield TextBatch(texts=blocks, groups=[group] * len(blocks), bytes_read=read)
+
+
+def top_level_blocks(source: str) -> list[str]:
+    r"""Return the source of every top-level function and class.
+
+    >>> top_level_blocks("x = 1\n@wraps\ndef f():\n    return x\n")
+    ['@wraps\ndef f():\n    return x']
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # old escapes in strings are not our business
+            tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return []
+    # Line numbers of the parser count \n, \r\n and \r, which str.splitlines would exceed.
+    lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    blocks = []
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            blocks.append("\n".join(lines[first - 1 : node.end_lineno]))
+    return blocks

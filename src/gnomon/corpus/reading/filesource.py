@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from gnomon.corpus.reading.batching import rebatch_ids, rebatch_texts
-from gnomon.corpus.reading.opening import StoredFile, unreadable
+from gnomon.corpus.reading.streams import StoredFile, rebatch_ids, rebatch_texts, unreadable
 from gnomon.errors import CorpusError
 
 if TYPE_CHECKING:

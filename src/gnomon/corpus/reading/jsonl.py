@@ -13,18 +13,25 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from gnomon.corpus.documents import IdBatch, TextBatch
-from gnomon.corpus.reading.arrowcolumns import checked_ids
-from gnomon.corpus.reading.batching import id_batch
-from gnomon.corpus.reading.columns import choose_column, column_note
-from gnomon.corpus.reading.decoding import BYTE_ORDER_MARK, Place, decode, encodable, numbered
-from gnomon.corpus.reading.lines import LineBlock, line_blocks
+from gnomon.corpus.reading.arrow import checked_ids
+from gnomon.corpus.reading.options import choose_column, column_note
+from gnomon.corpus.reading.streams import (
+    BYTE_ORDER_MARK,
+    LineBlock,
+    Place,
+    decode,
+    encodable,
+    id_batch,
+    line_blocks,
+    numbered,
+)
 from gnomon.errors import CorpusError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gnomon.corpus.reading.opening import StoredFile
     from gnomon.corpus.reading.options import ReadingOptions
+    from gnomon.corpus.reading.streams import StoredFile
 
 _ABSENT = object()
 

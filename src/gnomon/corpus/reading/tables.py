@@ -16,11 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from gnomon.corpus.documents import TextBatch
-from gnomon.corpus.reading.arrowcolumns import text_piece
-from gnomon.corpus.reading.columns import choose_column, header_note, is_number, named_column
-from gnomon.corpus.reading.decoding import numbered
-from gnomon.corpus.reading.lines import too_long
-from gnomon.corpus.reading.opening import BLOCK, ByteStream, StoredFile
+from gnomon.corpus.reading.arrow import text_piece
+from gnomon.corpus.reading.options import choose_column, header_note, is_number, named_column
+from gnomon.corpus.reading.streams import BLOCK, ByteStream, StoredFile, numbered, too_long
 from gnomon.errors import CorpusError
 
 if TYPE_CHECKING:

@@ -1,1 +1,0 @@
-"""From texts to token ids; `tokenizers.open_tokenizer` is the way in."""
