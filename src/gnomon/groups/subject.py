@@ -163,6 +163,22 @@ def along(subject: Subject, axis: int) -> Subject:
     return replace(subject, axes=1, logits=logits, coder=None, shown=None, asked=Ledger())
 
 
+def on_line(subject: Subject, way: Floats) -> Subject:
+    """Return a subject of several axes on a line along a way, -1 to 1 on each, from a corner.
+
+    Where the way falls positions come down from the reach.
+    """
+    corner = np.where(way < 0.0, np.floor(subject.reach), 0.0)
+
+    def placed(at: Floats) -> Floats:
+        return np.asarray(corner + at[:, None] * way)
+
+    def logits(q: Floats, k: Floats, t: Floats, s: Floats) -> Floats:
+        return subject.of(q, k, placed(t), placed(s))
+
+    return replace(subject, axes=1, logits=logits, coder=None, shown=None, asked=Ledger())
+
+
 def rounding_of(found: Any) -> float:
     """Return the rounding of the type of an array or tensor; whole numbers are exact."""
     name = str(getattr(found, "dtype", "float64")).rpartition(".")[-1]
