@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from gnomon.groups import places
 from gnomon.groups.blocks import Floats
-from gnomon.groups.laws import AT_ONCE, at_lag, at_lags
+from gnomon.groups.laws import AT_ONCE, at_once_of
 from gnomon.groups.subject import EPSILON, Subject
 
 FINEST, DIGITS, MOST_DIGITS = -6, 12, 40
@@ -59,15 +59,19 @@ def dyadic(subject: Subject, rng: np.random.Generator) -> float:
     exponents = _exponents(subject)
     unit = 2.0 ** int(exponents[0])
     slack = VECTORS * subject.rounding if subject.narrow else ROUNDINGS * EPSILON
-    start = at_lag(subject, 0.0).reshape(-1, subject.dimension, subject.dimension)
-    inverse = np.linalg.inv(start)
     lags = _lags(subject, rng, unit)
     digits = np.rint(np.abs(lags) / unit).astype(np.int64)
+    q, k = rng.normal(size=(2, subject.dimension))
     worst, factors = 0.0, []
-    for axis in range(subject.axes):
-        for sign in (1.0,) if subject.causal else (1.0, -1.0):
-            made = at_lags(subject, np.asarray(sign * 2.0**exponents), axis=axis)
-            steps = made.reshape(len(made), *start.shape) @ inverse
+    right = np.empty(0)
+    for sign in (-1.0, 1.0)[subject.causal :]:
+        start = _matrices(subject, sign, np.zeros((1, subject.axes)))[0]
+        inverse = np.linalg.inv(start)
+        at = np.broadcast_to((start @ k)[:, None], (len(start), len(lags), subject.dimension))
+        behind = np.all(lags <= 0.0, axis=1).reshape(1, -1, 1)
+        right = at if sign < 0.0 or not right.size else np.where(behind, right, at)
+        for axis, way in enumerate(np.eye(subject.axes)):
+            steps = _matrices(subject, sign, sign * 2.0 ** exponents[:, None] * way) @ inverse
             if not np.isfinite(steps).all():
                 return float("inf")
             worst = max(worst, _off_squares(steps, slack))
@@ -75,10 +79,30 @@ def dyadic(subject: Subject, rng: np.random.Generator) -> float:
             for place, step in enumerate(steps):
                 chosen = here & ((digits[:, axis] >> place) & 1 == 1)
                 factors.append(_Factor(step, _norms(step), chosen))
-    q, k = rng.normal(size=(2, subject.dimension))
     found = _logits(subject, q, k, lags)
     subject.asked.compare(lags)
-    return max(worst, _off_products(factors, q, start @ k, found, slack))
+    return max(worst, _off_products(factors, q, right, found, slack))
+
+
+def _matrices(subject: Subject, sign: float, lags: Floats) -> Floats:
+    """Return B (n, heads, d, d) at lags (n, axes) of a sign.
+
+    The farthest lag is a part of every call, here as of single vectors: what a call makes of all
+    its positions is then the same in each, and only the law of caches is about it.
+    """
+    vectors, d = np.eye(subject.dimension), subject.dimension
+    size = 1 if subject.in_order else max(1, AT_ONCE // d - 1)
+    made: list[Floats] = []
+    for first in range(0, len(lags), size):
+        some = lags[first : first + size]
+        asked = some if subject.in_order else np.concatenate([some, sign * _corner(subject)])
+        made += at_once_of(subject, vectors, asked)[: len(some)]
+    return np.array(made).reshape(len(lags), -1, d, d)
+
+
+def _corner(subject: Subject) -> Floats:
+    """Return the farthest lag (1, axes)."""
+    return np.full((1, subject.axes), np.floor(subject.lags))
 
 
 def _exponents(subject: Subject) -> Whole:
@@ -108,23 +132,22 @@ def _off_squares(steps: Floats, slack: float) -> float:
 def _off_products(
     factors: list[_Factor], q: Floats, right: Floats, found: Floats, slack: float
 ) -> float:
-    """Return how far logits (heads, lags) are from q^T (product of factors) right (heads, d)."""
-    heads, count = found.shape
-    rows = np.broadcast_to(q, (heads, count, len(q))).copy()
-    columns = np.broadcast_to(right[:, None], (heads, count, len(q))).copy()
+    """Return how far logits (heads, lags) are from q^T (product) right, (heads, lags, d)."""
+    rows = np.broadcast_to(q, right.shape).copy()
+    columns = right.copy()
     before = []
     with np.errstate(over="ignore", invalid="ignore"):  # what grows may leave float64
         for one in factors:
             some = rows[:, one.chosen]
             before.append(np.linalg.norm(some, axis=-1))
             rows[:, one.chosen] = some @ one.matrix
-        carried = np.zeros((heads, count))
+        carried = np.zeros(found.shape)
         for one, size in zip(reversed(factors), reversed(before), strict=True):
             some = columns[:, one.chosen]
             carried[:, one.chosen] += size * one.size[:, None] * np.linalg.norm(some, axis=-1)
             columns[:, one.chosen] = some @ np.swapaxes(one.matrix, -1, -2)
-        wanted = np.einsum("hnd,hd->hn", rows, right)
-        length = np.linalg.norm(right, axis=-1)[:, None]
+        wanted = np.einsum("hnd,hnd->hn", rows, right)
+        length = np.linalg.norm(right, axis=-1)
         size = np.linalg.norm(rows, axis=-1) * length
         rounding = slack * (carried + np.linalg.norm(q) * length)
         seen = np.isfinite(found) & np.isfinite(wanted) & np.isfinite(rounding)
@@ -180,21 +203,19 @@ def _signs(subject: Subject, rng: np.random.Generator) -> Iterator[Floats]:
 def _logits(subject: Subject, q: Floats, k: Floats, lags: Floats) -> Floats:
     """Return the logits (heads, n) of one query and one key at lags (n, axes).
 
-    The key stands at 0, or the query, or each at 0 on some axes: as unit vectors are asked. The
-    longest lag is a part of every call.
+    The key stands at 0, or the query, or each at 0 on some axes: as unit vectors are asked.
     """
-    ahead, behind = (lags >= 0.0).all(axis=1), (lags <= 0.0).all(axis=1)
+    ahead, behind = np.asarray((lags >= 0.0).all(axis=1)), np.asarray((lags <= 0.0).all(axis=1))
     made: list[Floats] = [np.empty(0)] * len(lags)
-    for side, most in ((ahead, AT_ONCE), (behind & ~ahead, AT_ONCE), (~ahead & ~behind, BY_SIZE)):
+    for side, most in ((ahead & ~behind, AT_ONCE), (behind, AT_ONCE), (~ahead & ~behind, BY_SIZE)):
         chosen = np.flatnonzero(side)
-        if not len(chosen):
-            continue
-        longest = chosen[np.argmax(np.abs(lags[chosen]).max(axis=1))]
         size = 1 if subject.in_order else most - 1
         for first in range(0, len(chosen), size):
             some = chosen[first : first + size]
-            asked = some if subject.in_order else np.append(some, longest)
-            found = _asked(subject, q, k, lags[asked])
+            sign = -1.0 if behind[some[0]] and not subject.causal else 1.0
+            alone = subject.in_order or most == BY_SIZE
+            asked = lags[some] if alone else np.concatenate([lags[some], sign * _corner(subject)])
+            found = _asked(subject, q, k, asked)
             for place, one in enumerate(some):
                 made[one] = found[:, place]
     return np.stack(made, axis=-1)

@@ -81,6 +81,7 @@ def certify(
     The tolerance is that of the subject's rounding, where none is given.
     """
     wanted = _promised(promised, subject)
+    subject = subject.begun()
     subject.check(np.random.default_rng(seed))
     subject = find_window(replace(subject, asked=Ledger()), seed=seed)
     used = tolerance_of(subject) if tolerance is None else checked_tolerance(tolerance)
@@ -104,6 +105,7 @@ def certify(
     elif alone:
         _content(sheet)
     _warn_of_growth(sheet)
+    subject.check_again(sheet.tolerance)
     known = {"alone": alone, "affine": affine, "masked": _masked_apart(sheet)}
     known["narrow"] = subject.lags < LEAST
     sheet.fill(dict.fromkeys((*ALWAYS, *wanted)), known)
@@ -182,10 +184,13 @@ def _of_lags(sheet: Sheet, *, linear: bool) -> tuple[Structure | Step | Turns | 
 def _agree(sheet: Sheet) -> bool:
     """Whether lags are of finite rank where they are a group; where not, there is no group.
 
-    What a narrow type leaves of high powers of A(h) may hide a rank that is there.
+    What a narrow type leaves of high powers of A(h) may hide a rank that is there, and so may what
+    follows the length of a call, which is a fault of caches.
     """
     group, rank = sheet.found.get("group"), sheet.found["rank"]
-    if group is None or not group.holds or rank.holds or sheet.tolerance > TOLERANCE:
+    if group is None or not group.holds or rank.holds:
+        return True
+    if sheet.tolerance > TOLERANCE or not sheet.found["cache"].holds:
         return True
     note = "lags further on are not those of finitely many coordinates, as a group's are"
     return sheet.put("group", max(1.0, rank.residual or 0.0), group.tolerance, note=note)
