@@ -5,7 +5,8 @@ some code a number such as -1e9 or -1e4 instead, beside which every other logit 
 Laws are judged where logits are finite, so that it must be known where that is. A few queries are
 asked with keys at special and at random lags, and the first lag that is masked is found by
 bisection [brent1973 ch. 3]. A window is finite up to one lag and masked beyond; of anything else,
-such as chunks, only the lags below the first masked one are safe, and the law of shifts sees the rest.
+such as chunks, only the lags below the first masked one are safe, and the law of shifts sees the
+rest.
 """
 
 from __future__ import annotations
