@@ -18,11 +18,20 @@ filled. If the types of a class drift each on its own then B is of that by chanc
 
 of its energy, so what is left for W of the mass is 1 - h_c. A class of few types is one that its
 types tell of themselves: where h_c exceeds a half, B is not split off.
+
+A class that moves may keep its proportions, as beside a blank, or be of types that come in turn, as
+where a vocabulary grows. Where its types are too rare to tell, the interval allows for as much
+again as B.
+
+Types met once are of no class. If others have them too they are as much more of a position as those
+of the rarest classes are; what is beyond doubt more than that, and twice as much, is a mass that
+the position shares with nobody, and as such stands in B.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +48,8 @@ _RAREST = 3
 """Classes that tell how much more of a position rare types are which others may have too."""
 _MANIFOLD = 2.0
 """Types met once are a position's own where they are so many times what they should be."""
+_UNSEEN = 0.5
+"""A standard error of this share of what was not measured of B: all of it at an interval's end."""
 _FEW = 0.5
 """Where this share of the energy of a class is that of its total by chance, it is not split."""
 
@@ -64,6 +75,13 @@ class Totals:
     """F x m x K: y_g."""
     measured: Floats
     """m x K: sqrt of f_ii, the share of a class that its types measured; 0 in no class."""
+
+    @cached_property
+    def squares(self) -> Floats:
+        """Return B of every class and of the mass in none, K x m x m."""
+        one = np.ones((len(self.pilot), 1))
+        every = np.arange(len(self.split) + 1)[:, None]
+        return np.stack([energies(_only(self, k), one, folds=False)[0] for k in every])
 
 
 def totals_of(data: FoldedCounts, missing: Floats) -> Totals:
@@ -260,6 +278,8 @@ class Between:
     deleted: Floats
     flipped: Singles
     weight_squares: Floats
+    variance: Floats
+    """m x m: of what the types inside such a class may do unseen."""
 
 
 def between(totals: Totals, signs: Floats) -> Between:
@@ -272,7 +292,21 @@ def between(totals: Totals, signs: Floats) -> Between:
         deleted=deleted,
         flipped=flipped(totals, weights, signs),
         weight_squares=noise @ noise.T,
+        variance=(_UNSEEN * _unmeasured(totals)) ** 2,
     )
+
+
+def _unmeasured(totals: Totals) -> Floats:
+    """Return the sum of B as far as nobody could see whether the types of a class stay together.
+
+    They hardly drift apart more than all of them move, and not beyond 2 sqrt(M_i M_j).
+    """
+    found = np.zeros(totals.squares.shape[1:])
+    for k, squares in enumerate(totals.squares):
+        own, mass = totals.measured[:, k], totals.pilot[:, k]
+        most = 2.0 * np.sqrt(np.outer(mass, mass))
+        found += (1.0 - np.outer(own, own)) * np.clip(squares, 0.0, most)
+    return found
 
 
 def split_off(found: Sums, classes: NDArray[np.int64], totals: Totals, signs: Floats) -> None:
@@ -288,9 +322,7 @@ def split_off(found: Sums, classes: NDArray[np.int64], totals: Totals, signs: Fl
     taught = _taught(part, weights, found.learning)
     for k, one in enumerate(at):
         row = int(np.searchsorted(classes, totals.split[one]))
-        found.energy[row] -= energies(
-            _only(totals, at[k : k + 1]), weights[:, k : k + 1], folds=False
-        )[0]
+        found.energy[row] -= np.outer(weights[:, k], weights[:, k]) * totals.squares[one]
         found.deleted_classes[:, row] -= taught[:, k]
         found.measured[row] *= (1.0 - totals.chance[one]) * evenness(totals, int(one))
     found.deleted[...] -= energies(part, weights)[1]

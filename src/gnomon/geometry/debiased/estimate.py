@@ -145,7 +145,7 @@ class _Filled:
 
     def lift(self, totals: Between) -> None:
         """Add what whole classes have between positions, which needs no filling."""
-        for name in ("squares", "deleted", "flipped", "weight_squares"):
+        for name in ("squares", "deleted", "flipped", "weight_squares", "variance"):
             own = getattr(self, name)
             own += getattr(totals, name)
         self.unfilled[...] += totals.weight_squares
