@@ -302,10 +302,13 @@ def _unmeasured(totals: Totals) -> Floats:
     They hardly drift apart more than all of them move, and not beyond 2 sqrt(M_i M_j).
     """
     found = np.zeros(totals.squares.shape[1:])
+    per_token = 1.0 / totals.frame.tokens
+    chance = (per_token[:, None] + per_token[None, :]) / np.sqrt(2.0)  # two deviations of B
     for k, squares in enumerate(totals.squares):
         own, mass = totals.measured[:, k], totals.pilot[:, k]
         most = 2.0 * np.sqrt(np.outer(mass, mass))
-        found += (1.0 - np.outer(own, own)) * np.clip(squares, 0.0, most)
+        moved = squares - totals.inflation[k] * chance
+        found += (1.0 - np.outer(own, own)) * np.clip(moved, 0.0, most)
     return found
 
 
