@@ -65,8 +65,6 @@ class Totals:
     """Which classes of the types the first of these are."""
     chance: Floats
     """h_c of them."""
-    shares: Floats
-    """m x K: x / N."""
     pilot: Floats
     """m x K: q."""
     inflation: Floats
@@ -105,7 +103,6 @@ def totals_of(data: FoldedCounts, missing: Floats) -> Totals:
         frame=frame_of(data, np.zeros((0, data.folds))),
         split=split,
         chance=chance[split],
-        shares=counts.sum(axis=1) / data.tokens[:, None],
         pilot=pilot,
         inflation=inflation,
         deviations=deviations,
@@ -358,7 +355,6 @@ def evenness(totals: Totals, at: int) -> Floats:
 def _only(totals: Totals, at: NDArray[np.int64]) -> Totals:
     return replace(
         totals,
-        shares=totals.shares[:, at],
         pilot=totals.pilot[:, at],
         inflation=totals.inflation[at],
         deviations=np.ascontiguousarray(totals.deviations[:, :, at]),

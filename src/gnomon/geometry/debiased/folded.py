@@ -96,11 +96,6 @@ class FoldedCounts:
         """(X_v - c) / (N - 1): the pooled law without the clump at hand."""
         return (self.type_tokens - self.type_clumps) / (self.tokens.sum() - 1.0)
 
-    def seen_tokens(self) -> Floats:
-        """Return how many tokens of each position are of the types at hand."""
-        rows = np.asarray(self.columns.sum(axis=1), dtype=np.float64)
-        return rows.reshape(self.size, self.folds).sum(axis=1)
-
     def missing(self) -> Floats:
         """Return tokens of no type at hand, m x F: of types that one group alone has."""
         rows = np.asarray(self.columns.sum(axis=1), dtype=np.float64)
