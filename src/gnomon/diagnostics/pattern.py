@@ -100,9 +100,8 @@ def _pattern(squares: Floats, where: Indices, apart: NDArray[np.bool_], axes: in
         return repeated or few
     tried = [] if pairs is None else [_periodic(pairs), _blocks(pairs), _drift(pairs)]
     models = [found for found in tried if found is not None]
-    if models:
+    if models and pairs is not None:
         best = max(models, key=lambda found: found.share)
-        assert pairs is not None
         return _of_two_laws(pairs, apart, best) or best
     unlike = _unlike(squares, where, apart)
     if unlike is not None:

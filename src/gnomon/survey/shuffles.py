@@ -79,7 +79,8 @@ def ungrouped_of(
     corpus: Any, counts: PositionCounts, counting: CountOptions, progress: Progress
 ) -> PositionCounts | None:
     """Return the counts with every row on its own, where groups were declared."""
-    if counting.group in (None, ROWS) or isinstance(corpus, PositionCounts) or corpus == "-":
+    once = isinstance(corpus, PositionCounts) or (isinstance(corpus, str) and corpus == "-")
+    if once or counting.group in (None, ROWS):
         return None
     progress.stage("counting without groups")
     return count_with(corpus, replace(as_counted(counting, counts), group=None), progress=progress)
