@@ -275,8 +275,11 @@ def test_all_mass_is_filled_even_that_of_types_seen_once(rng):
     data = folded(drawn(np.tile(zipf(3000), (6, 1)), np.full(6, 900), rng))
     found = sums(data, no_drift(data), np.zeros((0, FOLDS)))
     flat = replace(found, energy=np.zeros_like(found.energy))
-    missing = 1.0 - data.seen_tokens() / data.tokens
-    profile = class_profile(flat, np.diff(data.class_bounds), missing, seen=False)
+    alone = data.missing().sum(axis=1) / data.tokens
+    masses, missing = (
+        0.5 * (mass[..., :, None] + mass[..., None, :]) for mass in (found.mass, alone)
+    )
+    profile = class_profile(flat, masses, np.diff(data.class_bounds), missing, seen=False)
     assert (profile.relative == 1).all()
     np.testing.assert_allclose(profile.extension * found.measured.sum(axis=0), 1.0, rtol=1e-12)
     assert found.mass.sum(axis=0).max() < 0.99  # types seen once are not in it

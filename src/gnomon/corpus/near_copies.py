@@ -10,7 +10,8 @@ taken for near-copies where they agree
   put in or taken out somewhere between do not matter; or
 - in more places than chance: in three tenths of the places of the shorter one and in eight at
   least (a phrase is no copy), where the chance of so many, at most exp(-n KL(share, q)) with q the
-  mean chance of a place [hoeffding1963], times the number of documents is below a thousandth,
+  mean chance that another document has the tokens of the more ordinary of the two [hoeffding1963],
+  times the number of documents is below a thousandth,
 
 and where chance gives less than a hundredth of such a partner to a document. Chance is that of
 tokens drawn independently at each place from the law of that place: documents of a single form with
@@ -240,9 +241,9 @@ def _related(values: Ids, offsets: Offsets) -> NDArray[Any]:
     if not inside.any():
         return np.empty((0, 2), np.int64)
     rows, place, kept = rows[inside], place[inside], values[inside]
-    expected: NDArray[Any] = np.append(0.0, np.cumsum(_agreement(kept, place)))
     types = int(kept.max()) + 1
     column = np.unique(place * types + kept, return_inverse=True)[1]
+    typical = _typical(rows, place, column)
     table = csr_array((np.ones(len(kept), np.int32), (rows, column)))
     turned, found = table.T.tocsr(), [np.empty((0, 2), np.int64)]
     for first in range(0, min(HEADS, table.shape[0]), _ROWS):
@@ -251,10 +252,21 @@ def _related(values: Ids, offsets: Offsets) -> NDArray[Any]:
         size = np.minimum(lengths[one], lengths[other])
         near = (one != other) & (same.data >= np.maximum(RELATED * size, LEAST_ALIKE))
         one, other, size, agree = one[near], other[near], size[near], same.data[near]
-        chance = np.minimum(expected[size] / size, 0.999)
+        chance = np.minimum(np.maximum(typical[one], typical[other]), 0.999)
         rarely = -size * _divergence(agree / size, chance) < np.log(RARELY / table.shape[0])
         found.append(np.stack([one[rarely], other[rarely]], axis=1))
     return np.concatenate(found)
+
+
+def _typical(rows: NDArray[Any], place: NDArray[Any], column: NDArray[Any]) -> NDArray[Any]:
+    """Return for every document how likely another one has its token, on average over places.
+
+    A document that is nearly all blanks agrees with many, which the mean of documents hides.
+    """
+    share = np.bincount(column)[column] - 1.0
+    share /= np.maximum(np.bincount(place)[place] - 1.0, 1.0)
+    likely: NDArray[Any] = np.bincount(rows, weights=share)
+    return likely / np.maximum(np.bincount(rows), 1.0)
 
 
 def _divergence(share: NDArray[Any], chance: NDArray[Any]) -> NDArray[Any]:

@@ -31,6 +31,8 @@ from gnomon.results import Result, plain
 
 INTERNAL = ("matrix", "clusters", "values", "scale", "norm")
 """Fields of a structure that `generator()` is made of."""
+LEAST = float(np.finfo(np.float64).tiny)
+"""Smallest frequency of what turns."""
 AGAIN = 1e-6
 """Share of |X| by which blocks in their basis may miss X, or a thousand tolerances."""
 TRIES, WIDER, LOOSEST = 4, 3.0, 1e-2
@@ -255,14 +257,16 @@ def _gaps(clusters: list[Cluster]) -> list[float]:
 def values_of(clusters: list[Cluster], units: Units) -> list[complex]:
     """Return the eigenvalues, with a real part of zero where it can not be told from zero.
 
-    The condition is of first order: it says nothing of moves as large as the gap to others.
+    The condition is of first order: it says nothing of moves as large as the gap to others, of
+    which the conjugate is one. A turn that rounding has carried across the real axis is the same.
     """
     values = []
     for cluster, gap in zip(clusters, _gaps(clusters), strict=True):
         decay = cluster.mean.real
-        if abs(decay) <= min(units.delta * cluster.condition, 0.25 * gap):
+        frequency = 0.0 if cluster.real else max(abs(cluster.mean.imag), LEAST)
+        apart = gap if cluster.real else min(gap, 2.0 * frequency)
+        if abs(decay) <= min(units.delta * cluster.condition, 0.25 * apart):
             decay = 0.0
-        frequency = 0.0 if cluster.real else cluster.mean.imag
         values.append(complex(decay, frequency) * units.scale)
     return values
 

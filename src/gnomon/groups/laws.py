@@ -222,15 +222,15 @@ def at_lags(
         chosen = np.flatnonzero(side)
         for start in range(0, len(chosen), most):
             some = chosen[start : start + most]
-            for k, found in zip(some, _at(subject, vectors, lags[some]), strict=True):
+            for k, found in zip(some, at_once_of(subject, vectors, lags[some]), strict=True):
                 made[k] = found
     for k in np.flatnonzero(~ahead & ~behind):
-        made[k] = _at(subject, vectors, lags[k : k + 1])[0]
+        made[k] = at_once_of(subject, vectors, lags[k : k + 1])[0]
     return np.array(made)
 
 
-def _at(subject: Subject, vectors: Floats, lags: Floats) -> list[Floats]:
-    """Return the logits of vectors with each other at lags of one sign, or at one lag."""
+def at_once_of(subject: Subject, vectors: Floats, lags: Floats) -> list[Floats]:
+    """Return the logits of vectors with each other at lags of one sign, or at one, in one call."""
     count = len(vectors)
     late, early = (np.maximum(sign * lags, 0.0) for sign in (1.0, -1.0))
     late = np.repeat(late if late.any() else late[:1], count, axis=0)

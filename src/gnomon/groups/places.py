@@ -218,14 +218,32 @@ class Ledger:
 
     places: list[Floats] = field(default_factory=list)
     pairs: int = 0
+    lags: list[Floats] = field(default_factory=list)
+    """Lags (n, axes) at which what a group, or a finite rank, makes was compared."""
+    rows: int = 0
+    """Most queries, or keys, of one call."""
 
     def note(self, found: Floats, t: Any, s: Any) -> None:
         """Write down positions of queries and keys that were seen."""
         finite = np.isfinite(found).reshape(-1, *found.shape[-2:])
         seen: NDArray[np.bool_] = np.asarray(finite.any(axis=0))
         self.pairs += int(seen.sum())
+        self.rows = max(self.rows, *seen.shape)
         self.places.append(reals(t, "t")[seen.any(axis=1)])
         self.places.append(reals(s, "s")[seen.any(axis=0)])
+
+    def compare(self, lags: Floats) -> None:
+        """Write down lags (n, axes) at which one law of the lag was compared."""
+        self.lags.append(lags)
+
+    @property
+    def compared(self) -> int:
+        """Return at how many lags one law was compared."""
+        return len(self._distinct())
+
+    def _distinct(self) -> Floats:
+        made: Floats = np.empty((0, 1))
+        return np.unique(np.concatenate(self.lags), axis=0) if self.lags else made
 
     def summary(self, subject: Subject) -> Asked:
         """Return what was asked in numbers and words."""
@@ -235,6 +253,7 @@ class Ledger:
         at = np.unique(np.concatenate(kept), axis=0)
         at = at[(at.reshape(len(at), -1) <= subject.reach).all(axis=1)]
         every = subject.whole and len(at) == (int(last_of(subject)) + 1) ** subject.axes
+        lags = self._distinct()
         return Asked(
             positions=len(at),
             pairs=self.pairs,
@@ -242,6 +261,9 @@ class Ledger:
             special=tuple(_words(subject, at)),
             axes=subject.axes,
             lag=subject.lags,
+            lags=len(lags),
+            farthest=float(np.abs(lags).max(initial=0.0)),
+            rows=self.rows,
         )
 
 
@@ -276,7 +298,9 @@ class Asked(Result):
     """What a certificate rests on: how many positions and pairs were asked, and which.
 
     `every`: all whole positions up to the reach. `lag`: the longest at which logits are finite, or
-    the reach.
+    the reach. `lags`: at how many the laws of the lag (group, rank) were compared, up to the
+    `farthest`; on several axes a lag is a vector. `rows`: the most queries, or keys, of one call.
+    Positions below 0 are never asked.
     """
 
     positions: int
@@ -285,10 +309,14 @@ class Asked(Result):
     special: tuple[str, ...]
     lag: float
     axes: int = 1
+    lags: int = 0
+    farthest: float = 0.0
+    rows: int = 0
+    negative: bool = False
 
     def text(self, until: str, reach: float) -> str:
         """Return it as a line of text."""
-        pairs = f"{self.pairs:,} pairs"
+        pairs = f"{self.pairs:,} pairs{self._lags()}; none below 0, {self.rows:,} rows at once"
         if self.every:
             return f"asked: all {self.positions:,} positions, in {pairs}"
         where = f"up to {until} {reach:g}" + (" on each axis" if self.axes > 1 else "")
@@ -297,3 +325,9 @@ class Asked(Result):
         )
         named = ", ".join([*self.special, f"the others {rest}"])
         return f"asked: {self.positions:,} positions {where} ({named}), in {pairs}"
+
+    def _lags(self) -> str:
+        """Say at how many lags the laws of the lag were compared."""
+        if not self.lags:
+            return ""
+        return f"; laws of the lag at {self.lags:,} lags up to {self.farthest:g}"

@@ -7,7 +7,8 @@ only if
 
 * singular values fall clearly to their rounding after it, and do not just fade;
 * there is a generator: a table that ends has a singular step;
-* it predicts lags that were not looked at;
+* it predicts lags that were not looked at, and its recurrence holds at all lags up to a few
+  thousand (`gnomon.groups.recurrence`);
 * no finer step of the lag shows more modes: a bump narrower than the step looks like a decay;
 * coarser steps, as far as the reach, are of finite rank as well: a kernel may be cut far away.
 
@@ -31,8 +32,10 @@ import numpy as np
 
 from gnomon.errors import GroupError
 from gnomon.groups.blocks import Floats
+from gnomon.groups.dyadic import dyadic
 from gnomon.groups.laws import at_lag, residual
 from gnomon.groups.realisation import realise
+from gnomon.groups.recurrence import FLOOR, runs, unmet, values_at
 from gnomon.groups.subject import Subject
 
 LAGS = 192
@@ -55,6 +58,8 @@ class Rank:
     rank: int | None
     residual: float
     stride: float
+    step: Floats | None = None
+    """The step that makes the lags, where there is one."""
 
 
 def finite_rank(
@@ -78,38 +83,84 @@ def finite_rank(
         for head in range(heads)
     ]
     none = [one for one in found if one.rank is None]
-    return none[0] if none else max(found, key=lambda one: one.rank or 0)
+    if none:
+        return none[0]
+    off = _off_everywhere(subject, rng, (q, k), found, floor=FLOOR if rounding is None else 1.0)
+    if off > predicted(rounding):
+        return Rank(None, off, found[0].stride)
+    return max(found, key=lambda one: one.rank or 0)
 
 
-def group_rank(subject: Subject, rng: np.random.Generator, limit: float) -> Rank | None:
+def _off_everywhere(
+    subject: Subject,
+    rng: np.random.Generator,
+    vectors: tuple[Floats, Floats],
+    found: list[Rank],
+    *,
+    floor: float,
+) -> float:
+    """Return how far the lags of heads are from the recurrences of their steps, near and far."""
+    worst = 0.0
+    for stride in sorted({one.stride for one in found}):
+        longest = max(one.rank or 0 for one in found)
+        lags = runs(subject, rng, stride, 2 * longest + 2)
+        values = values_at(subject, *vectors, lags)
+        subject.asked.compare(lags.reshape(-1, 1))
+        for one, of_head in zip(found, values, strict=True):
+            if one.stride == stride and one.step is not None:
+                worst = max(worst, unmet(of_head, one.step, floor=floor))
+    return worst
+
+
+def group_rank(
+    subject: Subject, rng: np.random.Generator, limit: float, *, known: bool = False
+) -> Rank | None:
     """Return the rank of logits whose linear part is a group, as its d coordinates and the bias's.
 
     The residual is the largest error of the lags that powers of A(h) predict; above the limit there
-    is no group, and nothing is returned.
+    is no group, and nothing is returned. `known`: logits at many lags were those of a group, so
+    that there is no bias among them either.
     """
     q, k = rng.normal(size=(2, 1, subject.dimension))
     linear = replace(subject, logits=_bilinear(subject))
-    start = at_lag(linear, 0.0)
-    if not float(np.max(np.linalg.cond(start))) <= CONDITION:
-        return None
-    if residual(at_lag(linear, max(1.0, np.floor(0.5 * subject.lags))), start) <= limit:
-        return None  # content does not turn, and the search sees the bias with it
     count = min(LAGS, int(subject.lags) // 2) if subject.whole else LAGS
     limited = _is_limited(subject) or subject.narrow
     strides = _strides(subject, count, limited=limited)
-    fine, worst = strides[0], 0.0
-    for stride in strides:
-        worst = max(worst, _unpredicted(linear, q, k, stride, count, start))
-        if not worst <= limit:
-            return None
+    worst = _off_group(linear, (q, k), strides, count, limit)
+    if not (worst <= limit and (known or dyadic(linear, rng) <= limit)):
+        return None
+    fine = strides[0]
     bias = replace(subject, logits=_rest(subject))
-    values = _kernel(bias, q, k, fine, count)
-    if float(np.abs(values).max()) <= limit * float(np.abs(_kernel(subject, q, k, fine, 4)).max()):
+    values = [_kernel(bias, q, k, fine, count)]
+    if not known:
+        values.append(values_at(bias, q, k, runs(subject, rng, fine, count)))
+    largest = max(float(np.abs(one).max()) for one in values)
+    if largest <= limit * float(np.abs(_kernel(subject, q, k, fine, 4)).max()):
         return Rank(subject.dimension, worst, fine)
     left = finite_rank(bias, rng, rounding=None if limit <= PREDICTED else 0.1 * limit)
     if left.rank is None:
         return left
     return Rank(subject.dimension + left.rank, max(worst, left.residual), left.stride)
+
+
+def _off_group(
+    linear: Subject, vectors: tuple[Floats, Floats], strides: list[float], count: int, limit: float
+) -> float:
+    """Return how far lags are from those that powers of A(h) give, at steps h up to one that fails.
+
+    Of what does not turn nothing is said: the search sees the bias with it.
+    """
+    start = at_lag(linear, 0.0)
+    if not float(np.max(np.linalg.cond(start))) <= CONDITION:
+        return float("inf")
+    if residual(at_lag(linear, max(1.0, np.floor(0.5 * linear.lags))), start) <= limit:
+        return float("inf")
+    worst = 0.0
+    for stride in strides:
+        worst = max(worst, _unpredicted(linear, *vectors, stride, count, start))
+        if not worst <= limit:
+            return float("inf")
+    return worst
 
 
 def _unpredicted(
@@ -181,7 +232,7 @@ def _of_head(kernels: dict[float, Floats], rounding: float | None, *, whole: boo
             off = max((_unlike(made, kernels[x], x / stride) for x in coarser), default=0.0)
             if off > FAR_OFF:
                 return Rank(None, off, stride)
-            return Rank(made.rank, made.error, stride)
+            return Rank(made.rank, made.error, stride, made.step)
         best = min(best, Rank(None, made.error, stride), key=lambda one: one.residual)
         seen = max(seen, made.rank)
     return best
@@ -250,9 +301,14 @@ def _powers(row: Floats, step: Floats, end: Floats, count: int) -> Floats:
 def _predicted(values: Floats) -> _Prediction:
     """Return the rank of the first half, whether it is one, and how well it gives the second."""
     if np.ptp(values) == 0.0:
-        one = np.ones((1, 1))
+        one = np.full((1, 1), float(values[0] != 0.0))
         return _Prediction(
-            int(values[0] != 0.0), clear=True, error=0.0, start=values[:1], step=one, end=one[0]
+            int(values[0] != 0.0),
+            clear=True,
+            error=0.0,
+            start=values[:1],
+            step=one,
+            end=np.ones(1),
         )
     count = len(values) // 2
     try:

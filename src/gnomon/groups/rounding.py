@@ -54,6 +54,7 @@ def checked_tolerance(tolerance: Any) -> float:
 
 def fitted(subject: Subject, *, cut: bool = True) -> Subject:
     """Return a function with the rounding that it shows, its reach cut to what that leaves."""
+    subject = subject.begun()
     given = _exact(subject)
     base = subject(*given)
     if not base.any():

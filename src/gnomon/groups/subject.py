@@ -4,7 +4,9 @@ r"""What is certified: a function that gives logits at positions, and how it may
 
 Whatever is to be certified is brought into this form: a pair of maps of queries and keys, one map
 for both, or logits themselves. Leading axes are heads, all certified together. A function is asked
-twice with the same arguments first: one that does not answer alike can not be certified.
+twice with the same arguments first, then with an odd number of calls between, and its first
+question of all again when everything was asked: one that does not answer alike can not be
+certified.
 """
 
 from __future__ import annotations
@@ -29,7 +31,17 @@ Coder = Callable[[Floats, Floats, Floats], tuple[Floats, Floats]]
 """(queries (n, d), keys (n, d), positions (n,)) of new tokens -> both encoded."""
 
 ENDLESS = 4095.0
+SHORT = 8.0
+"""Positions below which the first question of all is asked."""
 EPSILON = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class First:
+    """A question that may be asked again, and the answer that it had."""
+
+    ask: Callable[[], Floats]
+    answer: Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +81,10 @@ class Subject:
     floor: float | None = None
     looked: bool = False
     """Whether a window was looked for."""
+    one_side: Callable[[Floats, Floats], Any] | None = None
+    """The map of queries by itself, where there is one: (vectors (n, d), positions) -> vectors."""
+    first: First | None = field(default=None, compare=False, repr=False)
+    """The first question of all, near 0, with its answer."""
     asked: Ledger = field(default_factory=Ledger, compare=False, repr=False)
 
     @property
@@ -101,11 +117,7 @@ class Subject:
                 f"{len(k)} keys; it must give logits of shape (..., {len(q)}, {len(k)})."
             )
         if np.isnan(found).any():
-            farthest = max(float(np.max(at)) for at in rest[:2])
-            raise GroupError(
-                f"{self.name} gives NaN at positions up to {farthest:g}; pass the largest "
-                "position at which it gives numbers as its reach."
-            )
+            raise self._is_nan(max(float(np.max(at)) for at in rest[:2]))
         if self.floor is not None:
             found = np.where(found <= self.floor, -np.inf, found)
         self.asked.note(found, *rest[:2])
@@ -133,6 +145,56 @@ class Subject:
                 f"{self.name} gives other logits when it is asked again; fix its seed, or switch "
                 "off what is random in it."
             )
+        if self.one_side is None:
+            return
+        self.one_side(q, late)  # now as many calls are between as make an odd number
+        if not np.array_equal(first, self(q, k, late, early, tokens)):
+            raise self._depends()
+
+    def begun(self) -> Subject:
+        """Return a subject that knows its first answer: at short positions, before any long one."""
+        if self.first is not None:
+            return self
+        rng = np.random.default_rng(0)
+        q, k = rng.normal(size=(2, 3, self.dimension))
+        late, early = (
+            self.places(np.array(places) / SHORT, reach=min(SHORT, self.reach))
+            for places in ((3.0, 4.0, 5.0), (0.0, 1.0, 2.0))
+        )
+        read = () if self.width is None else (rng.normal(size=(3, self.width)),)
+        given = (q, k, late, late if self.in_order else early, *read)
+        try:
+            return replace(self, first=First(lambda: self(*given), self(*given)))
+        except GroupError:  # what is wrong with all its answers is said of the questions of laws
+            return self
+
+    def check_again(self, tolerance: float) -> None:
+        """Refuse a function that answers its first question in another way after all others."""
+        if self.first is None:
+            return
+        before, after = self.first.answer, self.first.ask()
+        seen = np.isfinite(before)
+        size = float(np.abs(before[seen]).max(initial=0.0))
+        moved = float(np.abs(after[seen] - before[seen]).max(initial=0.0))
+        if not np.array_equal(seen, np.isfinite(after)) or not moved <= tolerance * size:
+            raise self._depends()
+
+    def _is_nan(self, farthest: float) -> GroupError:
+        advice = "; pass the largest position at which it gives numbers as its reach."
+        if farthest > self.reach:
+            advice = (
+                f", beyond the reach of {self.reach:g}, where laws look since a reach of "
+                f"{ENDLESS:g} or more stands for no end; pass a reach below {ENDLESS:g}, or "
+                "whole=True, and nothing beyond it is asked."
+            )
+        return GroupError(f"{self.name} gives NaN at positions up to {farthest:g}{advice}")
+
+    def _depends(self) -> GroupError:
+        return GroupError(
+            f"{self.name} gives other logits to the same question after other calls, so that they "
+            "depend on what was asked before; pass one that keeps nothing between calls, such as "
+            "frequencies that grew with a length, a cache or a counter."
+        )
 
     def places(self, shares: Floats, *, reach: float | None = None) -> Floats:
         """Return positions at shares (n,) in [0, 1] of the reach, on every axis in its own way.
@@ -156,6 +218,22 @@ def along(subject: Subject, axis: int) -> Subject:
         made = np.zeros((len(at), subject.axes))
         made[:, axis] = at
         return made
+
+    def logits(q: Floats, k: Floats, t: Floats, s: Floats) -> Floats:
+        return subject.of(q, k, placed(t), placed(s))
+
+    return replace(subject, axes=1, logits=logits, coder=None, shown=None, asked=Ledger())
+
+
+def on_line(subject: Subject, way: Floats) -> Subject:
+    """Return a subject of several axes on a line along a way, -1 to 1 on each, from a corner.
+
+    Where the way falls positions come down from the reach.
+    """
+    corner = np.where(way < 0.0, np.floor(subject.reach), 0.0)
+
+    def placed(at: Floats) -> Floats:
+        return np.asarray(corner + at[:, None] * way)
 
     def logits(q: Floats, k: Floats, t: Floats, s: Floats) -> Floats:
         return subject.of(q, k, placed(t), placed(s))
@@ -240,5 +318,5 @@ def of_maps(
     def coder() -> Coder:
         return lambda q, k, at: encoded(q, k, at, at)
 
-    about = {"coder": coder, "shown": shown, **about}
+    about = {"coder": coder, "shown": shown, "one_side": encode_q, **about}
     return Subject(name=name, dimension=dimension, logits=logits, **about)

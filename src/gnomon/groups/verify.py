@@ -10,6 +10,7 @@ stands in the certificate with the reason, and a promise of it is broken.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -23,6 +24,7 @@ from gnomon.groups.blocks import Floats
 from gnomon.groups.certificate import Certificate, Law
 from gnomon.groups.checking import LARGEST as LARGEST_CLASSIFIED
 from gnomon.groups.classification import Structure, classify
+from gnomon.groups.dyadic import dyadic
 from gnomon.groups.generator import Generator
 from gnomon.groups.growth import GROWN, boundedness
 from gnomon.groups.levels import PROMISED, level_of, promised_by
@@ -37,7 +39,7 @@ from gnomon.groups.rounding import (
 )
 from gnomon.groups.sheet import Sheet
 from gnomon.groups.steps import Step, classify_step
-from gnomon.groups.subject import Subject, along
+from gnomon.groups.subject import Subject, along, on_line
 from gnomon.groups.turns import Turns, read_turns
 from gnomon.groups.windows import LEAST, find_window
 
@@ -53,6 +55,8 @@ COARSE = 1e-4
 """Largest rounding of vectors at which a generator is read."""
 KNOWN, COARSEST = 1e-10, 0.05
 """To what share of |X| a generator is read in float64, and at most."""
+DIAGONALS = 4
+"""Lines between the axes on which a rank is looked for, at most."""
 CONDITION = 1e8
 """Largest condition number of B(0) at which A(t) = B(t) B(0)^-1 is formed."""
 ALWAYS = (
@@ -77,6 +81,7 @@ def certify(
     The tolerance is that of the subject's rounding, where none is given.
     """
     wanted = _promised(promised, subject)
+    subject = subject.begun()
     subject.check(np.random.default_rng(seed))
     subject = find_window(replace(subject, asked=Ledger()), seed=seed)
     used = tolerance_of(subject) if tolerance is None else checked_tolerance(tolerance)
@@ -100,6 +105,7 @@ def certify(
     elif alone:
         _content(sheet)
     _warn_of_growth(sheet)
+    subject.check_again(sheet.tolerance)
     known = {"alone": alone, "affine": affine, "masked": _masked_apart(sheet)}
     known["narrow"] = subject.lags < LEAST
     sheet.fill(dict.fromkeys((*ALWAYS, *wanted)), known)
@@ -171,7 +177,23 @@ def _of_lags(sheet: Sheet, *, linear: bool) -> tuple[Structure | Step | Turns | 
     sheet.found["rank"] = Law(residual=None, tolerance=sheet.tolerance)  # its place among the laws
     sheet.test("boundedness", boundedness, GROWN, note=f"up to lag {subject.lags:.6g}")
     structure = _group(sheet) if linear else None
-    return structure, _rank(sheet, structure)
+    rank = _rank(sheet, structure)
+    return (structure if _agree(sheet) else None), rank
+
+
+def _agree(sheet: Sheet) -> bool:
+    """Whether lags are of finite rank where they are a group; where not, there is no group.
+
+    What a narrow type leaves of high powers of A(h) may hide a rank that is there, and so may what
+    follows the length of a call, which is a fault of caches.
+    """
+    group, rank = sheet.found.get("group"), sheet.found["rank"]
+    if group is None or not group.holds or rank.holds:
+        return True
+    if sheet.tolerance > TOLERANCE or not sheet.found["cache"].holds:
+        return True
+    note = "lags further on are not those of finitely many coordinates, as a group's are"
+    return sheet.put("group", max(1.0, rank.residual or 0.0), group.tolerance, note=note)
 
 
 def _rank(sheet: Sheet, structure: Structure | Step | Turns | None) -> int | None:
@@ -183,9 +205,13 @@ def _rank(sheet: Sheet, structure: Structure | Step | Turns | None) -> int | Non
     rounding = sheet.tolerance if sheet.tolerance > TOLERANCE else None
     limit = predicted(rounding)
     found = []
-    for axis in range(sheet.subject.axes):
-        subject = along(sheet.subject, axis)
-        made = group_rank(subject, sheet.rng(), limit)
+    holding = {name for name, law in sheet.found.items() if law.holds}
+    group = "group" in holding
+    lines = [along(sheet.subject, axis) for axis in range(sheet.subject.axes)]
+    if not group and holding & {"shift", "gauge"}:  # a group was asked off the axes, too
+        lines += _off_axes(sheet.subject)
+    for axis, subject in enumerate(lines):
+        made = group_rank(subject, sheet.rng(), limit, known=group)
         if made is None:
             made = finite_rank(subject, sheet.rng(), rounding=rounding)
         elif made.rank is not None and structure is not None and axis == 0:
@@ -199,6 +225,15 @@ def _rank(sheet: Sheet, structure: Structure | Step | Turns | None) -> int | Non
     note = note or f"none found{'' if rounding is None else ' beside the rounding'}"
     sheet.put("rank", error, limit, note=note)
     return made.rank
+
+
+def _off_axes(subject: Subject) -> list[Subject]:
+    """Return a subject of several axes on diagonals between them."""
+    if subject.axes == 1:
+        return []
+    signs = itertools.product((1.0,) if subject.causal else (1.0, -1.0), repeat=subject.axes - 1)
+    ways = [np.array([1.0, *sign]) for sign in signs]
+    return [on_line(subject, way) for way in ways[:DIAGONALS]]
 
 
 def _modes(structure: Structure | Step | Turns) -> int:
@@ -228,7 +263,7 @@ def _group(sheet: Sheet) -> Structure | Step | Turns | None:
             sheet.skip(name, reason)
         return None
     sheet.test("identity", of_positions.identity, note=f"B(0) has condition {condition:.3g}")
-    is_group = sheet.test("group", of_positions.group)
+    is_group = sheet.test("group", of_positions.group) and _everywhere(sheet)
     if subject.axes > 1:
         sheet.test("commutators", of_positions.commutators)
     if subject.whole:
@@ -246,6 +281,14 @@ def _group(sheet: Sheet) -> Structure | Step | Turns | None:
     structure = _turns(sheet) or _classified(sheet, x, known)
     _look_at_other_axes(sheet)
     return structure
+
+
+def _everywhere(sheet: Sheet) -> bool:
+    """Test the group law at many lags, too, where it holds at a few."""
+    few = sheet.found["group"].residual or 0.0
+    off = dyadic(sheet.subject, sheet.rng())
+    note = f"at {sheet.subject.asked.compared:,} lags"
+    return sheet.put("group", max(few, off), sheet.tolerance, note=note)
 
 
 def _look_at_other_axes(sheet: Sheet) -> None:

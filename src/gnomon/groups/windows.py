@@ -1,11 +1,12 @@
 r"""Windows: at which lags logits are finite at all.
 
 Attention over a window, in chunks, or beside a sink gives -inf for pairs that it leaves out, and
-some code a number such as -1e9 instead, beside which every other logit looks like rounding. Laws
-are judged where logits are finite, so that it must be known where that is. A few queries are asked
-with keys at special and at random lags, and the first lag that is masked is found by bisection
-[brent1973 ch. 3]. A window is finite up to one lag and masked beyond; of anything else, such as
-chunks, only the lags below the first masked one are safe, and the law of shifts sees the rest.
+some code a number such as -1e9 or -1e4 instead, beside which every other logit looks like rounding.
+Laws are judged where logits are finite, so that it must be known where that is. A few queries are
+asked with keys at special and at random lags, and the first lag that is masked is found by
+bisection [brent1973 ch. 3]. A window is finite up to one lag and masked beyond; of anything else,
+such as chunks, only the lags below the first masked one are safe, and the law of shifts sees the
+rest.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from gnomon.errors import GroupError
 from gnomon.groups.places import last_of, shaped, special
 from gnomon.groups.subject import Floats, Subject
 
-LARGEST = -5e8
-"""Values below this that no vector changes are a mask."""
+LARGEST, LIKELY = -5e8, -5e3
+"""Values below the first that no vector changes are a mask; below the second if they are alike."""
+ALIKE, STEPS = 1e-2, 3
+"""By how much values of a mask of that size differ, and at how many lags they are met at least."""
 LEAST = 8.0
 """Shortest span on which laws of the lag are tested."""
 LAGS, ROUNDS = 32, 6
@@ -88,7 +91,7 @@ def _look(subject: Subject, rng: np.random.Generator) -> tuple[Subject, _Pairs]:
     for at in queries:
         keys = _keys(subject, rng, at, last)
         found = _ask(subject, rng, at, keys)
-        if (found <= LARGEST).any() and subject.floor is None:
+        if (found <= LIKELY).any() and subject.floor is None:
             subject = _with_floor(subject, found, _ask(subject, rng, at, keys))
             found = np.where(found <= (subject.floor or -np.inf), -np.inf, found)
         lags.append(at - keys)
@@ -124,7 +127,7 @@ def _as(subject: Subject, at: Floats) -> Floats:
 
 def _with_floor(subject: Subject, found: Floats, other: Floats) -> Subject:
     """Return a subject that takes for a mask what is far below 0 whatever the vectors are."""
-    held = np.isfinite(found) & np.isfinite(other) & (found <= LARGEST)
+    held = np.isfinite(found) & np.isfinite(other) & (found <= _below(found))
     found, other = found[held], other[held]
     steady = np.abs(found - other) <= 1e-3 * np.abs(found)
     if not steady.any():
@@ -132,6 +135,21 @@ def _with_floor(subject: Subject, found: Floats, other: Floats) -> Subject:
     value = float(found[steady].max())
     said = f"logits of about {value:.2g} are taken for a mask."
     return replace(subject, floor=0.5 * value, warnings=(*subject.warnings, said))
+
+
+def _below(found: Floats) -> float:
+    """Return the value up to which logits may be a mask.
+
+    A number such as -1e4 is one where it is the same at several lags, and nothing lies between it
+    and half of it: a bias that falls with the lag passes all values on its way.
+    """
+    known = found[np.isfinite(found) & (found <= LIKELY)]
+    if not len(known) or (known <= LARGEST).any():
+        return LARGEST
+    lowest = float(known.min())
+    alike = known <= (1.0 - ALIKE) * lowest
+    between = (found > (1.0 - ALIKE) * lowest) & (found <= 0.5 * lowest)
+    return LIKELY if alike.sum() >= STEPS and not between.any() else LARGEST
 
 
 def _bisected(subject: Subject, pairs: _Pairs, first: float) -> float:

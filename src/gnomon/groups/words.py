@@ -33,6 +33,8 @@ SENSITIVE = 100.0
 """Condition from which an eigenvalue may be one of a block that was split."""
 SPLIT = 3e-6
 """Change of X, as a share, that is looked for behind such an eigenvalue."""
+NOTED = 1e-2
+"""Share of its frequency from which a real part that was put to zero is spoken of."""
 Settled = Callable[[float], float | None]
 """A tolerance to begin with -> one at which the answer is settled, or None."""
 
@@ -53,8 +55,9 @@ def warnings_of(
         _merged(structure, units),
         _near(misses, units.norm, advised),
         _nearly_undamped(structure, units, advised),
-        _zeroed(clusters, units),
+        _zeroed(clusters, structure, units),
         _undecided(structure, units) or _fragile(structure, units),
+        _slowly_turning(structure, units),
         _narrow(units),
         _is_step(structure, units),
     ]
@@ -118,18 +121,24 @@ def _merged(structure: Sequence[Found], units: Units) -> str:
     )
 
 
-def _zeroed(clusters: Sequence[Cluster], units: Units) -> str:
+def _zeroed(clusters: Sequence[Cluster], structure: Sequence[Found], units: Units) -> str:
     """Say which real parts are zero only since the tolerance is as large as it is."""
     moved = [(one.mean.real, units.delta * one.condition) for one in clusters]
     thin = [(abs(part) / most, part) for part, most in moved if THIN * most < abs(part) <= most]
+    known = {(one.decay, one.frequency) for one in structure}
+    for one, (part, most) in zip(clusters, moved, strict=True):
+        turn = abs(one.mean.imag)
+        if abs(part) > NOTED * turn > 0.0 and (0.0, turn * units.scale) in known:
+            thin.append((abs(part) / most, part))  # small for the tolerance, and not for the turn
     if not thin:
         return ""
     ratio, part = max(thin)
-    count = "1 real part is" if len(thin) == 1 else f"{len(thin)} real parts are"
-    return (
-        f"{count} within the tolerance of zero (up to {part * units.scale:.2g}); at a tolerance "
-        f"below {ratio * units.tolerance:.1e} such a part is not zero."
-    )
+    count = "1 real part is" if len(set(thin)) == 1 else f"{len(set(thin))} real parts are"
+    least = ratio * units.tolerance
+    below = f"at a tolerance below {least:.1e} such a part is not zero."
+    below = below if least > EPSILON else "rounding alone moves X as far as that takes."
+    size = f"{part * units.scale:.2g}"
+    return f"{count} within the tolerance of zero (up to {size}); {below}"
 
 
 def _widest(misses: Sequence[Cluster]) -> list[Cluster]:
@@ -180,12 +189,14 @@ def _nearly_undamped(structure: Sequence[Found], units: Units, advised: float | 
 def _undecided(structure: Sequence[Found], units: Units) -> str:
     """Warn of eigenvalues that the tolerance lets move as far as to their neighbours."""
     lost = [ratio for ratio in _in_tolerances(structure, units) if ratio <= 1.0]
+    lost += [0.0 for one in structure if one.decay == 0.0 and one.error > (one.gap or math.inf)]
     if not lost:
         return ""
     worst = max(one.condition for one in structure)
+    told = "is not told from its" if len(lost) == 1 else "are not told from their"
     return (
-        f"{len(lost)} eigenvalues are not told from their neighbours at this tolerance (condition "
-        f"up to {worst:.1e}): what they are is not known; try a smaller or a larger tolerance."
+        f"{_counted(len(lost), 'eigenvalue')} {told} neighbours at this tolerance (condition up to "
+        f"{worst:.1e}): what they are is not known; try a smaller or a larger tolerance."
     )
 
 
@@ -210,6 +221,24 @@ def _fragile(structure: Sequence[Found], units: Units) -> str:
         f"{_counted(len(found), 'eigenvalue')} may reach a neighbour by a change of {least:.1e} "
         f"of |X| (condition up to {worst:.1e}): if X is not known much better than that they may "
         "be parts of blocks of higher order, which only a tolerance above its error shows."
+    )
+
+
+def _slowly_turning(structure: Sequence[Found], units: Units) -> str:
+    """Name both readings of a damped turn so slow that noise of X makes it of two equal decays."""
+    slow = [
+        (one.frequency / units.scale / one.condition / units.norm, one)
+        for one in structure
+        if one.frequency and one.decay and one.order == 1 and one.condition < SENSITIVE
+    ]
+    slow = [pair for pair in slow if pair[0] <= SPLIT]
+    if not slow:
+        return ""
+    change, one = max(slow, key=lambda pair: pair[0])
+    return (
+        f"{in_words(one)} turns by so little that a change of {change:.1e} of |X| makes it of two "
+        f"equal decays {one.decay:.6g}: it is those if X is not known better than that, and a "
+        "damped rotation if it is."
     )
 
 

@@ -58,7 +58,7 @@ class Estimate(Result):
 
 def estimate(corpus: Any, counting: CountOptions, options: SurveyOptions) -> Estimate:
     """Read a second's worth of the corpus and extrapolate."""
-    if corpus == "-":
+    if isinstance(corpus, str) and corpus == "-":
         raise InputError("standard input can be read only once; --dry-run needs a file.")
     source = open_corpus(corpus, counting)
     stream = open_tokens(

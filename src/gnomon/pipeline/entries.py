@@ -153,7 +153,7 @@ def candidates(
     dimension: int,
     rank: int,
     seed: int,
-    tables: tuple[Path, ...] = (),
+    tables: tuple[str | Path, ...] = (),
     first_rows: tuple[int, ...] = (),
     asked: tuple[str | Encoding, ...] = (),
     noise: NoiseReport | None = None,
@@ -193,16 +193,16 @@ def _asked(what: str | Encoding, *, dimension: int, axes: int, seed: int) -> Ite
     yield Candidate(encoding=made, lift=made.lifts[0], label=made.name)
 
 
-def check_tables(paths: tuple[Path, ...], first_rows: tuple[int, ...]) -> None:
+def check_tables(paths: tuple[str | Path, ...], first_rows: tuple[int, ...]) -> None:
     """Refuse tables that can not be read."""
     for _ in _tables(paths, first_rows):
         pass
 
 
-def _tables(paths: tuple[Path, ...], first_rows: tuple[int, ...]) -> Iterator[Candidate]:
+def _tables(paths: tuple[str | Path, ...], first_rows: tuple[int, ...]) -> Iterator[Candidate]:
     """Yield the tables of the user; one first row is that of all of them."""
     begins = first_rows * len(paths) if len(first_rows) == 1 else first_rows or (0,) * len(paths)
-    for path, begin in zip(paths, begins, strict=True):
+    for path, begin in zip(map(Path, paths), begins, strict=True):
         made = encoding("table", path=path, first_row=begin)
         label = f"{path.stem}, from row {begin}" if begin else path.stem
         yield Candidate(encoding=made, lift="kernel", label=label)

@@ -66,7 +66,7 @@ class SurveyOptions:
     shuffles: int = 2
     draws: int | None = None
     """Random draws of the tests; by default 99, beyond 128 positions 59."""
-    tables: tuple[Path, ...] = ()
+    tables: tuple[str | Path, ...] = ()
     first_rows: tuple[int, ...] = ()
     """The row of position 0, of all tables or of each; by default row 0."""
     encodings: tuple[str | Encoding, ...] = ()

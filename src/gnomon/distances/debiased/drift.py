@@ -24,9 +24,10 @@ selected types has at least clip((f - 0.15) / 0.35, 0, 1).
 At a position where the mass of a class is beyond doubt another one than that of the pooled law
 (what a marker leaves out, a closing token above all), its types are expected mu_ic times as often:
 
-    mu_ic = 1 + w (X'_ic / L_ic - 1),   w = L t / (1 + L t),   t = (X' / L - 1)^2 - 1 / L,
+    mu_ic = mu_i [1 + w (X'_ic / L_ic - 1)],   w = L t / (1 + L t),   t = (X' / L - 1)^2 - 1 / L,
 
-with X' and L the observations of the class and what is expected of them.
+with X' and L the observations of the class and what is expected of them, mu_i times N_i p_c; mu_i
+is the same of all classes together, so that a position which lacks a little of each is seen.
 
 A selected type *stands out* where it drifts 30 times as much as those of its class that were not
 selected, and is expected often enough to be measured alone. What stands out says nothing about the
@@ -52,7 +53,7 @@ _SHARES = (0.15, 0.35)
 _OUTSTANDING, _LEAST_ALONE, _NEAREST = 30.0, 0.25, 25
 """A type stands out where it drifts so many times as much as its class and is expected so often;
 its class is judged by at least so many types on either side."""
-_LEAST_MASS = 1e-3
+_LEAST_MASS = 1e-4
 _WIDTH = 2048
 """Types that are summed at a time."""
 
@@ -274,14 +275,23 @@ def _of_classes(folded: FoldedCounts, kept: NDArray[np.bool_]) -> tuple[Floats, 
     for c in range(folded.classes):
         types = np.arange(*bounds[c : c + 2])[kept[slice(*bounds[c : c + 2])]]
         tokens = folded.columns[:, types].sum(axis=1)
-        seen[c] = np.asarray(tokens, np.float64).reshape(folded.size, -1).sum(axis=1)
+        seen[c] = tokens.astype(np.float64).reshape(folded.size, -1).sum(axis=1)
     seen /= folded.type_inflation[bounds[:-1], None]
     law = np.where(kept, folded.pooled / folded.type_inflation, 0.0)
     return seen, np.outer(np.add.reduceat(law, bounds[:-1]), folded.tokens)
 
 
 def _masses(seen: Floats, means: Floats) -> Floats:
-    """Return mu_ic: 1 unless the mass of a class at a position is beyond doubt another one."""
+    """Return mu_ic: that of all classes together, times what a class has more or less of it.
+
+    Either is 1 unless it is beyond doubt another.
+    """
+    lift = _mass(seen.sum(axis=0), means.sum(axis=0))
+    masses: Floats = lift * _mass(seen, lift * means)
+    return masses
+
+
+def _mass(seen: Floats, means: Floats) -> Floats:
     known = np.maximum(means, np.finfo(float).tiny)
     ratio = seen / known
     logs = np.log(np.maximum(ratio, np.finfo(float).tiny))

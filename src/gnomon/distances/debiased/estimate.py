@@ -24,6 +24,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.distances.debiased.coherent import (
+    Between,
+    Totals,
+    between,
+    split_off,
+    totals_of,
+    within,
+)
 from gnomon.distances.debiased.curvature import curvature
 from gnomon.distances.debiased.drift import Drift, effective_types, excess, measure_drift
 from gnomon.distances.debiased.folded import Floats, FoldedCounts, Singles, folded
@@ -135,28 +143,51 @@ class _Filled:
             own = getattr(self, name)
             own += getattr(other, name)
 
+    def lift(self, totals: Between) -> None:
+        """Add what whole classes have between positions, which needs no filling."""
+        for name in ("squares", "deleted", "flipped", "weight_squares", "variance"):
+            own = getattr(self, name)
+            own += getattr(totals, name)
+        self.unfilled[...] += totals.weight_squares
+
 
 def _whole(data: FoldedCounts, signs: Floats) -> _Filled:
     """Add up the types that stand out and the others, each filled up from their like."""
     drift = measure_drift(data)
     kap = curvature(data, drift)
     alone = drift.outstanding
-    missing = 1.0 - data.seen_tokens() / data.tokens
-    whole = _filled(data.only(~alone), drift.only(~alone), kap[~alone], signs, missing)
+    rest = data.only(~alone)
+    totals = totals_of(rest, data.missing())
+    whole = _filled(rest, drift.only(~alone), kap[~alone], signs, totals)
+    whole.lift(between(totals, signs))
     if alone.any():
-        none = np.zeros_like(missing)
-        whole.add(_filled(data.only(alone), drift.only(alone), kap[alone], signs, none))
+        whole.add(_filled(data.only(alone), drift.only(alone), kap[alone], signs))
     return whole
 
 
 def _filled(
-    data: FoldedCounts, drift: Drift, kap: Floats, signs: Floats, missing: Floats
+    data: FoldedCounts,
+    drift: Drift,
+    kap: Floats,
+    signs: Floats,
+    totals: Totals | None = None,
 ) -> _Filled:
-    """Add up some types, band by band, and fill up what was not measured of them."""
+    """Add up some types, band by band, and fill up what was not measured of them.
+
+    What the totals of the classes tell is left out.
+    """
     bands = [sums(data.only(kept), drift.only(kept), signs, kap[kept]) for kept in _bands(data)]
+    if totals is not None:
+        ends = np.cumsum([len(band.energy) for band in bands])
+        for band, end in zip(bands, ends, strict=True):
+            split_off(band, np.arange(end - len(band.energy), end), totals, signs)
     found = joined(bands)
+    masses = 0.5 * (found.mass[:, :, None] + found.mass[:, None, :])
+    missing = np.zeros(masses.shape[1:])
+    if totals is not None:
+        missing = within(masses, totals)
     seen = bool(excess(data, drift).max() > _SEEN)
-    profile = class_profile(found, effective_types(data, drift), missing, seen=seen)
+    profile = class_profile(found, masses, effective_types(data, drift), missing, seen=seen)
     factors, variance = band_factors(bands, profile, data.tokens)
     unfilled: Floats = np.sum([band.weight_squares for band in bands], axis=0)
     bent = np.zeros_like(variance)

@@ -66,6 +66,8 @@ class FoldedCounts:
     """The same within a position: how much more than Poisson a count varies."""
     class_bounds: NDArray[np.int64]
     """Class c holds types class_bounds[c] .. class_bounds[c + 1] - 1."""
+    singles: Floats
+    """m x F: tokens of types that were met once."""
     unshared: NDArray[np.int64]
     """Indices of positions left out since no token there is of a type seen in two groups."""
 
@@ -94,10 +96,10 @@ class FoldedCounts:
         """(X_v - c) / (N - 1): the pooled law without the clump at hand."""
         return (self.type_tokens - self.type_clumps) / (self.tokens.sum() - 1.0)
 
-    def seen_tokens(self) -> Floats:
-        """Return how many tokens of each position are of the types at hand."""
+    def missing(self) -> Floats:
+        """Return tokens of no type at hand, m x F: of types that one group alone has."""
         rows = np.asarray(self.columns.sum(axis=1), dtype=np.float64)
-        return rows.reshape(self.size, self.folds).sum(axis=1)
+        return self.fold_tokens - rows.reshape(self.size, self.folds)
 
     def only(self, kept: NDArray[np.bool_]) -> FoldedCounts:
         """Return the same positions and tokens with some of the types, in the classes left."""
@@ -187,8 +189,16 @@ def folded(
         type_clumps=clumps,
         type_inflation=inflation,
         class_bounds=np.concatenate([[0], np.flatnonzero(np.diff(octave)) + 1, [len(order)]]),
+        singles=_singles(own, folds),
         unshared=np.array(sorted(unshared), dtype=np.int64),
     )
+
+
+def _singles(own: csc_array, folds: int) -> Floats:
+    """Return the tokens of types that were met once, m x F."""
+    once = np.flatnonzero(own.sum(axis=0) == 1)
+    tokens: Floats = own[:, once].sum(axis=1).astype(np.float64).reshape(-1, folds)
+    return tokens
 
 
 def _filled_folds(spread: NDArray[Any]) -> NDArray[np.int64]:

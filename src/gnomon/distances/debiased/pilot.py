@@ -83,7 +83,11 @@ def pilot_of(
 
 
 def relative_pilot(
-    observed: Floats, means: Floats, energies: Floats, doubtless: float = DOUBTLESS
+    observed: Floats,
+    means: Floats,
+    energies: Floats,
+    doubtless: float = DOUBTLESS,
+    floor: float = _FLOOR,
 ) -> Floats:
     """Return q / p- for independent observations x', expected counts and drift energies t.
 
@@ -103,7 +107,7 @@ def relative_pilot(
     trust /= 1.0 + trust
     rho *= trust
     rho += 1.0
-    shape: Floats = np.maximum(rho, _FLOOR, out=rho)
+    shape: Floats = np.maximum(rho, floor, out=rho)
     return shape
 
 

@@ -71,11 +71,13 @@ class Profile:
     """C x m x m: r_c M_ij,c."""
 
 
-def class_profile(found: Sums, effective: Floats, missing: Floats, *, seen: bool) -> Profile:
+def class_profile(
+    found: Sums, masses: Floats, effective: Floats, missing: Floats, *, seen: bool
+) -> Profile:
     """Learn the profile, or leave it flat where no drift is seen.
 
-    `effective` counts the types that carry the drift of each class, `missing` is the mass at each
-    position that is in no class, and `seen` says that a class is known to drift.
+    `masses` are M_ij,c, `missing` is the mass of a pair that is in no class, `effective` counts the
+    types that carry the drift of each class, and `seen` says that a class is known to drift.
     """
     measured = np.einsum("ij,cij->c", found.learning, found.measured)
     total = max(float(measured.sum()), np.finfo(float).tiny)  # nothing where no pair may teach
@@ -84,13 +86,12 @@ def class_profile(found: Sums, effective: Floats, missing: Floats, *, seen: bool
     relative, covariance = np.ones(len(measured)), np.zeros((len(measured), len(measured)))
     if (seen or rate > 2.0 * noise) and len(measured) > 1 and measured.min() > 0.0:
         relative, covariance = _smoothed(found, measured, max(rate, noise))
-    mass = relative[:, None] * found.mass
-    mass[-1] += relative[-1] * np.maximum(missing, 0.0)
     part = relative[:, None, None] * found.measured
-    full = 0.5 * (mass[:, :, None] + mass[:, None, :])
+    full = relative[:, None, None] * masses
+    full[-1] += relative[-1] * missing
     whole = part.sum(axis=0)
     extension = np.where(whole > 0.0, _quotient(full.sum(axis=0), whole), 1.0)
-    tail = _quotient(_deviation(found, relative, extension, effective, covariance), whole)
+    tail = _quotient(_deviation(found, masses, relative, extension, effective, covariance), whole)
     return Profile(relative=relative, extension=extension, tail=tail, part=part, full=full)
 
 
@@ -168,7 +169,12 @@ def _unlikeness(raw: Floats, variance: Floats) -> float:
 
 
 def _deviation(
-    found: Sums, relative: Floats, extension: Floats, effective: Floats, covariance: Floats
+    found: Sums,
+    masses: Floats,
+    relative: Floats,
+    extension: Floats,
+    effective: Floats,
+    covariance: Floats,
 ) -> Floats:
     """Return sum_c E times the deviation of what was filled; 0 for a negative sum.
 
@@ -178,8 +184,7 @@ def _deviation(
     shared = np.zeros((len(relative) if covariance.any() else 0, *extension.shape))
     variance = np.zeros_like(extension)
     for c, relative_c in enumerate(relative):
-        mass = 0.5 * (found.mass[c][:, None] + found.mass[c][None, :])
-        gap = extension * found.measured[c] - mass
+        gap = extension * found.measured[c] - masses[c]
         variance += _TYPE_VARIANCE / effective[c] * (relative_c * gap) ** 2
         for k in range(min(c + 1, len(shared))):
             shared[k] += roots[c, k] * gap
