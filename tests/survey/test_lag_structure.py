@@ -314,6 +314,21 @@ def test_few_of_many_periods_are_told():
     assert lines[-1] == "and 2 weaker ones"
 
 
+def test_one_type_is_said_where_there_is_one_and_not_where_all_are_rare(rng):
+    same = gnomon.dependence(np.zeros((40, 40), dtype=int).tolist(), lags=16)
+    assert "all tokens are the same" in same.text()
+    many = gnomon.dependence(rng.integers(2000, size=(60, 200)).tolist(), lags=16)
+    assert "all tokens are the same" not in many.text()
+    assert "are merged into 8 of them" in many.text()
+
+
+def test_documents_in_which_no_token_repeats_are_said_to_be_that(rng):
+    found = gnomon.dependence([rng.permutation(40).tolist() for _ in range(150)], lags=24)
+    assert "no token comes twice in a document" in found.text()
+    assert "positions alone tell" not in found.text()
+    assert found.found.periods == ()
+
+
 def test_rare_words_are_said_to_be_merged(rng):
     words = rng.zipf(1.4, size=(40, 100)).clip(max=300)
     text = gnomon.dependence(words.tolist(), lags=16).text()

@@ -238,7 +238,7 @@ def dependence(kernel: LagKernel, *, lags: int | None = None, known: bool = Fals
     near = min(len(kernel.lags) if lags is None else max(lags, FEWEST), len(kernel.lags))
     sharp, rest = combs(kernel.first(max(counted(kernel), near)))
     whole, rest = kernel.first(near), rest.first(near)
-    told = known or bool(sharp) or told_from_nothing(whole)
+    told = bool(whole.values.any()) and (known or bool(sharp) or told_from_nothing(whole))
     waves, fit = _with_waves(whole, rest, _numbers(sharp)) if told else (None, None)
     if waves is not None and (opposed := _opposed(sharp, waves, near)):
         sharp, rest = _lasting(sharp, rest, opposed)
