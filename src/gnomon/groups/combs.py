@@ -41,7 +41,7 @@ from scipy.stats import t as student
 
 from gnomon.groups.lags import LagKernel, jackknife_errors
 from gnomon.groups.line import Floats
-from gnomon.groups.lines import APART, SLOWEST, Lines, lines_of
+from gnomon.groups.lines import APART, SLOWEST, Lines, left_by, lines_of
 from gnomon.groups.spectrum import Spectrum, spectrum_of
 
 LINE = 30.0
@@ -68,6 +68,8 @@ GONE = 8.0
 """Logarithm of how much a comb falls over the lags, at most."""
 FOLLOWED = 16
 """Times as many harmonics as there are up to half a turn that a fundamental is followed to."""
+FEW = 10
+"""Lines of a comb, at most, that is asked whether it is two: more are no chance."""
 ORDERED = 6
 """Lines, at least, whose sizes may tell the order of harmonics."""
 POOL = 28
@@ -160,7 +162,7 @@ def combs(
     found: list[Comb] = []
     rest = kernel
     nears: list[_Near] = []
-    for near in _explained(left, lines):
+    for near in _explained(spectrum_of(kernel), left, lines):
         own, close = _apart_from_near(rest, lines, near, nears)
         spectrum = spectrum_of(own)
         if len(found) == MOST or not (close or _stands(spectrum, near, nears)):
@@ -212,12 +214,13 @@ def _stands(spectrum: Spectrum, near: _Near, found: list[_Near]) -> bool:
     return bool(free.any())
 
 
-def _explained(left_over: Spectrum, lines: Lines) -> list[_Near]:
-    """Return the combs that explain all lines, the strongest first; `left` is without them."""
+def _explained(whole: Spectrum, left_over: Spectrum, lines: Lines) -> list[_Near]:
+    """Return the combs that explain all lines, the strongest first; `left_over` has none."""
     tried = _tried(lines)
     chosen = _least(lines, tried)
     chosen = [_shortened(lines, one, [two for two in chosen if two is not one]) for one in chosen]
     chosen = [_in_order(lines, one) for one in chosen]
+    chosen = [two for one in chosen for two in _as_two(whole, lines, one)]
     left = ~np.any([one.mask for one in chosen], axis=0) if chosen else np.ones(len(lines), bool)
     known = [_near(lines, one.frequency, one.folded) for one in chosen]
     single = [_near(lines, one) for one in _lowest(lines, np.flatnonzero(left))]
@@ -521,6 +524,58 @@ def _chance_of_order(numbers: Whole) -> float:
     for more in range(2, len(numbers) + 1):
         ways = np.convolve(ways, np.full(more, 1.0 / more))
     return float(ways[: pairs + 1].sum())
+
+
+def _as_two(spectrum: Spectrum, lines: Lines, chosen: _Tried) -> list[_Tried]:
+    """Return a fundamental, or two of its harmonics where the lines are theirs and not its own.
+
+    Any two periods have a longer one whose harmonics are within errors of theirs, and these errors
+    are wide, since lines may hide beside others. Here all lines are fitted at once: the two are
+    told where they leave less than the one does by as much as a line stands above its background,
+    and hardly more than lines anywhere do.
+    """
+    own = lines.frequencies[chosen.mask]
+    known = lines.sizes[chosen.mask] >= SHARE * lines.sizes[chosen.mask].max()
+    multiples = np.rint(own / chosen.frequency)[known]
+    if not 2 <= known.sum() <= FEW or multiples.min() < 2 or len(chosen.folded):
+        return [chosen]
+    others = list(lines.frequencies[~chosen.mask]) + list(own[~known])
+    own, errors = own[known], lines.errors[chosen.mask][known]
+    nothing = np.empty((len(spectrum.lags), 0))
+    unit = float((spectrum.window**2).sum())
+
+    def left(groups: list[NDArray[np.bool_]], firsts: list[float]) -> float:
+        """Return what is left where lines of each group are multiples of its first one."""
+        placed = [*others]
+        for group, first in zip(groups, firsts, strict=True):
+            numbers = np.rint(own[group] / first)
+            best = float(lines.sizes[chosen.mask][known][group] ** 2 * numbers @ own[group])
+            best /= float(lines.sizes[chosen.mask][known][group] ** 2 * numbers @ numbers)
+            placed += list(np.minimum(numbers * best, 0.5))
+        return left_by(spectrum, placed, nothing)
+
+    free = left_by(spectrum, [*others, *own], nothing)
+    one = left([np.ones(len(own), dtype=bool)], [chosen.frequency])
+    best: tuple[float, list[float]] = (one - LINE * unit * free, [])
+    for first, second in combinations(np.sort(own), 2):
+        firsts = [float(first), float(second)]
+        whole = [np.maximum(np.rint(own / line), 1.0) for line in firsts]
+        theirs = [
+            np.abs(own - n * line) <= errors + n * errors.min()
+            for n, line in zip(whole, firsts, strict=True)
+        ]
+        if not (theirs[0] | theirs[1]).all() or theirs[0][own == second].any():
+            continue
+        two = left([theirs[0], theirs[1] & ~theirs[0]], firsts)
+        if two < best[0] and two - free <= 0.5 * (one - free):
+            best = two, firsts
+    made = []
+    for first in best[1]:
+        found = _by_lines(lines, first, 0.5 * lines.cell * SLOW)
+        if found is not None:
+            made.append(_judged(lines, found[0], chosen.cost))
+    covered = np.any([two.mask for two in made], axis=0) if made else np.zeros(len(lines), bool)
+    return made if len(made) == 2 and covered[chosen.mask].sum() >= known.sum() else [chosen]
 
 
 def _near(lines: Lines, frequency: float, folded: Whole | None = None) -> _Near:

@@ -103,14 +103,14 @@ def _divided(spectrum: Spectrum, found: list[float]) -> list[float]:
         wave = np.concatenate([np.cos(turns), np.sin(turns)], axis=1)
         sizes = (lags, *(np.exp(-rate * lags) for rate in RATES))
         shapes = [np.concatenate([wave, wave * size], axis=1) for size in sizes]
-        changing = min(_left(spectrum, others, shape) for shape in shapes)
+        changing = min(left_by(spectrum, others, shape) for shape in shapes)
         pair = _pair(spectrum, line, others)
         if pair is None:
             continue
         solved, _ = _solved(spectrum, np.array([*others, *pair]), spectrum.values[None])
         small, large = np.sort(solved[0][-2:])
         nothing = np.empty((len(spectrum.lags), 0))
-        if small > LEAST * large and _left(spectrum, [*others, *pair], nothing) < HALF * changing:
+        if small > LEAST * large and left_by(spectrum, [*others, *pair], nothing) < HALF * changing:
             made[place] = pair[0]
             made.append(pair[1])
     return made
@@ -129,14 +129,14 @@ def _pair(spectrum: Spectrum, line: float, others: list[float]) -> list[float] |
             _, steps = _solved(spectrum, tried, spectrum.values[None])
             reach = np.where(np.arange(len(tried)) < len(others), 0.0, 0.3 * spectrum.cell)
             tried = np.clip(tried + np.clip(steps[0], -reach, reach), spectrum.cell, 0.5)
-        left = _left(spectrum, list(tried), nothing)
+        left = left_by(spectrum, list(tried), nothing)
         apart = abs(float(tried[-1] - tried[-2]))
         if left < best[0] and CLOSE * spectrum.cell <= apart < APART * spectrum.cell:
             best = left, [float(one) for one in tried[-2:]]
     return best[1]
 
 
-def _left(spectrum: Spectrum, frequencies: list[float], more: Floats) -> float:
+def left_by(spectrum: Spectrum, frequencies: list[float], more: Floats) -> float:
     """Return the weighted squares that lines and other columns leave."""
     lags, root = spectrum.lags, np.sqrt(spectrum.window)[:, None]
     own = _columns(lags, np.array(frequencies), float(lags[-1]))
