@@ -314,6 +314,22 @@ def test_few_of_many_periods_are_told():
     assert lines[-1] == "and 2 weaker ones"
 
 
+def test_a_clock_that_wanders_is_one_mode_that_falls():
+    """Steps of a phase have a spread s: 10 falls by half in ln 2 / (2 pi^2 s^2 / 100)."""
+    life = np.log(2.0) / (2.0 * np.pi**2 * 0.35**2 / 100.0)
+    for seed in range(4):
+        rng = np.random.default_rng([seed, 1])
+        laws = rng.dirichlet(np.full(12, 0.4), size=10)
+        phases = rng.random((200, 1)) * 10 + np.cumsum(1 + rng.normal(0, 0.35, (200, 256)), axis=1)
+        edges = laws.cumsum(axis=1)[np.floor(phases % 10).astype(int)]
+        tokens = (rng.random((200, 256, 1)) > edges).sum(axis=-1).clip(max=11)
+        found = gnomon.dependence(tokens.tolist(), lags=64)
+        turning = [one for one in found.found.modes if abs(one.period - 10.0) < 0.5]
+        assert [one.half_life for one in turning] == pytest.approx([life], rel=0.25)
+        assert all(np.isfinite(one.half_life) for one in found.found.modes)
+        assert "a part that falls" not in found.text()
+
+
 def test_one_type_is_said_where_there_is_one_and_not_where_all_are_rare(rng):
     same = gnomon.dependence(np.zeros((40, 40), dtype=int).tolist(), lags=16)
     assert "all tokens are the same" in same.text()

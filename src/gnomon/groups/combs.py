@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,9 +135,9 @@ class _Near:
         whole = np.union1d(np.arange(1.0, np.ceil(1.0 / self.frequency)), self.folded)
         return _seen(self.frequency * whole[~self.beside_others(whole)])
 
-    def beside_others(self, whole: Floats) -> NDArray[np.bool_]:
+    def beside_others(self, whole: NDArray[Any]) -> NDArray[np.bool_]:
         """Say which multiples are no lines and stand beside lines of others."""
-        seen = _seen(self.frequency * whole)
+        seen = _seen(np.asarray(self.frequency * whole, dtype=np.float64))
         near = np.abs(seen[:, None] - self.foreign).min(axis=1, initial=np.inf) < self.reach
         return np.asarray(near & ~np.isin(whole, np.union1d(self.harmonics, self.folded)))
 
@@ -776,7 +777,9 @@ def _all(spectrum: Spectrum, near: _Near) -> tuple[Floats, Whole]:
     below = np.arange(1, count + 1)
     numbers = [int(whole) for whole in below[~near.beside_others(below)]]
     above = np.arange(count + 1, int(1.0 / near.frequency) + 1)
-    for whole in np.union1d(above, near.folded)[~near.beside_others(np.union1d(above, near.folded))]:
+    for whole in np.union1d(above, near.folded)[
+        ~near.beside_others(np.union1d(above, near.folded))
+    ]:
         seen = _seen(near.frequency * np.array([int(whole), *numbers], dtype=np.float64))
         if min(float(np.abs(seen[1:] - seen[0]).min()), float(seen[0])) > APART * spectrum.cell:
             numbers.append(int(whole))

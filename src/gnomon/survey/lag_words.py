@@ -243,7 +243,9 @@ def _sums(family: tuple[Mode, ...]) -> str:
     size = f"amplitude {sum(mode.amplitude for mode in family):.2g}"
     one, *other = family[0].product
     if not other:
-        return f"of the period of {one:.5g} a part that falls, {size}"
+        life = min(family, key=lambda mode: mode.half_life)
+        falls = f" with a half-life of {_life(life)} tokens" if np.isfinite(life.half_life) else ""
+        return f"of the period of {one:.5g} a part that falls{falls}, {size}"
     return f"sums and differences of the periods of {one:.5g} and {other[0]:.5g}, {size}"
 
 
