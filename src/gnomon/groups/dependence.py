@@ -11,7 +11,8 @@ The model is then asked for its fit: with r what it leaves at each lag and s the
 chi^2 = sum (r / s)^2 over its degrees of freedom, about 1 where it fits; its chance, from the same
 deviations with random signs; and the share of what varies with the lag, beyond noise, that it
 explains. Where it does not fit, waves of less than `CLEAR` times the largest error are withheld,
-and sharp periods that bring the modes no nearer to the kernel.
+and so are sharp periods whose harmonics together are less, or that bring the modes no nearer to
+the kernel. What is left then has no intervals: these would be those of a model that fits.
 
 Nothing may grow. A constant is left out: it is what a
 finite document's own dependence adds to its shuffles. Such modes are read only where the kernel is
@@ -251,14 +252,12 @@ def dependence(kernel: LagKernel, *, lags: int | None = None, known: bool = Fals
     if waves is not None and fit is not None:
         sharp, rest, waves, fit = _falling(whole, sharp, rest, waves, fit)
     if fit is not None and fit.poor:
-        helping = tuple(comb for comb in sharp if _helps(comb, rest, waves))
-        rest = _put_back(rest, [comb for comb in sharp if comb not in helping])
-        withheld = fit.withheld + len(sharp) - len(helping)
-        sharp = helping
-        fit = replace(_fit(whole, rest, waves, _numbers(sharp)), withheld=withheld)
+        sharp, rest, fit = _standing(whole, sharp, rest, waves, fit)
     lasting = list(teeth(sharp))
     others = [] if waves is None else [_beside(one, lasting, near) for one in _modes(waves, near)]
     modes = sorted([*lasting, *_harmonics(lasting, others, near)], key=lambda one: -one.amplitude)
+    if fit is not None and fit.poor:
+        modes = [replace(mode, period_interval=None, half_life_interval=None) for mode in modes]
     lines = sum(len(comb.harmonics) for comb in sharp)
     rank = 0 if waves is None else parameters_of(waves.steps.imag) // 2
     return Dependence(
@@ -373,6 +372,25 @@ def _has_falling_part(comb: Comb, waves: Waves, lags: int) -> bool:
     with_it = _turns_with(comb, waves, lags) & (waves.cosines > 0.0)
     size = float(np.abs(comb.amplitudes).max())
     return bool((waves.amplitudes[with_it] >= OPPOSED[1] * size).any())
+
+
+def _standing(
+    whole: LagKernel, sharp: tuple[Comb, ...], rest: LagKernel, waves: Waves | None, fit: Fit
+) -> tuple[tuple[Comb, ...], LagKernel, Fit]:
+    """Return the combs that stand above what is left, where the modes do not fit.
+
+    The weakest is asked first. All harmonics of a comb meet at its period: their sum is its size there. And it has to bring the
+    modes nearer to the kernel at all lags that were asked for.
+    """
+    withheld = fit.withheld
+    for comb in sorted(sharp, key=lambda one: float(np.sum(one.amplitudes))):
+        clear = float(np.sum(comb.amplitudes)) >= CLEAR * fit.largest_error
+        if clear and _helps(comb, rest, waves):
+            continue
+        sharp = tuple(one for one in sharp if one is not comb)
+        rest, withheld = _put_back(rest, [comb]), withheld + 1
+        fit = replace(_fit(whole, rest, waves, _numbers(sharp)), withheld=withheld)
+    return sharp, rest, fit
 
 
 def _helps(comb: Comb, rest: LagKernel, waves: Waves | None) -> bool:
