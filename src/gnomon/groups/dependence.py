@@ -379,8 +379,8 @@ def _standing(
 ) -> tuple[tuple[Comb, ...], LagKernel, Fit]:
     """Return the combs that stand above what is left, where the modes do not fit.
 
-    The weakest is asked first. All harmonics of a comb meet at its period: their sum is its size there. And it has to bring the
-    modes nearer to the kernel at all lags that were asked for.
+    The weakest is asked first. All harmonics of a comb meet at its period: their sum is its size
+    there. And it has to bring the modes nearer to the kernel at all lags that were asked for.
     """
     withheld = fit.withheld
     for comb in sorted(sharp, key=lambda one: float(np.sum(one.amplitudes))):

@@ -22,6 +22,8 @@ from gnomon.groups.spectrum import Spectrum, spectrum_of
 
 APART = 2.5
 """Cells between two lines, at least."""
+FLANK = 1.5
+"""Cells beside a line in which its transform turns round: flanks of the other sign are there."""
 SLOWEST = 3.0
 """Resolution cells of the slowest frequency: slower ones are not told from trends."""
 MOST = 160
@@ -149,7 +151,8 @@ def left_by(spectrum: Spectrum, frequencies: list[float], more: Floats) -> float
 def _peaks(spectrum: Spectrum, found: list[float], least: float, slowest: float) -> list[float]:
     """Return peaks that stand apart from lines that were found, and from stronger peaks."""
     ratios, cell = spectrum.ratios, spectrum.cell
-    power = np.maximum(spectrum.lines(spectrum.values, spectrum.frequencies), 0.0) ** 2
+    signed = spectrum.lines(spectrum.values, spectrum.frequencies)
+    power = np.maximum(signed, 0.0) ** 2
     inner = np.concatenate([[-1.0], ratios, [-1.0]])
     peak = (inner[1:-1] >= inner[:-2]) & (inner[1:-1] > inner[2:]) & (ratios >= least)
     places = np.flatnonzero(peak & (spectrum.frequencies >= slowest * cell))
@@ -161,6 +164,9 @@ def _peaks(spectrum: Spectrum, found: list[float], least: float, slowest: float)
         beside = slow & (spectrum.frequencies > here - APART * cell)
         if np.any(power[beside] > power[place]):  # the flank of what turns too slowly to be a line
             continue
+        around = np.abs(spectrum.frequencies - here) < FLANK * cell
+        if signed[around].min() < -signed[place]:
+            continue  # the flank of a stronger line below 0, which no period makes
         if power[place] < AT_ONCE * power[places[0]]:
             break
         if all(abs(here - other) >= APART * cell for other in (*found, *taken)):

@@ -23,6 +23,9 @@ from numpy.typing import NDArray
 
 from gnomon.corpus.counting import CountOptions, open_corpus, tokenizer_for
 from gnomon.corpus.documents import ROWS
+from gnomon.corpus.near_copies import CHANCE as BY_CHANCE
+from gnomon.corpus.near_copies import LONGEST, SAMPLE, families
+from gnomon.corpus.tokenizing.alphabets import offsets_of
 from gnomon.corpus.tokens import open_tokens
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.fitted.group import biases_of, encoding_of, slopes_of
@@ -193,6 +196,7 @@ def dependence(corpus: Any, *, lags: int = 128, **options: Any) -> LagStructure:
     source = open_corpus(corpus, counting)
     documents, groups = _documents(source, counting)
     groups, notes = _independent(documents, groups, counting)
+    notes += _nearly_alike(documents, groups)
     many = len(np.unique(groups))
     folds = _folds(many, counting.folds)
     line = line_of(documents, folds=folds, seed=counting.seed, groups=groups)
@@ -256,6 +260,32 @@ def _independent(
         return rows, ()
     copies = (f"{found}: equal ones are held together, as copies",)
     return groups, copies if options.group is None else ()
+
+
+def _nearly_alike(documents: Documents, groups: NDArray[Any]) -> tuple[str, ...]:
+    """Return that documents of different groups are near-copies, where there are such.
+
+    A few are enough to speak of: what a document has by chance its copies have too, and in other
+    folds they make it seem sure. Each of three relations lets chance give a hundredth of a partner
+    to a document, so that more than three in a hundred are spoken of. `SAMPLE` groups are looked
+    at, drawn at random.
+    """
+    first = np.unique(groups, return_index=True)[1]
+    if not len(first):
+        return ()
+    chosen = np.sort(np.random.default_rng(0).permutation(first)[:SAMPLE])
+    parts = [np.asarray(documents[place][:LONGEST], dtype=np.int32) for place in chosen]
+    labels = families(np.concatenate(parts), offsets_of([len(part) for part in parts]))
+    sizes = np.bincount(labels, minlength=1)
+    alike = int(sizes[sizes > 1].sum())
+    if alike <= 3.0 * BY_CHANCE * len(chosen):
+        return ()
+    said = (
+        f"{alike:,} of {len(chosen):,} different documents are near-copies of others, so that "
+        "errors are too small and chance may be told as dependence; near-copies can be held "
+        "together (--group near-copies)"
+    )
+    return (said,)
 
 
 def _equal_by_chance(documents: Documents) -> float:
