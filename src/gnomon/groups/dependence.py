@@ -11,8 +11,8 @@ The model is then asked for its fit: with r what it leaves at each lag and s the
 chi^2 = sum (r / s)^2 over its degrees of freedom, about 1 where it fits; its chance, from the same
 deviations with random signs; and the share of what varies with the lag, beyond noise, that it
 explains. Where it does not fit, waves of less than `CLEAR` times the largest error are withheld,
-and so are sharp periods whose harmonics together are less, or that bring the modes no nearer to
-the kernel. What is left then has no intervals: these would be those of a model that fits.
+and so are sharp periods whose harmonics together are less than it, or that bring the modes no
+nearer to the kernel. What is left then has no intervals: these would be those of a model that fits.
 
 Nothing may grow. A constant is left out: it is what a
 finite document's own dependence adds to its shuffles. Such modes are read only where the kernel is
@@ -379,18 +379,18 @@ def _standing(
 ) -> tuple[tuple[Comb, ...], LagKernel, Fit]:
     """Return the combs that stand above what is left, where the modes do not fit.
 
-    The weakest is asked first. All harmonics of a comb meet at its period: their sum is its size
-    there. And it has to bring the modes nearer to the kernel at all lags that were asked for.
+    All harmonics of a comb meet at its period: their sum is its size there, and is more than what
+    all modes leave at most. And it has to bring the modes nearer to the kernel at all lags that
+    were asked for.
     """
-    withheld = fit.withheld
-    for comb in sorted(sharp, key=lambda one: float(np.sum(one.amplitudes))):
-        clear = float(np.sum(comb.amplitudes)) >= CLEAR * fit.largest_error
-        if clear and _helps(comb, rest, waves):
-            continue
-        sharp = tuple(one for one in sharp if one is not comb)
-        rest, withheld = _put_back(rest, [comb]), withheld + 1
-        fit = replace(_fit(whole, rest, waves, _numbers(sharp)), withheld=withheld)
-    return sharp, rest, fit
+    kept = tuple(
+        comb
+        for comb in sharp
+        if float(np.sum(comb.amplitudes)) >= fit.largest_error and _helps(comb, rest, waves)
+    )
+    rest = _put_back(rest, [comb for comb in sharp if comb not in kept])
+    withheld = fit.withheld + len(sharp) - len(kept)
+    return kept, rest, replace(_fit(whole, rest, waves, _numbers(kept)), withheld=withheld)
 
 
 def _helps(comb: Comb, rest: LagKernel, waves: Waves | None) -> bool:
