@@ -12,7 +12,7 @@ chi^2 = sum (r / s)^2 over its degrees of freedom, about 1 where it fits; its ch
 deviations with random signs; and the share of what varies with the lag, beyond noise, that it
 explains. Where it does not fit, waves of less than `CLEAR` times the largest error are withheld,
 and so are sharp periods whose harmonics together are less than it, or that bring the modes no
-nearer to the kernel. What is left then has no intervals: these would be those of a model that fits.
+nearer to the kernel.
 
 Nothing may grow. A constant is left out: it is what a
 finite document's own dependence adds to its shuffles. Such modes are read only where the kernel is
@@ -256,8 +256,6 @@ def dependence(kernel: LagKernel, *, lags: int | None = None, known: bool = Fals
     lasting = list(teeth(sharp))
     others = [] if waves is None else [_beside(one, lasting, near) for one in _modes(waves, near)]
     modes = sorted([*lasting, *_harmonics(lasting, others, near)], key=lambda one: -one.amplitude)
-    if fit is not None and fit.poor:
-        modes = [replace(mode, period_interval=None, half_life_interval=None) for mode in modes]
     lines = sum(len(comb.harmonics) for comb in sharp)
     rank = 0 if waves is None else parameters_of(waves.steps.imag) // 2
     return Dependence(

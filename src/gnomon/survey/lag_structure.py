@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 
 from gnomon.corpus.counting import CountOptions, open_corpus, tokenizer_for
 from gnomon.corpus.documents import ROWS
-from gnomon.corpus.near_copies import CHANCE as BY_CHANCE
-from gnomon.corpus.near_copies import LONGEST, SAMPLE, families
-from gnomon.corpus.tokenizing.alphabets import offsets_of
+from gnomon.corpus.near_copies import HEADS as COMPARED
+from gnomon.corpus.near_copies import IN_PLACE, LONGEST
 from gnomon.corpus.tokens import open_tokens
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.fitted.group import biases_of, encoding_of, slopes_of
@@ -266,19 +265,26 @@ def _nearly_alike(documents: Documents, groups: NDArray[Any]) -> tuple[str, ...]
     """Return that documents of different groups are near-copies, where there are such.
 
     A few are enough to speak of: what a document has by chance its copies have too, and in other
-    folds they make it seem sure. Each of three relations lets chance give a hundredth of a partner
-    to a document, so that more than three in a hundred are spoken of. `SAMPLE` groups are looked
-    at, drawn at random.
+    folds they make it seem sure. With s the share of the first `LONGEST` places at which two agree,
+    and q the mean of it over all pairs, copies have (s - q) / (1 - q) of `IN_PLACE` or more:
+    tokens that depend on each other agree no more often than that by chance. `COMPARED` documents,
+    drawn at random, are compared.
     """
     first = np.unique(groups, return_index=True)[1]
-    if not len(first):
-        return ()
-    chosen = np.sort(np.random.default_rng(0).permutation(first)[:SAMPLE])
-    parts = [np.asarray(documents[place][:LONGEST], dtype=np.int32) for place in chosen]
-    labels = families(np.concatenate(parts), offsets_of([len(part) for part in parts]))
-    sizes = np.bincount(labels, minlength=1)
-    alike = int(sizes[sizes > 1].sum())
-    if alike <= 3.0 * BY_CHANCE * len(chosen):
+    chosen = np.random.default_rng(0).permutation(first)[:COMPARED]
+    table = np.full((len(chosen), LONGEST), -1, dtype=np.int64)
+    for row, place in enumerate(chosen):
+        part = documents[place][:LONGEST]
+        table[row, : len(part)] = part
+    lengths = np.maximum((table >= 0).sum(axis=1), 1)
+    shares = np.zeros((len(chosen), len(chosen)), dtype=np.float32)
+    for row, own in enumerate(table):
+        equal = ((table == own) & (own >= 0)).sum(axis=1)
+        shares[row] = equal / np.maximum(lengths, lengths[row])
+        shares[row, row] = 0.0
+    total = float(shares.sum()) / max(len(chosen) * (len(chosen) - 1), 1)
+    alike = int((shares.max(axis=1, initial=0.0) >= total + IN_PLACE * (1.0 - total)).sum())
+    if not alike:
         return ()
     said = (
         f"{alike:,} of {len(chosen):,} different documents are near-copies of others, so that "
