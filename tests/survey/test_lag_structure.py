@@ -354,22 +354,6 @@ def test_palindromes_alternate_and_have_no_period_beside_two():
         assert all(abs(period - 2.0) < 1e-9 for period in found.found.periods)
 
 
-def test_modes_that_do_not_fit_name_no_period_that_does_not_stand_above_what_is_left():
-    """A period of 9 whose size swells and falls every 50 tokens has no period of 7 or of 12."""
-    for seed in range(4):
-        rng = np.random.default_rng([seed, 4])
-        laws = rng.dirichlet(np.full(12, 0.4), size=9)
-        free = laws.mean(axis=0)
-        places = np.arange(256) + rng.integers(450, size=(200, 1))
-        loud = (0.5 + 0.5 * np.cos(2.0 * np.pi * places / 50.0))[..., None]
-        edges = (loud * laws[places % 9] + (1.0 - loud) * free).cumsum(axis=-1)
-        tokens = (rng.random((200, 256, 1)) > edges).sum(axis=-1).clip(max=11)
-        found = gnomon.dependence(tokens.tolist(), lags=64).found
-        if found.fit.poor:
-            families = [sum(one.amplitude for one in family) for family in found.families]
-            assert all(size >= found.fit.largest_error for size in families)
-
-
 def test_one_type_is_said_where_there_is_one_and_not_where_all_are_rare(rng):
     same = gnomon.dependence(np.zeros((40, 40), dtype=int).tolist(), lags=16)
     assert "all tokens are the same" in same.text()

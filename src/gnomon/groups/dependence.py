@@ -11,8 +11,7 @@ The model is then asked for its fit: with r what it leaves at each lag and s the
 chi^2 = sum (r / s)^2 over its degrees of freedom, about 1 where it fits; its chance, from the same
 deviations with random signs; and the share of what varies with the lag, beyond noise, that it
 explains. Where it does not fit, waves of less than `CLEAR` times the largest error are withheld,
-and so are sharp periods whose harmonics together are less than it, or that bring the modes no
-nearer to the kernel.
+and sharp periods that bring the modes no nearer to the kernel.
 
 Nothing may grow. A constant is left out: it is what a
 finite document's own dependence adds to its shuffles. Such modes are read only where the kernel is
@@ -375,17 +374,8 @@ def _has_falling_part(comb: Comb, waves: Waves, lags: int) -> bool:
 def _standing(
     whole: LagKernel, sharp: tuple[Comb, ...], rest: LagKernel, waves: Waves | None, fit: Fit
 ) -> tuple[tuple[Comb, ...], LagKernel, Fit]:
-    """Return the combs that stand above what is left, where the modes do not fit.
-
-    All harmonics of a comb meet at its period: their sum is its size there, and is more than what
-    all modes leave at most. And it has to bring the modes nearer to the kernel at all lags that
-    were asked for.
-    """
-    kept = tuple(
-        comb
-        for comb in sharp
-        if float(np.sum(comb.amplitudes)) >= fit.largest_error and _helps(comb, rest, waves)
-    )
+    """Return the combs that bring modes that do not fit nearer to the kernel, at all its lags."""
+    kept = tuple(comb for comb in sharp if _helps(comb, rest, waves))
     rest = _put_back(rest, [comb for comb in sharp if comb not in kept])
     withheld = fit.withheld + len(sharp) - len(kept)
     return kept, rest, replace(_fit(whole, rest, waves, _numbers(kept)), withheld=withheld)
