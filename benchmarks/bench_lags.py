@@ -1,4 +1,4 @@
-"""Are periods and half-lives right: planted corpora of forty kinds, each with fresh seeds.
+"""Are periods and half-lives right: planted corpora of fifty kinds, each with fresh seeds.
 
     false     periods that are named and that nothing planted has, as a share of corpora
     octaves   a whole multiple or part of a planted period, named in its stead, as a share of them
