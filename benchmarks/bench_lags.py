@@ -1,4 +1,4 @@
-"""Are periods and half-lives right: planted corpora of forty kinds, each with fresh seeds.
+"""Are periods and half-lives right: planted corpora of fifty kinds, each with fresh seeds.
 
     false     periods that are named and that nothing planted has, as a share of corpora
     octaves   a whole multiple or part of a planted period, named in its stead, as a share of them
@@ -40,11 +40,6 @@ BARS = {
     "laws": (0.02, False),
     "negative": (0.0, False),
 }
-ROOM = (
-    *("lags", "line", "line_kernels", "expected_pairs", "information", "detection", "spectrum"),
-    *("lines", "combs", "waves", "dependence", "tails", "position_law"),
-)
-"""Modules of `gnomon.groups` that the numbers depend on."""
 
 
 def judge(kind, seed):
@@ -131,8 +126,7 @@ def main():
 def digest():
     """Digest of what lags are measured with, and of the corpora: what the numbers depend on."""
     package = Path(gnomon.__file__).parent
-    files = [package / "groups" / f"{name}.py" for name in ROOM]
-    files.append(package / "survey" / "lag_structure.py")
+    files = [*sorted((package / "lags").glob("*.py")), package / "pipeline" / "lags.py"]
     return code_digest([*files, Path(planted_lags.__file__), Path(__file__)])
 
 

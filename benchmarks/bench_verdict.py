@@ -145,7 +145,7 @@ def main():
 def digest():
     """Digest of the package and of the corpora: what the numbers depend on."""
     package = Path(gnomon.__file__).parent
-    rooms = ("corpus", "geometry", "encodings", "diagnostics", "survey")
+    rooms = ("corpus", "distances", "encodings", "diagnostics", "pipeline")
     files = [file for room in rooms for file in sorted((package / room).rglob("*.py"))]
     files = [f for f in files if not (f.parent.name == "survey" and f.name in TOLD)]
     files += [Path(families.__file__), Path(planted.__file__), Path(__file__)]

@@ -234,6 +234,41 @@ def rare_states(rng, half_life, *, documents=600, length=300, types=200):
     return made
 
 
+def by_length(rng, *, documents=400, types=30):
+    """No order; one law for short documents and another one for long ones."""
+    laws = rng.dirichlet(np.full(types, 0.3), size=2)
+    sizes = rng.integers(40, 400, size=documents)
+    return [rng.choice(types, p=laws[int(size > 150)], size=size) for size in sizes]
+
+
+def palindromes(rng, *, documents=200, half=100, types=30):
+    """Tokens that are the same from both ends, of which equal ones are at odd lags."""
+    first = np.stack([zipf(rng, half, types) for _ in range(documents)])
+    return list(np.hstack([first, first[:, ::-1]]))
+
+
+def smooth(rng, period, *, documents=200, length=256, types=6):
+    """A law whose logarithm turns with any period: few harmonics, each less than the one before."""
+    sizes = rng.normal(size=(2, types)) * 1.5
+    turns = 2.0 * np.pi * (rng.random((documents, 1)) + np.arange(length) / period)
+    laws = np.exp(np.stack([np.cos(turns), np.sin(turns)], axis=-1) @ sizes)
+    return list(draw(rng, laws / laws.sum(axis=-1, keepdims=True)))
+
+
+def two_smooth(rng, one, other):
+    """Each token follows one of two smooth periods."""
+    first, second = np.stack(smooth(rng, one)), np.stack(smooth(rng, other)) + 10
+    return list(np.where(rng.random(first.shape) < 0.5, first, second))
+
+
+def noisy_clock(rng, period, spread, *, documents=200, length=256, types=12):
+    """A law for each place of a period, whose steps vary: its turn falls."""
+    laws = rng.dirichlet(np.full(types, 0.4), size=period)
+    steps = 1.0 + rng.normal(0.0, spread, size=(documents, length))
+    places = rng.random((documents, 1)) * period + np.cumsum(steps, axis=1)
+    return list(draw(rng, laws[np.floor(places % period).astype(int)]))
+
+
 KINDS = {
     "free, uniform": lambda r: Planted(list(r.integers(20, size=(150, 200))), order=False),
     "free, words": lambda r: Planted([zipf(r, 300, 3000) for _ in range(150)], order=False),
@@ -244,6 +279,8 @@ KINDS = {
     "free, few long": lambda r: Planted(
         topics(r, documents=24, low=2500, high=2500, types=60, concentration=0.2), order=False
     ),
+    "free, topics by length": lambda r: Planted(by_length(r), order=False),
+    "free, no repeats": lambda r: Planted([r.permutation(64) for _ in range(200)], order=False),
     "law of positions": lambda r: Planted(regimes(r), order=False),
     "letters of words": lambda r: Planted(letters(r), near=(2.0, 12.0)),
     "half-life 20": lambda r: Planted(
@@ -303,6 +340,16 @@ KINDS = {
     "every sixth, uneven": lambda r: Planted(uneven(r, 6), (6.0,)),
     "7 among topics": lambda r: Planted(among_topics(r, 7), (7.0,)),
     "12 among topics": lambda r: Planted(among_topics(r, 12), (12.0,)),
+    "palindromes": lambda r: Planted(palindromes(r), (), (2.0,)),
+    "smooth 5.3": lambda r: Planted(smooth(r, 5.3), (5.3,)),
+    "smooth 7.5": lambda r: Planted(smooth(r, 7.5), (7.5,)),
+    "smooth 5.3 and 14.1": lambda r: Planted(two_smooth(r, 5.3, 14.1), (5.3, 14.1)),
+    "smooth 6.2 and 17.9": lambda r: Planted(two_smooth(r, 6.2, 17.9), (6.2, 17.9)),
+    "noisy clock of 10": lambda r: Planted(
+        noisy_clock(r, 10, 0.35),
+        near=(2.0, 10.5),
+        half_life=float(np.log(2.0) / (2.0 * np.pi**2 * 0.35**2 / 100.0)),
+    ),
     "waves of 9 and 31": lambda r: Planted(
         wave(r, 9.0, documents=150, length=400) + wave(r, 31.0, documents=150, length=400),
         (9.0, 31.0),

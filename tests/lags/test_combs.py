@@ -267,3 +267,37 @@ def test_the_modes_of_a_comb_are_its_harmonics_with_its_interval(rng):
     # All marks are alike: each harmonic has the same part of the rate of marks.
     sizes = np.array([mode.amplitude for mode in family])
     assert sizes.mean() == pytest.approx(2.0 / 61**2, rel=0.1)
+
+
+def smooth(rng, period, *, documents=200, length=256, types=6):
+    """A law that turns with any period, in few harmonics; documents begin anywhere in it."""
+    sizes = rng.normal(size=(2, types)) * 1.5
+    turns = rng.random((documents, 1)) + np.arange(length) / period
+    waves = np.stack([np.cos(2.0 * np.pi * turns), np.sin(2.0 * np.pi * turns)], axis=-1)
+    laws = np.exp(waves @ sizes)
+    laws /= laws.sum(axis=-1, keepdims=True)
+    drawn = (rng.random((documents, length, 1)) > laws.cumsum(axis=-1)).sum(axis=-1)
+    return drawn.clip(max=types - 1)
+
+
+@pytest.mark.parametrize("period", [5.3, 6.2, 7.5])
+def test_a_smooth_period_is_named_and_not_the_whole_one_it_divides(period):
+    """Two periods of 7.5 tokens are 15, which has every line of it."""
+    for seed in range(6):
+        documents = smooth(np.random.default_rng([seed, 3]), period)
+        found = dependence(lag_kernel(documents, lags=192), lags=64)
+        assert found.periods[0] == pytest.approx(period, rel=0.004)
+        assert not any(abs(one / period - k) < 0.02 for one in found.periods for k in (2, 3, 4, 5))
+
+
+@pytest.mark.parametrize(("one", "other"), [(5.3, 14.1), (6.2, 17.9)])
+def test_two_smooth_periods_are_named_and_not_a_longer_one_of_both(one, other):
+    """8 / 42.4 and 3 / 42.4 are 1 / 5.3 and 1 / 14.1 within errors; 3 / 17.9 is beside 1 / 6.2."""
+    for seed in range(4):
+        rng = np.random.default_rng([seed, 2])
+        first, second = smooth(rng, one), smooth(rng, other) + 10
+        mixed = np.where(rng.random(first.shape) < 0.5, first, second)
+        found = dependence(lag_kernel(mixed, lags=192), lags=64)
+        assert sorted(found.periods[:2]) == pytest.approx([one, other], rel=0.005)
+        assert not any(abs(named / one - 2.0) < 0.02 for named in found.periods)
+        assert not any(abs(named / other - 3.0) < 0.02 for named in found.periods)

@@ -40,13 +40,23 @@ def brute(documents, lag):
     for x in documents:
         equal = [x[i] == x[j] for i in range(len(x)) for j in range(len(x)) if i != j]
         rates += [np.mean(equal)] * max(len(x) - lag, 0)
-    across, anywhere = [], []
+    return same - np.mean(rates)
+
+
+def brute_positions(documents, lag):
+    """What positions add at one lag, counting all pairs of tokens of two documents."""
+    across, dealt, beside = [], [], []
     for a, x in enumerate(documents):
         for b, y in enumerate(documents):
-            if a != b:
-                across += [x[i] == y[i + lag] for i in range(min(len(x), len(y) - lag))]
-                anywhere += [one == other for one in x for other in y]
-    return same - np.mean(rates) - (np.mean(across) - np.mean(anywhere))
+            if a == b:
+                continue
+            rate = np.mean([one == other for one in x for other in y])
+            across += [x[i] == y[i + lag] for i in range(min(len(x), len(y) - lag))]
+            dealt += [rate] * max(min(len(x), len(y) - lag), 0)
+            beside += [(x[i] == y[i]) - rate for i in range(min(len(x), len(y)))]
+    pairs = [max(len(x) - lag, 0) for x in documents]
+    share = np.average([1.0 / (len(x) - 1) for x in documents], weights=pairs)
+    return np.mean(across) - np.mean(dealt) + np.mean(beside) * share
 
 
 def test_the_kernel_is_that_of_counting_every_pair(rng):
@@ -54,6 +64,45 @@ def test_the_kernel_is_that_of_counting_every_pair(rng):
     found = lag_kernel(documents, lags=5, folds=2)
     wanted = [brute(documents, lag) for lag in found.lags]
     np.testing.assert_allclose(found.values, wanted, atol=1e-12)
+    assert not found.across.any()  # no more than the noise of so few pairs
+
+
+@pytest.mark.parametrize("rare", [False, True])
+def test_what_positions_add_is_that_of_counting_every_pair(rare, rng):
+    law = [np.arange(14) % 4, rng.integers(30, size=14)][rare]
+    documents = [
+        np.where(rng.random(size) < 0.9, law[:size], 7) for size in (9, 14, 7, 13, 14, 11, 12, 8)
+    ]
+    found = lag_kernel(documents, lags=5, folds=2)
+    wanted = [brute_positions(documents, lag) for lag in found.lags]
+    np.testing.assert_allclose(found.across, wanted, atol=1e-12)
+    both = [brute(documents, lag) for lag in found.lags]
+    np.testing.assert_allclose(found.values + found.across, both, atol=1e-12)
+
+
+def test_topics_that_go_with_the_length_of_documents_have_no_kernel():
+    """Two laws, the long documents' and the short ones': far lags have pairs of the first alone."""
+    scores = []
+    for seed in range(8):
+        rng = np.random.default_rng([seed, 6])
+        laws = rng.dirichlet(np.full(30, 0.3), size=2)
+        lengths = rng.integers(40, 400, size=300)
+        documents = [rng.choice(30, p=laws[int(size > 150)], size=size) for size in lengths]
+        kernel = lag_kernel(documents, lags=64)
+        spread = kernel.values.mean() / jackknife_errors(kernel.replicates.mean(1, keepdims=True))
+        scores.append(float(spread[0]))
+        assert dependence(kernel).modes == ()
+    assert abs(np.mean(scores)) < 1.5
+
+
+@pytest.mark.parametrize(("documents", "types"), [(150, 30), (60, 128)])
+def test_documents_in_which_no_token_repeats_have_no_kernel(documents, types, rng):
+    kernel = lag_kernel([rng.permutation(types) for _ in range(documents)], lags=24)
+    assert not kernel.repeats
+    assert not kernel.values.any()
+    nothing = dependence(kernel, known=True)
+    assert nothing.modes == ()
+    assert nothing.fit is None
 
 
 @pytest.mark.parametrize(("period", "types"), [(10, 20), (3, 4), (7, 50)])
@@ -182,7 +231,8 @@ def test_documents_that_have_no_lags_are_refused(documents, how, sentence):
 def test_too_few_lags_and_nothing_found_are_refused(rng):
     with pytest.raises(GroupError, match="has 5 lags, and modes are read from 16 or more"):
         dependence(lag_kernel(rng.integers(4, size=(20, 6))))
-    nothing = dependence(lag_kernel(rng.integers(4, size=(40, 60)), lags=32))
+    free = np.random.default_rng(1).integers(4, size=(40, 60))
+    nothing = dependence(lag_kernel(free, lags=32))
     assert nothing.modes == ()
     with pytest.raises(GroupError, match="Nothing depends on the lag here, so there is no gen"):
         nothing.generator()

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import entropy
 
 from gnomon.lags.expected_pairs import expected_tables
-from gnomon.lags.information import lag_information, neighbours
+from gnomon.lags.information import BINS, lag_information, neighbours
 from gnomon.lags.kernel import lag_kernel
 from gnomon.lags.line import equal_pairs, line_of, pair_tables, steps_of
 
@@ -139,8 +139,21 @@ def test_rare_types_are_merged_and_said_to_be(rng):
     tokens = np.concatenate(documents)
     counts = np.unique(tokens, return_counts=True)[1]
     rare = counts[counts**2 < len(tokens)]
-    assert found.types == len(counts) - len(rare) + 1
+    assert found.types == len(counts) - len(rare) + found.bins
+    assert 1 <= found.bins <= BINS
     assert found.merged == pytest.approx(rare.sum() / len(tokens))
+
+
+@pytest.mark.parametrize("types", [300, 2000])
+def test_what_rare_types_depend_on_is_seen_though_all_are_merged(types, rng):
+    """Half of all tokens repeat the one ten places before; no type is frequent."""
+    tokens = rng.integers(types, size=(60, 200))
+    for place in range(10, 200):
+        tokens[:, place] = np.where(rng.random(60) < 0.5, tokens[:, place - 10], tokens[:, place])
+    found = lag_information(tokens, lags=12)
+    assert found.merged == 1.0
+    assert found.types == found.bins == BINS
+    assert found.lags[found.detected].tolist() == [10]
 
 
 def test_merging_types_can_only_lower_information(rng):

@@ -314,6 +314,61 @@ def test_few_of_many_periods_are_told():
     assert lines[-1] == "and 2 weaker ones"
 
 
+def test_a_clock_that_wanders_is_one_mode_that_falls():
+    """Steps of a phase have a spread s: 10 falls by half in ln 2 / (2 pi^2 s^2 / 100)."""
+    life = np.log(2.0) / (2.0 * np.pi**2 * 0.35**2 / 100.0)
+    for seed in range(4):
+        rng = np.random.default_rng([seed, 1])
+        laws = rng.dirichlet(np.full(12, 0.4), size=10)
+        phases = rng.random((200, 1)) * 10 + np.cumsum(1 + rng.normal(0, 0.35, (200, 256)), axis=1)
+        edges = laws.cumsum(axis=1)[np.floor(phases % 10).astype(int)]
+        tokens = (rng.random((200, 256, 1)) > edges).sum(axis=-1).clip(max=11)
+        found = gnomon.dependence(tokens.tolist(), lags=64)
+        turning = [one for one in found.found.modes if abs(one.period - 10.0) < 0.5]
+        assert [one.half_life for one in turning] == pytest.approx([life], rel=0.25)
+        assert all(np.isfinite(one.half_life) for one in found.found.modes)
+        assert "a part that falls" not in found.text()
+
+
+def test_near_copies_are_spoken_of_unless_they_are_held_together(rng):
+    """Ten of 110 documents are others with one token in twenty changed; none has an order."""
+    law = 1.0 / np.arange(1, 41) ** 1.1
+    documents = rng.choice(40, p=law / law.sum(), size=(100, 200))
+    copies = np.where(rng.random((10, 200)) < 0.05, 0, documents[:10])
+    whole = np.concatenate([documents, copies]).tolist()
+    told = gnomon.dependence(whole, lags=64)
+    assert "20 of 110 different documents are near-copies of others" in told.text()
+    held = gnomon.dependence(whole, lags=64, group="near-copies")
+    assert held.notes == ()
+    assert "nothing depends on the lag" in held.text()
+    assert gnomon.dependence(documents.tolist(), lags=64).notes == ()
+
+
+def test_palindromes_alternate_and_have_no_period_beside_two():
+    """Tokens that are the same from both ends are at odd lags."""
+    for seed in range(3):
+        rng = np.random.default_rng([seed, 4242])
+        law = 1.0 / np.arange(1, 31) ** 1.1
+        halves = rng.choice(30, p=law / law.sum(), size=(200, 100))
+        found = gnomon.dependence(np.hstack([halves, halves[:, ::-1]]).tolist(), lags=64)
+        assert all(abs(period - 2.0) < 1e-9 for period in found.found.periods)
+
+
+def test_one_type_is_said_where_there_is_one_and_not_where_all_are_rare(rng):
+    same = gnomon.dependence(np.zeros((40, 40), dtype=int).tolist(), lags=16)
+    assert "all tokens are the same" in same.text()
+    many = gnomon.dependence(rng.integers(2000, size=(60, 200)).tolist(), lags=16)
+    assert "all tokens are the same" not in many.text()
+    assert "are merged into 8 of them" in many.text()
+
+
+def test_documents_in_which_no_token_repeats_are_said_to_be_that(rng):
+    found = gnomon.dependence([rng.permutation(40).tolist() for _ in range(150)], lags=24)
+    assert "no token comes twice in a document" in found.text()
+    assert "positions alone tell" not in found.text()
+    assert found.found.periods == ()
+
+
 def test_rare_words_are_said_to_be_merged(rng):
     words = rng.zipf(1.4, size=(40, 100)).clip(max=300)
     text = gnomon.dependence(words.tolist(), lags=16).text()

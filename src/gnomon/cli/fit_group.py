@@ -12,6 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 import gnomon
@@ -92,7 +93,7 @@ def fit_lags(
         lines.append(f"no file is written: {reason}")
     else:
         _write(made, place, value)
-        lines += [*_about(found, given["family"]), f"written to {place}"]
+        lines += [*_about(found, made, given["family"]), f"written to {place}"]
     lines += _page(value, text, given["page"])
     emit(value, "\n".join(lines), json_file=given["json_file"], quiet=given["quiet"])
 
@@ -119,7 +120,7 @@ def _encoding(found: Any, given: dict[str, Any]) -> tuple[Any, str | None]:
     return None, "no period and no half-life was found here; --family alibi has slopes"
 
 
-def _about(found: Any, family: str) -> list[str]:
+def _about(found: Any, made: Any, family: str) -> list[str]:
     """Return what the file holds that the lines above do not say."""
     from gnomon.encodings import LONG, longest_life
 
@@ -131,7 +132,8 @@ def _about(found: Any, family: str) -> list[str]:
     elif found.positions.modes:
         lines.append("all that the file has comes from the law of positions")
     longest = longest_life(found.found)
-    if any(mode.half_life > longest for mode in found.both.modes):
+    held = float(np.log(2.0) / np.abs(made.rates).min())  # the mode may be too weak for a pair
+    if held > 0.99 * longest and any(mode.half_life > longest for mode in found.both.modes):
         lines.append(
             f"half-lives in the file are {longest:,.0f} tokens at most, {LONG:.0f} times the lags: "
             "what lasts longer, or does not decay, has that"

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from gnomon.corpus.equal_rows import HELD_TOGETHER as HELD_TOGETHER
     from gnomon.corpus.equal_rows import equal_by_chance as equal_by_chance
     from gnomon.corpus.folds import fold_of as fold_of
+    from gnomon.corpus.near_copies import HEADS as HEADS
+    from gnomon.corpus.near_copies import IN_PLACE as IN_PLACE
+    from gnomon.corpus.near_copies import LONGEST as LONGEST
     from gnomon.corpus.near_copies import NearCopies as NearCopies
     from gnomon.corpus.reading.builtin import BUILTIN as BUILTIN
     from gnomon.corpus.reading.builtin import DIGITS as DIGITS
@@ -74,7 +77,7 @@ __getattr__, __dir__ = front(
         "documents": ("IdBatch", "Keys", "ROWS", "TextBatch", "mix", "text_keys"),
         "equal_rows": ("HELD_TOGETHER", "equal_by_chance"),
         "folds": ("fold_of",),
-        "near_copies": ("NearCopies",),
+        "near_copies": ("HEADS", "IN_PLACE", "LONGEST", "NearCopies"),
         "reading.builtin": (
             "BUILTIN",
             "DIGITS",

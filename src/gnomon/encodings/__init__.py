@@ -145,14 +145,6 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = front(
     __name__,
     {
-        "content.ordering": (
-            "Arrangement",
-            "arranged",
-            "check_rising",
-            "logits_in_order",
-            "plainly",
-            "refuse_unfit",
-        ),
         "additive.sinusoidal": ("Sinusoidal",),
         "additive.table": ("Table",),
         "additive.table_files": ("SUFFIXES", "names_table", "open_table"),
@@ -191,6 +183,14 @@ __getattr__, __dir__ = front(
         "cards.portrait": ("Ladder", "Portrait", "Profile", "portrait"),
         "cards.shown": ("described", "shown", "usual_parameters"),
         "certified": ("certificate", "dimension_of", "heads_of"),
+        "content.ordering": (
+            "Arrangement",
+            "arranged",
+            "check_rising",
+            "logits_in_order",
+            "plainly",
+            "refuse_unfit",
+        ),
         "content.short": ("reads_neighbours",),
         "entries": ("ENTRIES",),
         "euclidean": ("distances_between", "squared_distances"),

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,7 @@ from scipy.stats import t as student
 
 from gnomon.lags.kernel import LagKernel, jackknife_errors
 from gnomon.lags.line import Floats
-from gnomon.lags.lines import APART, SLOWEST, Lines, lines_of
+from gnomon.lags.lines import APART, SLOWEST, Lines, left_by, lines_of
 from gnomon.lags.spectrum import Spectrum, spectrum_of
 
 LINE = 30.0
@@ -68,6 +69,8 @@ GONE = 8.0
 """Logarithm of how much a comb falls over the lags, at most."""
 FOLLOWED = 16
 """Times as many harmonics as there are up to half a turn that a fundamental is followed to."""
+FEW = 10
+"""Lines of a comb, at most, that is asked whether it is two: more are no chance."""
 ORDERED = 6
 """Lines, at least, whose sizes may tell the order of harmonics."""
 POOL = 28
@@ -119,12 +122,24 @@ class _Near:
     product: tuple[float, ...] = ()
     folded: Whole = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     """Harmonics of over half a turn a token that are lines, where whole lags show them."""
+    foreign: Floats = field(default_factory=lambda: np.empty(0))
+    """Lines that are none of its multiples, and how far around each is their own."""
+    reach: float = 0.0
 
     @property
     def places(self) -> Floats:
-        """Return where all multiples are seen that are less than a turn, or are lines."""
-        whole = np.arange(1.0, np.ceil(1.0 / self.frequency))
-        return _seen(self.frequency * np.union1d(whole, self.folded))
+        """Return where all multiples are seen that are less than a turn, or are lines.
+
+        Less those beside a line of others: what is there is theirs.
+        """
+        whole = np.union1d(np.arange(1.0, np.ceil(1.0 / self.frequency)), self.folded)
+        return _seen(self.frequency * whole[~self.beside_others(whole)])
+
+    def beside_others(self, whole: NDArray[Any]) -> NDArray[np.bool_]:
+        """Say which multiples are no lines and stand beside lines of others."""
+        seen = _seen(np.asarray(self.frequency * whole, dtype=np.float64))
+        near = np.abs(seen[:, None] - self.foreign).min(axis=1, initial=np.inf) < self.reach
+        return np.asarray(near & ~np.isin(whole, np.union1d(self.harmonics, self.folded)))
 
 
 def comb_values(lags: Floats, frequencies: Floats, amplitudes: Floats, decay: float) -> Floats:
@@ -148,7 +163,7 @@ def combs(
     found: list[Comb] = []
     rest = kernel
     nears: list[_Near] = []
-    for near in _explained(left, lines):
+    for near in _explained(spectrum_of(kernel), left, lines):
         own, close = _apart_from_near(rest, lines, near, nears)
         spectrum = spectrum_of(own)
         if len(found) == MOST or not (close or _stands(spectrum, near, nears)):
@@ -200,12 +215,13 @@ def _stands(spectrum: Spectrum, near: _Near, found: list[_Near]) -> bool:
     return bool(free.any())
 
 
-def _explained(left_over: Spectrum, lines: Lines) -> list[_Near]:
-    """Return the combs that explain all lines, the strongest first; `left` is without them."""
+def _explained(whole: Spectrum, left_over: Spectrum, lines: Lines) -> list[_Near]:
+    """Return the combs that explain all lines, the strongest first; `left_over` has none."""
     tried = _tried(lines)
     chosen = _least(lines, tried)
     chosen = [_shortened(lines, one, [two for two in chosen if two is not one]) for one in chosen]
     chosen = [_in_order(lines, one) for one in chosen]
+    chosen = [two for one in chosen for two in _as_two(whole, lines, one)]
     left = ~np.any([one.mask for one in chosen], axis=0) if chosen else np.ones(len(lines), bool)
     known = [_near(lines, one.frequency, one.folded) for one in chosen]
     single = [_near(lines, one) for one in _lowest(lines, np.flatnonzero(left))]
@@ -325,9 +341,14 @@ def _variants(lines: Lines, frequency: float, reach: float) -> list[_Tried]:
     """Return a fundamental, refined by its lines, and as a whole number of tokens if it is near."""
     made = []
     nearest = round(1.0 / frequency)
-    if abs(nearest * frequency - 1.0) * frequency <= reach * nearest * frequency + 1e-12:
-        made.append(_judged(lines, 1.0 / nearest, np.log(float(1.0 / lines.cell))))
     refined = _by_lines(lines, frequency, reach)
+    if abs(nearest * frequency - 1.0) * frequency <= reach * nearest * frequency + 1e-12:
+        naming = float(np.log(1.0 / lines.cell))
+        whole = _judged(lines, 1.0 / nearest, naming)
+        # Any lines have a long whole period: without a line of its own it saves no words.
+        own = np.abs(lines.frequencies - 1.0 / nearest) <= 2.0 * lines.errors
+        more = 0.0 if refined is None else float(np.log(0.5 / refined[1])) + 1.0 - naming
+        made.append(whole if own.any() else replace(whole, cost=whole.cost + max(more, 0.0)))
     if refined is not None:
         first, error = refined
         made.append(_judged(lines, first, float(np.log(0.5 / error)) + 1.0))
@@ -340,13 +361,17 @@ def _judged(lines: Lines, frequency: float, naming: float) -> _Tried:
     whole = np.rint(lines.frequencies / frequency)
     straight = (np.abs(lines.frequencies - whole * frequency) <= lines.errors) & (whole >= 1)
     straight &= whole <= count
+    seen = set(whole[straight].astype(int).tolist())
+    if len(seen) == count:  # all are there, so that those next in order may be seen folded
+        straight, count = _and_next(lines, frequency, straight)
+        seen = set(range(1, count + 1))
     # Harmonics of over half a turn are seen folded, unless they fall on slower ones.
     turns = frequency * np.arange(count + 1.0, 2.0 * TWICE * count + 2.0)
     folded = np.abs(turns - np.rint(turns))
     apart = np.abs(lines.frequencies[:, None] - folded).min(axis=1)
     bent = (apart <= lines.errors) & ~straight
     naming += MARGIN if straight.sum() > 1 else 0.0
-    plain = _Tried(frequency, straight, naming + _words(count, len(set(whole[straight]))))
+    plain = _Tried(frequency, straight, naming + _words(count, len(seen)))
     small = np.arange(2.0, SMALL + 1.0) / frequency  # so many periods are one of whole tokens
     if bent.sum() < 2 or np.abs(small - np.rint(small)).min() < HALVES:
         return plain
@@ -354,6 +379,25 @@ def _judged(lines: Lines, frequency: float, naming: float) -> _Tried:
     both = _Tried(frequency, straight | bent, words)
     gained = float(_alone(lines)[bent].sum())
     return both if gained > both.cost - plain.cost else plain
+
+
+def _and_next(
+    lines: Lines, frequency: float, straight: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], int]:
+    """Return lines of a fundamental with the next harmonics, seen folded, up to one that is none.
+
+    No place is chosen among many, so that this takes no more words than harmonics do.
+    """
+    made = straight.copy()
+    count = _count(frequency)
+    while (count + 1) * frequency < 1.0:
+        seen = float(_seen(np.array((count + 1) * frequency)))
+        fresh = (np.abs(lines.frequencies - seen) <= lines.errors) & ~made
+        if not fresh.any():
+            break
+        made |= fresh
+        count += 1
+    return made, count
 
 
 def _words(places: int, lines: int) -> float:
@@ -432,11 +476,11 @@ def _shortened(lines: Lines, chosen: _Tried, others: list[_Tried]) -> _Tried:
         kept = chosen.mask & (whole % part == 0)
         only = chosen.mask & free & (whole % part != 0)
         tried = free & ~kept
-        if not kept.any() or not only.any() or part * chosen.frequency > 0.5 + lines.cell:
+        if not kept.any() or part * chosen.frequency > 0.5 + lines.cell or len(chosen.folded):
             continue
         places = _count(chosen.frequency) * (1.0 - 1.0 / part)
-        share = min(places * 4.0 * float(lines.errors[tried].mean()), 1.0)
-        if binom.sf(only.sum() - 1, tried.sum(), share) > STRAY:
+        share = min(places * 4.0 * float(lines.errors[chosen.mask].mean()), 1.0)
+        if not only.any() or binom.sf(only.sum() - 1, tried.sum(), share) > STRAY:
             words = _words(_count(part * chosen.frequency), int(kept.sum()))
             words -= _words(_count(chosen.frequency), int(chosen.mask.sum()))
             shorter = replace(
@@ -483,10 +527,70 @@ def _chance_of_order(numbers: Whole) -> float:
     return float(ways[: pairs + 1].sum())
 
 
+def _as_two(spectrum: Spectrum, lines: Lines, chosen: _Tried) -> list[_Tried]:
+    """Return a fundamental, or two of its harmonics where the lines are theirs and not its own.
+
+    Any two periods have a longer one whose harmonics are within errors of theirs, and these errors
+    are wide, since lines may hide beside others. Here all lines are fitted at once: the two are
+    told where they leave less than the one does by as much as a line stands above its background,
+    and hardly more than lines anywhere do.
+    """
+    own = lines.frequencies[chosen.mask]
+    known = lines.sizes[chosen.mask] >= SHARE * lines.sizes[chosen.mask].max()
+    multiples = np.rint(own / chosen.frequency)[known]
+    if not 2 <= known.sum() <= FEW or multiples.min() < 2 or len(chosen.folded):
+        return [chosen]
+    others = list(lines.frequencies[~chosen.mask]) + list(own[~known])
+    own, errors = own[known], lines.errors[chosen.mask][known]
+    nothing = np.empty((len(spectrum.lags), 0))
+    unit = float((spectrum.window**2).sum())
+
+    def left(groups: list[NDArray[np.bool_]], firsts: list[float]) -> float:
+        """Return what is left where lines of each group are multiples of its first one."""
+        placed = [*others]
+        for group, first in zip(groups, firsts, strict=True):
+            numbers = np.rint(own[group] / first)
+            best = float(lines.sizes[chosen.mask][known][group] ** 2 * numbers @ own[group])
+            best /= float(lines.sizes[chosen.mask][known][group] ** 2 * numbers @ numbers)
+            placed += list(np.minimum(numbers * best, 0.5))
+        return left_by(spectrum, placed, nothing)
+
+    free = left_by(spectrum, [*others, *own], nothing)
+    one = left([np.ones(len(own), dtype=bool)], [chosen.frequency])
+    best: tuple[float, list[float]] = (one - LINE * unit * free, [])
+    for first, second in combinations(np.sort(own), 2):
+        firsts = [float(first), float(second)]
+        whole = [np.maximum(np.rint(own / line), 1.0) for line in firsts]
+        theirs = [
+            np.abs(own - n * line) <= errors + n * errors.min()
+            for n, line in zip(whole, firsts, strict=True)
+        ]
+        if not (theirs[0] | theirs[1]).all() or theirs[0][own == second].any():
+            continue
+        two = left([theirs[0], theirs[1] & ~theirs[0]], firsts)
+        if two < best[0] and two - free <= 0.5 * (one - free):
+            best = two, firsts
+    made = []
+    for first in best[1]:
+        found = _by_lines(lines, first, 0.5 * lines.cell * SLOW)
+        if found is not None:
+            made.append(_judged(lines, found[0], chosen.cost))
+    covered = np.any([two.mask for two in made], axis=0) if made else np.zeros(len(lines), bool)
+    return made if len(made) == 2 and covered[chosen.mask].sum() >= known.sum() else [chosen]
+
+
 def _near(lines: Lines, frequency: float, folded: Whole | None = None) -> _Near:
     """Return a fundamental with the harmonics that are lines."""
-    none = np.empty(0, dtype=np.int64)
-    return _Near(frequency, _harmonics(lines, frequency), folded=none if folded is None else folded)
+    bent = np.empty(0, dtype=np.int64) if folded is None else folded
+    whole = np.union1d(np.arange(1.0, np.ceil(1.0 / frequency) + 1.0), bent)
+    apart = np.abs(lines.frequencies[:, None] - _seen(frequency * whole)).min(axis=1)
+    return _Near(
+        frequency,
+        _harmonics(lines, frequency),
+        folded=bent,
+        foreign=lines.frequencies[apart > 2.0 * lines.errors],
+        reach=APART * lines.cell,
+    )
 
 
 def _longer(left: Spectrum, lines: Lines, near: _Near, others: list[_Near]) -> _Near:
@@ -637,7 +741,7 @@ def _taken(kernel: LagKernel, spectrum: Spectrum, near: _Near) -> tuple[Comb, La
     rate = decay if decay > max(error, FALLEN / len(spectrum.lags)) else 0.0
     # Weak harmonics go with the others; of sums of frequencies only what was seen.
     own = np.asarray(frequency * lines, dtype=np.float64)
-    at = own if near.product else _all(spectrum, frequency, near.folded)
+    at, which = (own, lines) if near.product else _all(spectrum, replace(near, frequency=frequency))
     sizes = _amplitudes(spectrum, spectrum.values, at, rate)
     others = np.stack([_amplitudes(spectrum, one, at, rate) for one in spectrum.replicates])
     lags = kernel.lags.astype(np.float64)
@@ -646,7 +750,7 @@ def _taken(kernel: LagKernel, spectrum: Spectrum, near: _Near) -> tuple[Comb, La
         values=kernel.values - comb_values(lags, at, sizes, rate),
         replicates=kernel.replicates - comb_values(lags, at, others, rate),
     )
-    sizes = sizes if near.product else sizes[lines - 1]
+    sizes = sizes[np.searchsorted(which, lines)]
     harmonics, least = tuple(lines.tolist()), EXACT * spectrum.cell / float(teeth.max())
     comb = Comb(frequency, decay, harmonics, sizes, np.array(moved), decays, rate, least)
     return replace(comb, product=near.product), rest
@@ -663,21 +767,23 @@ def _slow(spectrum: Spectrum, first: float, lines: Floats) -> Floats:
     return lines[slow] if told[slow].sum() > 0.1 * told.sum() else lines
 
 
-def _all(spectrum: Spectrum, frequency: float, folded: Whole) -> Floats:
-    """Return all harmonics up to a turn, less those of over half a turn that look like others.
+def _all(spectrum: Spectrum, near: _Near) -> tuple[Floats, Whole]:
+    """Return all harmonics up to a turn and their numbers, less those that look like others.
 
     At whole lags h v and 1 - h v are the same: for a whole period both are harmonics, for others
-    there are lines between.
+    there are lines between. A harmonic beside a line of others is not told from it.
     """
-    below = frequency * np.arange(1.0, _count(frequency) + 1.0)
-    above = np.arange(len(below) + 1.0, np.floor(1.0 / frequency) + 1.0)
-    kept = list(below)
-    for turns in frequency * np.union1d(above, folded):
-        seen = float(_seen(np.array(turns)))
-        apart = np.abs(_seen(np.array(kept)) - seen).min()
-        if min(apart, seen) > APART * spectrum.cell:
-            kept.append(turns)
-    return np.array(kept)
+    count = _count(near.frequency)
+    below = np.arange(1, count + 1)
+    numbers = [int(whole) for whole in below[~near.beside_others(below)]]
+    above = np.arange(count + 1, int(1.0 / near.frequency) + 1)
+    for whole in np.union1d(above, near.folded)[
+        ~near.beside_others(np.union1d(above, near.folded))
+    ]:
+        seen = _seen(near.frequency * np.array([int(whole), *numbers], dtype=np.float64))
+        if min(float(np.abs(seen[1:] - seen[0]).min()), float(seen[0])) > APART * spectrum.cell:
+            numbers.append(int(whole))
+    return near.frequency * np.array(numbers, dtype=np.float64), np.array(numbers)
 
 
 def _count(frequency: float) -> int:

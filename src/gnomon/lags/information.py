@@ -18,8 +18,10 @@ as 1/N, whatever depends inside a document: I* = F I - (F - 1) mean_f I_(-f) [ef
   less I of what is expected of them were both shuffled alike: positions have different laws. A
   fold of one document has no such pairs.
 
-*Rare types*, with fewer than sqrt(N) tokens or beyond the `MOST` most frequent, are one type:
-pairs of them are expected less than once. This can only lower I.
+*Rare types*, with fewer than sqrt(N) tokens or beyond the `MOST` most frequent, are dealt by their
+rank into at most `BINS` types, each of sqrt(N) tokens or more: pairs of them by themselves are
+expected less than once. This can only lower I. One type for all of them would leave nothing to see
+where all are rare.
 
 What a document tells as a whole, information of its shuffles, is kept beside: it is what documents
 are about, or memory longer than they are, which lags do not tell apart. `whole` is both together.
@@ -45,12 +47,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gnomon.lags.expected_pairs import expected_tables
-from gnomon.lags.kernel import FOLDS, jackknife_errors
+from gnomon.lags.kernel import FOLDS, jackknife_errors, own_share
 from gnomon.lags.line import Floats, Line, Whole, line_of, pair_tables, renamed, steps_of
 from gnomon.results import Result
 
 MOST = 128
 """Types that are told apart, at most."""
+BINS = 8
+"""Types that rare ones are dealt into, at most. Of what B types that are alike tell by being equal
+again about 1 - 1/B is left, so that more would see little more, and have more noise."""
 SIGNS = 4096
 """Random signs of the folds."""
 NEAR = 0.5
@@ -80,9 +85,11 @@ class LagInformation(Result):
     replicates: Floats
     """The values without each fold in turn, (folds, lags)."""
     types: int
-    """Types that were told apart, the merged one among them."""
+    """Types that were told apart, the merged ones among them: 1 where there is no other."""
     merged: float
     """Share of tokens whose types were merged, being rare."""
+    bins: int = 0
+    """Types that the rare ones were merged into."""
 
     @property
     def detected(self) -> NDArray[np.bool_]:
@@ -123,7 +130,7 @@ def lag_information(
     """
     line = documents if isinstance(documents, Line) else line_of(documents, folds=folds, seed=seed)
     steps = steps_of(line, lags)
-    line, merged = _merged(line)
+    line, merged, bins = _merged(line)
     bits, grams = _counted(line, steps)
     whole, left_out = bits[:, 0], bits[:, 1:]
     parts = line.folds * whole - (line.folds - 1) * left_out.mean(axis=1)
@@ -142,21 +149,27 @@ def lag_information(
         replicates=replicates,
         types=line.types,
         merged=merged,
+        bins=bins,
     )
 
 
-def _merged(line: Line) -> tuple[Line, float]:
-    """Return the line with rare types as one, and their share of the tokens."""
+def _merged(line: Line) -> tuple[Line, float, int]:
+    """Return the line with rare types in a few bins, their share of the tokens, and the bins."""
     counts = np.bincount(line.tokens, minlength=line.types)
     order = np.argsort(-counts, kind="stable")
     kept = order[:MOST][counts[order[:MOST]] ** 2 >= len(line.tokens)]
     if len(kept) == line.types:
-        return line, 0.0
-    kept = kept[: MOST - 1]
-    names = np.full(line.types, len(kept))
+        return line, 0.0, 0
+    kept = kept[: MOST - BINS]
+    rare = order[len(kept) :]
+    tokens = int(counts[rare].sum())
+    enough = int(tokens / np.sqrt(len(line.tokens)))
+    bins = min(max(enough, 1 if len(kept) else 2), BINS, len(rare))
+    names = np.empty(line.types, dtype=np.int64)
     names[kept] = np.arange(len(kept))
-    share = 1.0 - float(counts[kept].sum()) / len(line.tokens)
-    return renamed(line, names, len(kept) + 1), share
+    names[rare] = len(kept) + np.arange(len(rare)) % bins
+    made = renamed(line, names, len(kept) + bins)
+    return made, tokens / len(line.tokens), bins
 
 
 def _counted(line: Line, steps: Whole) -> tuple[Floats, Floats]:
@@ -176,18 +189,6 @@ def _counted(line: Line, steps: Whole) -> tuple[Floats, Floats]:
         excess = within - shuffled - _scale(within, across) * (across - dealt)
         grams[place] = _gram(excess, within.sum() * np.outer(types, types))
     return bits, grams
-
-
-def own_share(line: Line, steps: Whole) -> Floats:
-    """Return b(tau): a shuffled document spreads what depends at one lag over all, b of it here.
-
-    A document of n tokens has n (n - 1) / 2 pairs, of which the n - tau at a lag are shuffled
-    among all: q(t) pairs too many at lag t are 2 q(t) (n - tau) / (n (n - 1)) too many at lag tau.
-    """
-    lengths = line.lengths[:, None].astype(np.float64)
-    pairs = np.maximum(lengths - steps, 0.0)
-    shares = (2.0 * pairs / np.maximum(lengths - 1.0, 1.0)).sum(axis=0)
-    return np.asarray(shares / np.maximum(pairs.sum(axis=0), 1.0))
 
 
 def _across(line: Line, steps: Whole) -> Iterator[tuple[int, Floats, Floats]]:

@@ -22,6 +22,8 @@ from gnomon.lags.spectrum import Spectrum, spectrum_of
 
 APART = 2.5
 """Cells between two lines, at least."""
+FLANK = 1.5
+"""Cells beside a line in which its transform turns round: flanks of the other sign are there."""
 SLOWEST = 3.0
 """Resolution cells of the slowest frequency: slower ones are not told from trends."""
 MOST = 160
@@ -103,14 +105,14 @@ def _divided(spectrum: Spectrum, found: list[float]) -> list[float]:
         wave = np.concatenate([np.cos(turns), np.sin(turns)], axis=1)
         sizes = (lags, *(np.exp(-rate * lags) for rate in RATES))
         shapes = [np.concatenate([wave, wave * size], axis=1) for size in sizes]
-        changing = min(_left(spectrum, others, shape) for shape in shapes)
+        changing = min(left_by(spectrum, others, shape) for shape in shapes)
         pair = _pair(spectrum, line, others)
         if pair is None:
             continue
         solved, _ = _solved(spectrum, np.array([*others, *pair]), spectrum.values[None])
         small, large = np.sort(solved[0][-2:])
         nothing = np.empty((len(spectrum.lags), 0))
-        if small > LEAST * large and _left(spectrum, [*others, *pair], nothing) < HALF * changing:
+        if small > LEAST * large and left_by(spectrum, [*others, *pair], nothing) < HALF * changing:
             made[place] = pair[0]
             made.append(pair[1])
     return made
@@ -129,14 +131,14 @@ def _pair(spectrum: Spectrum, line: float, others: list[float]) -> list[float] |
             _, steps = _solved(spectrum, tried, spectrum.values[None])
             reach = np.where(np.arange(len(tried)) < len(others), 0.0, 0.3 * spectrum.cell)
             tried = np.clip(tried + np.clip(steps[0], -reach, reach), spectrum.cell, 0.5)
-        left = _left(spectrum, list(tried), nothing)
+        left = left_by(spectrum, list(tried), nothing)
         apart = abs(float(tried[-1] - tried[-2]))
         if left < best[0] and CLOSE * spectrum.cell <= apart < APART * spectrum.cell:
             best = left, [float(one) for one in tried[-2:]]
     return best[1]
 
 
-def _left(spectrum: Spectrum, frequencies: list[float], more: Floats) -> float:
+def left_by(spectrum: Spectrum, frequencies: list[float], more: Floats) -> float:
     """Return the weighted squares that lines and other columns leave."""
     lags, root = spectrum.lags, np.sqrt(spectrum.window)[:, None]
     own = _columns(lags, np.array(frequencies), float(lags[-1]))
@@ -149,7 +151,8 @@ def _left(spectrum: Spectrum, frequencies: list[float], more: Floats) -> float:
 def _peaks(spectrum: Spectrum, found: list[float], least: float, slowest: float) -> list[float]:
     """Return peaks that stand apart from lines that were found, and from stronger peaks."""
     ratios, cell = spectrum.ratios, spectrum.cell
-    power = np.maximum(spectrum.lines(spectrum.values, spectrum.frequencies), 0.0) ** 2
+    signed = spectrum.lines(spectrum.values, spectrum.frequencies)
+    power = np.maximum(signed, 0.0) ** 2
     inner = np.concatenate([[-1.0], ratios, [-1.0]])
     peak = (inner[1:-1] >= inner[:-2]) & (inner[1:-1] > inner[2:]) & (ratios >= least)
     places = np.flatnonzero(peak & (spectrum.frequencies >= slowest * cell))
@@ -161,6 +164,9 @@ def _peaks(spectrum: Spectrum, found: list[float], least: float, slowest: float)
         beside = slow & (spectrum.frequencies > here - APART * cell)
         if np.any(power[beside] > power[place]):  # the flank of what turns too slowly to be a line
             continue
+        around = np.abs(spectrum.frequencies - here) < FLANK * cell
+        if signed[around].min() < -signed[place]:
+            continue  # the flank of a stronger line below 0, which no period makes
         if power[place] < AT_ONCE * power[places[0]]:
             break
         if all(abs(here - other) >= APART * cell for other in (*found, *taken)):

@@ -58,6 +58,8 @@ MOST = 0.9
 """Share of what varies beyond noise that modes explain, at least, where chi^2 is above `POOR`."""
 OPPOSED = (0.1, 0.5)
 """A wave that opposes a comb which falls, and one that lasts, as a part of it, at least."""
+AS_GOOD = 2.0
+"""Standard deviations of chi^2 by which a simpler model may fit worse."""
 CLEAR = 2.0
 """Size of a mode beside the largest error, at least, where the modes do not fit."""
 BESIDE = 3.0
@@ -237,7 +239,7 @@ def dependence(kernel: LagKernel, *, lags: int | None = None, known: bool = Fals
     near = min(len(kernel.lags) if lags is None else max(lags, FEWEST), len(kernel.lags))
     sharp, rest = combs(kernel.first(max(counted(kernel), near)))
     whole, rest = kernel.first(near), rest.first(near)
-    told = known or bool(sharp) or told_from_nothing(whole)
+    told = bool(whole.values.any()) and (known or bool(sharp) or told_from_nothing(whole))
     waves, fit = _with_waves(whole, rest, _numbers(sharp)) if told else (None, None)
     if waves is not None and (opposed := _opposed(sharp, waves, near)):
         sharp, rest = _lasting(sharp, rest, opposed)
@@ -245,12 +247,10 @@ def dependence(kernel: LagKernel, *, lags: int | None = None, known: bool = Fals
         kept = ~np.any([_cancels(comb, waves, near) for comb in sharp], axis=0)
         waves = waves if kept.all() else waves.only(rest, kept)
         fit = _fit(whole, rest, waves, _numbers(sharp))
+    if waves is not None and fit is not None:
+        sharp, rest, waves, fit = _falling(whole, sharp, rest, waves, fit)
     if fit is not None and fit.poor:
-        helping = tuple(comb for comb in sharp if _helps(comb, rest, waves))
-        rest = _put_back(rest, [comb for comb in sharp if comb not in helping])
-        withheld = fit.withheld + len(sharp) - len(helping)
-        sharp = helping
-        fit = replace(_fit(whole, rest, waves, _numbers(sharp)), withheld=withheld)
+        sharp, rest, fit = _standing(whole, sharp, rest, waves, fit)
     lasting = list(teeth(sharp))
     others = [] if waves is None else [_beside(one, lasting, near) for one in _modes(waves, near)]
     modes = sorted([*lasting, *_harmonics(lasting, others, near)], key=lambda one: -one.amplitude)
@@ -330,6 +330,54 @@ def _lasting(
         rest = replace(rest, values=rest.values + change, replicates=rest.replicates + change)
         made.append(lasts)
     return tuple(made), rest
+
+
+def _falling(
+    whole: LagKernel, sharp: tuple[Comb, ...], rest: LagKernel, waves: Waves, fit: Fit
+) -> tuple[tuple[Comb, ...], LagKernel, Waves, Fit]:
+    """Return combs and waves, with waves in a comb's stead where these fit about as well.
+
+    A turn that falls leaves a line at far lags, too, which is taken for one that lasts, and what it
+    is more at near lags for a part that falls: two modes of one frequency where there is one.
+    """
+    for comb in sharp:
+        if not _has_falling_part(comb, waves, len(whole.lags)):
+            continue
+        others = tuple(one for one in sharp if one is not comb)
+        values = rest.values + _of(comb, rest)
+        back = replace(rest, values=values, replicates=values + (whole.replicates - whole.values))
+        tried, fitted = _with_waves(whole, back, _numbers(others))
+        slack = 1.0 + AS_GOOD * np.sqrt(2.0 / len(whole.lags))
+        good = fitted.chi2_per_dof <= slack * max(fit.chi2_per_dof, 1.0) and not fitted.poor
+        if good and _turns_with(comb, tried, len(whole.lags)).any():
+            sharp, rest, waves, fit = others, back, tried, fitted
+    return sharp, rest, waves, fit
+
+
+def _turns_with(comb: Comb, waves: Waves, lags: int) -> NDArray[np.bool_]:
+    """Say which waves fall within the lags and turn with a comb, or one of its harmonics."""
+    turns = comb.frequency * np.array(comb.harmonics, dtype=np.float64)
+    seen = 2.0 * np.pi * np.abs(turns - np.rint(turns))
+    apart = np.abs(waves.steps.imag[:, None] - seen).min(axis=1)
+    falls = -waves.steps.real * lags > np.log(2.0)
+    return np.asarray(falls & (apart * lags < 2.0 * np.pi) & (waves.steps.imag > 0.0))
+
+
+def _has_falling_part(comb: Comb, waves: Waves, lags: int) -> bool:
+    """Say whether a wave that falls turns with a comb, and has some part of its size."""
+    with_it = _turns_with(comb, waves, lags) & (waves.cosines > 0.0)
+    size = float(np.abs(comb.amplitudes).max())
+    return bool((waves.amplitudes[with_it] >= OPPOSED[1] * size).any())
+
+
+def _standing(
+    whole: LagKernel, sharp: tuple[Comb, ...], rest: LagKernel, waves: Waves | None, fit: Fit
+) -> tuple[tuple[Comb, ...], LagKernel, Fit]:
+    """Return the combs that bring modes that do not fit nearer to the kernel, at all its lags."""
+    kept = tuple(comb for comb in sharp if _helps(comb, rest, waves))
+    rest = _put_back(rest, [comb for comb in sharp if comb not in kept])
+    withheld = fit.withheld + len(sharp) - len(kept)
+    return kept, rest, replace(_fit(whole, rest, waves, _numbers(kept)), withheld=withheld)
 
 
 def _helps(comb: Comb, rest: LagKernel, waves: Waves | None) -> bool:

@@ -48,6 +48,8 @@ STILL = 0.1
 """Noise of a sum beside that of lags that had nothing to do with each other, at least."""
 SLIGHTEST = 12.0
 """Squares in units of the errors that a mode takes off, at least."""
+LEAST_ERROR = 1e-4
+"""Of an error beside the largest rate: sums of many harmonics are fitted no better than that."""
 SIGNS = 2048
 """Random signs of the folds."""
 NEEDED = 24.0
@@ -148,7 +150,8 @@ def _weighted(problem: _Problem, modes: Floats) -> dict[str, Any]:
 def steady_errors(kernel: LagKernel) -> Floats:
     """Return the errors, each drawn half way to the mean of its neighbours: they come from folds.
 
-    An error that is 0 by rounding becomes a thousandth of the largest.
+    An error that is 0 by rounding becomes a thousandth of the largest. Documents that are all alike
+    have none at all; what is off by less than `LEAST_ERROR` of the largest rate is no misfit.
     """
     own = jackknife_errors(np.asarray(kernel.replicates)) ** 2
     width = min(9, len(own) | 1)
@@ -160,7 +163,8 @@ def steady_errors(kernel: LagKernel) -> Floats:
     near = np.convolve(padded, np.full(width, 1.0 / width), mode="valid")
     made = np.sqrt(0.5 * (own + near))
     least = 1e-3 * float(made.max(initial=0.0)) + np.finfo(np.float64).tiny
-    return np.maximum(made, max(least, 1e-12 * float(np.abs(kernel.values).max(initial=0.0))))
+    rates = (np.abs(part).max(initial=0.0) for part in (kernel.values, kernel.shuffled))
+    return np.maximum(made, max(least, LEAST_ERROR * float(max(rates))))
 
 
 def chi_square(kernel: LagKernel, left: Floats) -> float:

@@ -14,6 +14,7 @@ from gnomon.lags import (
     LagKernel,
     Law,
     Mode,
+    Whole,
     jackknife_errors,
     peaks,
 )
@@ -40,10 +41,12 @@ def said_all(structure: LagStructure, slopes: Sequence[float]) -> list[str]:
         return ["all tokens are the same: there is one type only, and nothing that could depend"]
     found = structure.found
     lines = [f"note: {note}" for note in structure.notes]
-    lines += [*said_information(information), *said_law(structure.law)]
+    lines += [*said_information(information, structure.kernel.pairs), *said_law(structure.law)]
     slow = list(said_slow(found, structure.kernel))
     if found.modes:
         lines += said_modes(found)
+    elif not structure.kernel.repeats:
+        lines.append(said_no_repeats(information))
     elif not slow and (found.fit is None or not found.fit.withheld):
         lines.append(said_nothing(information, found.lags))
     lines += [*slow, *said_fit(found, structure.kernel)]
@@ -70,6 +73,14 @@ def said_nothing(information: LagInformation, lags: int) -> str:
         "there), but not by being equal beyond the noise: no period and no half-life is read from "
         "it"
     )
+
+
+def said_no_repeats(information: LagInformation) -> str:
+    """Return what documents tell in which no token comes twice."""
+    own = "no token comes twice in a document, so that equal tokens tell nothing of lags"
+    if information.reach == 0:
+        return f"nothing depends on the lag beyond the noise; {own}"
+    return f"{own}: no period and no half-life is read from them"
 
 
 def said_slow(found: Dependence, kernel: LagKernel) -> Iterator[str]:
@@ -109,8 +120,12 @@ def said_positions(found: Dependence) -> Iterator[str]:
         )
 
 
-def said_information(information: LagInformation) -> Iterator[str]:
-    """Yield how far dependence is detected, how much there is, and what was merged."""
+def said_information(information: LagInformation, pairs: Whole) -> Iterator[str]:
+    """Yield how far dependence is detected, how much there is, and what was merged.
+
+    Of what positions tell nothing is said at lags with fewer pairs than pairs of types: there bits
+    are bias that no jackknife takes off.
+    """
     most = int(information.lags[-1])
     if information.reach == 0:
         yield f"mutual information: none is detected at any single lag up to {most}"
@@ -126,16 +141,18 @@ def said_information(information: LagInformation) -> Iterator[str]:
             f"beyond, up to lag {information.furthest}, tokens depend on the lag and tell no more "
             "than shuffled documents do: how much is not told from what a document has anywhere"
         )
-    place = int(np.argmax(information.across))
-    if information.across[place] > CLEAR * information.errors[place]:
+    enough = pairs[: len(information.lags)] >= information.types**2
+    place = int(np.argmax(np.where(enough, information.across, -np.inf)))
+    if enough.any() and information.across[place] > CLEAR * information.errors[place]:
         yield (
             f"positions alone tell {information.across[place]:.3g} bits at lag "
             f"{information.lags[place]}: that is no dependence, and is taken off"
         )
     if information.merged:
+        bins = "one" if information.bins == 1 else f"{information.bins}"
         yield (
             f"told apart are {information.types} types; rare ones, {information.merged:.1%} of the "
-            "tokens, are one of them, which can only lower the information"
+            f"tokens, are merged into {bins} of them, which can only lower the information"
         )
 
 
@@ -231,7 +248,9 @@ def _sums(family: tuple[Mode, ...]) -> str:
     size = f"amplitude {sum(mode.amplitude for mode in family):.2g}"
     one, *other = family[0].product
     if not other:
-        return f"of the period of {one:.5g} a part that falls, {size}"
+        life = min(family, key=lambda mode: mode.half_life)
+        falls = f" with a half-life of {_life(life)} tokens" if np.isfinite(life.half_life) else ""
+        return f"of the period of {one:.5g} a part that falls{falls}, {size}"
     return f"sums and differences of the periods of {one:.5g} and {other[0]:.5g}, {size}"
 
 

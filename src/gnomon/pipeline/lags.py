@@ -21,7 +21,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.corpus import ROWS, CountOptions, open_corpus, open_tokens, tokenizer_for
+from gnomon.corpus import HEADS as COMPARED
+from gnomon.corpus import (
+    IN_PLACE,
+    LONGEST,
+    ROWS,
+    CountOptions,
+    open_corpus,
+    open_tokens,
+    tokenizer_for,
+)
 from gnomon.encodings import Encoding, biases_of, encoding_of, slopes_of
 from gnomon.errors import CorpusError, EncodingError
 from gnomon.lags import (
@@ -201,6 +210,7 @@ def dependence(corpus: Any, *, lags: int = 128, **options: Any) -> LagStructure:
     source = open_corpus(corpus, counting)
     documents, groups = _documents(source, counting)
     groups, notes = _independent(documents, groups, counting)
+    notes += _nearly_alike(documents, groups)
     many = len(np.unique(groups))
     folds = _folds(many, counting.folds)
     line = line_of(documents, folds=folds, seed=counting.seed, groups=groups)
@@ -264,6 +274,39 @@ def _independent(
         return rows, ()
     copies = (f"{found}: equal ones are held together, as copies",)
     return groups, copies if options.group is None else ()
+
+
+def _nearly_alike(documents: Documents, groups: NDArray[Any]) -> tuple[str, ...]:
+    """Return that documents of different groups are near-copies, where there are such.
+
+    A few are enough to speak of: what a document has by chance its copies have too, and in other
+    folds they make it seem sure. With s the share of the first `LONGEST` places at which two agree,
+    and q the mean of it over all pairs, copies have (s - q) / (1 - q) of `IN_PLACE` or more:
+    tokens that depend on each other agree no more often than that by chance. `COMPARED` documents,
+    drawn at random, are compared.
+    """
+    first = np.unique(groups, return_index=True)[1]
+    chosen = np.random.default_rng(0).permutation(first)[:COMPARED]
+    table = np.full((len(chosen), LONGEST), -1, dtype=np.int64)
+    for row, place in enumerate(chosen):
+        part = documents[place][:LONGEST]
+        table[row, : len(part)] = part
+    lengths = np.maximum((table >= 0).sum(axis=1), 1)
+    shares = np.zeros((len(chosen), len(chosen)), dtype=np.float32)
+    for row, own in enumerate(table):
+        equal = ((table == own) & (own >= 0)).sum(axis=1)
+        shares[row] = equal / np.maximum(lengths, lengths[row])
+        shares[row, row] = 0.0
+    total = float(shares.sum()) / max(len(chosen) * (len(chosen) - 1), 1)
+    alike = int((shares.max(axis=1, initial=0.0) >= total + IN_PLACE * (1.0 - total)).sum())
+    if not alike:
+        return ()
+    said = (
+        f"{alike:,} of {len(chosen):,} different documents are near-copies of others, so that "
+        "errors are too small and chance may be told as dependence; near-copies can be held "
+        "together (--group near-copies)"
+    )
+    return (said,)
 
 
 def _equal_by_chance(documents: Documents) -> float:
