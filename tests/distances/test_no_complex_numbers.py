@@ -26,12 +26,11 @@ from gnomon.groups.generator import Generator
 from gnomon.lab.measures.concentration import gini
 from gnomon.lab.measures.intervals import holm, over_seeds
 from gnomon.lab.measures.stability import diverged
-from gnomon.spectra.blocks import BlockToeplitz, all_eigenvalues
-from gnomon.spectra.discrete import cosine_eigenvalues, most_rank
 from gnomon.spectra.gram import gram_spectrum
 from gnomon.spectra.lattice import isotropy
-from gnomon.spectra.modes import modes
+from gnomon.spectra.modes import cosine_eigenvalues, modes, most_rank
 from gnomon.spectra.share import toeplitz_share
+from gnomon.spectra.toeplitz import BlockToeplitz, block_eigenvalues
 
 SQUARE = np.ones((4, 4)) + 0.5j - (1.0 + 0.5j) * np.eye(4)
 LINE = np.array([4 + 1j, 3, 2, 1])
@@ -95,7 +94,7 @@ ENTRIES = {
     "gram spectrum": lambda: gram_spectrum(SQUARE),
     "toeplitz share": lambda: toeplitz_share(SQUARE),
     "toeplitz blocks": lambda: BlockToeplitz(LINE),
-    "eigenvalues": lambda: all_eigenvalues(LINE),
+    "eigenvalues": lambda: block_eigenvalues(LINE),
     "cosines": lambda: cosine_eigenvalues(LINE, AT, 4),
     "cosines, weights": lambda: cosine_eigenvalues(AT, LINE, 4),
     "rank": lambda: most_rank(LINE, 4),

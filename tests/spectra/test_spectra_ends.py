@@ -19,8 +19,8 @@ from gnomon.spectra.kernel import Kernel
 from gnomon.spectra.modes import Modes, joined, modes
 from gnomon.spectra.peaks import symbol_ends
 from gnomon.spectra.reading import kernel_of
-from gnomon.spectra.splitting import all_eigenvalues
 from gnomon.spectra.szego import symbol_of
+from gnomon.spectra.toeplitz import all_eigenvalues
 
 COLUMNS = st.lists(st.floats(-10.0, 10.0), min_size=1, max_size=40).map(np.array)
 

@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 
 from gnomon.results import Result
 from gnomon.spectra.checks import whole
-from gnomon.spectra.discrete import cosine_eigenvalues, most_rank
 from gnomon.spectra.ends import inner_ends, outer_ends
-from gnomon.spectra.extremes import extreme_eigenvalues
 from gnomon.spectra.kernel import Kernel
-from gnomon.spectra.splitting import all_eigenvalues
+from gnomon.spectra.modes import cosine_eigenvalues, most_rank
+from gnomon.spectra.toeplitz import all_eigenvalues, extreme_eigenvalues
 
 Floats = NDArray[np.float64]
 DENSE = 4096

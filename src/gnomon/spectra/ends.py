@@ -25,9 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from gnomon.spectra.discrete import cosine_eigenvalues
 from gnomon.spectra.kernel import Kernel
-from gnomon.spectra.modes import Modes
+from gnomon.spectra.modes import Modes, cosine_eigenvalues
 from gnomon.spectra.peaks import symbol_ends
 from gnomon.spectra.tail import constant_tail
 from gnomon.spectra.toeplitz import checked_column

@@ -5,7 +5,7 @@ r"""All places of a picture: the kernel by the lag on every axis, and the eigenv
 is Toeplitz in blocks of blocks, one level for each axis [chan2007]. As with one axis,
 
 * a sum of cosines, w_k cos <b_k, x - y>, has its eigenvalues in closed form: sums over places are
-  products of Dirichlet's kernels, one for each axis (`gnomon.spectra.discrete`);
+  products of Dirichlet's kernels, one for each axis (`gnomon.spectra.modes`);
 * c(t) = c(-t) makes eigenvectors even or odd under x -> -x, so that up to `DENSE` places two dense
   matrices of half the size have them all;
 * above, both ends come from Lanczos, with products by Fourier's transform on all axes.
@@ -28,13 +28,20 @@ from gnomon.encodings import Encoding, Sinusoidal
 from gnomon.errors import EncodingError, SpectrumError
 from gnomon.numeric.reals import reals
 from gnomon.results import Result
-from gnomon.spectra.blocks import BlockToeplitz, all_eigenvalues, pairs_of
 from gnomon.spectra.checks import whole
 from gnomon.spectra.conditioning import Conditioning, conditioning
 from gnomon.spectra.eigenvalues import COUNT, DENSE, LONGEST, STEPS, Eigenvalues, all_of
-from gnomon.spectra.extremes import ends_of
-from gnomon.spectra.lattice_modes import cosine_eigenvalues, cosine_kernel, lattice_modes
-from gnomon.spectra.reading import LEVELS, NOTES, acting, as_encoding, asked_at, check_head, kind_of
+from gnomon.spectra.lattice_modes import cosine_kernel, lattice_eigenvalues, lattice_modes
+from gnomon.spectra.reading import (
+    LEVELS,
+    NOTES,
+    acting,
+    as_encoding,
+    check_head,
+    kernel_kind,
+    values_at,
+)
+from gnomon.spectra.toeplitz import BlockToeplitz, block_eigenvalues, ends_of, pairs_by_lag
 
 Floats = NDArray[np.float64]
 _ROUNDING = 1e-12
@@ -69,15 +76,15 @@ class LatticeSpectrum(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values under the names that `gnomon spectrum --json` promises."""
-        from gnomon.spectra.written import written_lattice
+        from gnomon.spectra.written import lattice_to_dict
 
-        return written_lattice(self)
+        return lattice_to_dict(self)
 
     def text(self, *, verbose: bool = False) -> str:
         """Return the spectrum in a few lines; `verbose` adds the first eigenvalues."""
-        from gnomon.spectra.written import lattice_lines
+        from gnomon.spectra.written import lattice_text
 
-        return lattice_lines(self, verbose=verbose)
+        return lattice_text(self, verbose=verbose)
 
 
 def lattice_spectrum(
@@ -110,7 +117,7 @@ def lattice_spectrum(
         parameters=known.parameters,
         shape=sizes,
         head=head,
-        note=f"{NOTES[kind_of(known)]}, at all places of {' x '.join(map(str, sizes))}",
+        note=f"{NOTES[kernel_kind(known)]}, at all places of {' x '.join(map(str, sizes))}",
         kernel=even,
         asymmetry=asymmetry,
         isotropy=isotropy(even, steps_of(known, sizes)),
@@ -162,13 +169,13 @@ def _measured(
     modes = lattice_modes(encoding, head)
     if modes is not None:
         waves, weights = modes[0] * steps_of(encoding, shape), modes[1]
-        values = cosine_eigenvalues(waves, weights, shape)
+        values = lattice_eigenvalues(waves, weights, shape)
         found = all_of(values, count, "closed form", len(values))
         return cosine_kernel(waves, weights, shape), 0.0, found
     even, asymmetry = _asked(encoding, shape, head)
     if count > DENSE:
         return even, asymmetry, _ends(BlockToeplitz(even), told)
-    found = all_of(all_eigenvalues(even), count, "even and odd halves", count)
+    found = all_of(block_eigenvalues(even), count, "even and odd halves", count)
     return even, asymmetry, found
 
 
@@ -182,7 +189,7 @@ def _asked(encoding: Encoding, shape: tuple[int, ...], head: int | None) -> tupl
         query = np.array(corner) * (np.array(shape) - 1)
         lags = tuple((query - places + np.array(shape) - 1).T)
         try:
-            full[lags] = asked_at(encoding, low + query[None] * steps, low + places * steps, head)
+            full[lags] = values_at(encoding, low + query[None] * steps, low + places * steps, head)
         except EncodingError as error:
             raise SpectrumError(
                 f"The encoding {encoding.name!r} has no kernel of shape {shape} ({error}) Pass a "
@@ -225,7 +232,7 @@ def isotropy(kernel: Any, steps: Any) -> float:
     c = reals(kernel, "kernel")
     middle = (np.array(c.shape) - 1) // 2
     lags = (np.indices(c.shape).reshape(c.ndim, -1).T - middle) * np.asarray(steps)
-    away, pairs = np.linalg.norm(lags, axis=1), pairs_of(c.shape).ravel()
+    away, pairs = np.linalg.norm(lags, axis=1), pairs_by_lag(c.shape).ravel()
     kept = away > 0.0
     values, pairs = c.ravel()[kept], pairs[kept]
     _, of_pair = np.unique(np.round(away[kept] / _ROUNDING**0.5), return_inverse=True)

@@ -7,7 +7,7 @@ orthogonal to one another (even against odd), so that the Gram matrix of E is tw
 
     (D(b_k - b_l) +- D(b_k + b_l)) / 2,   D(v) = prod_a sin(n_a v_a / 2) / sin(v_a / 2):
 
-those of one axis (`gnomon.spectra.discrete`) with a product of Dirichlet's kernels. m frequencies
+those of one axis (`gnomon.spectra.modes`) with a product of Dirichlet's kernels. m frequencies
 cost O(m^3), however many places there are. Turns are those of [su2021] on each axis, in any basis.
 """
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from gnomon.encodings import ComRope, Decaying, Encoding, Nope, RopePlusPlus, Rotating, Sinusoidal
 from gnomon.numeric.reals import reals
-from gnomon.spectra.discrete import dirichlet, weighed
+from gnomon.spectra.modes import dirichlet, weighed
 
 Floats = NDArray[np.float64]
 _SAME = 1e-12
@@ -71,12 +71,12 @@ def cosine_kernel(frequencies: Floats, weights: Floats, shape: tuple[int, ...]) 
     return np.asarray(values.reshape([2 * size - 1 for size in shape]))
 
 
-def cosine_eigenvalues(frequencies: Any, weights: Any, shape: tuple[int, ...]) -> Floats:
+def lattice_eigenvalues(frequencies: Any, weights: Any, shape: tuple[int, ...]) -> Floats:
     """Return the eigenvalues that are not zero by the count of modes, the largest first.
 
     Frequencies (modes, axes) are in radians from place to place; weights are not below 0.
 
-    >>> cosine_eigenvalues([[0.0, 0.0], [0.0, np.pi / 2]], [0.5, 0.5], (2, 4)).round(12)
+    >>> lattice_eigenvalues([[0.0, 0.0], [0.0, np.pi / 2]], [0.5, 0.5], (2, 4)).round(12)
     array([4., 2., 2.])
     """
     b, w = _merged(reals(frequencies, "frequencies"), reals(weights, "weights"))

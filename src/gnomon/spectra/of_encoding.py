@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from gnomon.encodings import Encoding
 from gnomon.errors import EncodingError, SpectrumError
 from gnomon.results import Result
-from gnomon.spectra.circulant import Circulant, nearest_circulant
 from gnomon.spectra.conditioning import Conditioning, conditioning
 from gnomon.spectra.contractions import MEANS, Contraction, checked_drawing, contraction
 from gnomon.spectra.eigenvalues import Eigenvalues, all_of, checked_length, eigenvalues_of
@@ -30,6 +29,7 @@ from gnomon.spectra.kernel import Kernel
 from gnomon.spectra.line import on_line
 from gnomon.spectra.reading import NOTES, as_encoding, kernel_of
 from gnomon.spectra.szego import Symbol, distance, symbol_of
+from gnomon.spectra.toeplitz import Circulant, nearest_circulant
 
 Floats = NDArray[np.float64]
 
@@ -61,15 +61,15 @@ class Spectrum(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values under the names that `gnomon spectrum --json` promises."""
-        from gnomon.spectra.written import written
+        from gnomon.spectra.written import spectrum_to_dict
 
-        return written(self)
+        return spectrum_to_dict(self)
 
     def text(self, *, verbose: bool = False) -> str:
         """Return the spectrum in a few lines; `verbose` adds the first eigenvalues."""
-        from gnomon.spectra.written import lines
+        from gnomon.spectra.written import spectrum_text
 
-        return lines(self, verbose=verbose)
+        return spectrum_text(self, verbose=verbose)
 
 
 def spectrum(

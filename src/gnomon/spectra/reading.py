@@ -55,7 +55,7 @@ def kernel_of(encoding: Encoding, *, head: int | None = None, direction: Any = N
             f"The logits of {known.name!r} do not depend on the lag alone ({known.card.level}), so "
             "it has no kernel; choose an encoding of level L0, L1 or L5."
         )
-    kind = kind_of(known)
+    kind = kernel_kind(known)
     return Kernel(
         name=encoding.name,
         kind=kind,
@@ -107,7 +107,7 @@ def acting(encoding: Encoding) -> Encoding:
     return encoding.inside if encoding.encoded else Nope(axes=encoding.axes)
 
 
-def kind_of(encoding: Encoding) -> str:
+def kernel_kind(encoding: Encoding) -> str:
     """Return which part of an encoding its kernel is read from."""
     if encoding.card.level.startswith("L2"):
         return "content"  # a map that is not linear has no trace
@@ -147,9 +147,9 @@ def _asked(encoding: Encoding, kind: str, head: int | None) -> LagValues:
     return values
 
 
-def asked_at(encoding: Encoding, query: Floats, keys: Floats, head: int | None) -> Floats:
+def values_at(encoding: Encoding, query: Floats, keys: Floats, head: int | None) -> Floats:
     """Return the positional part of the logits of one query (1, axes) with keys (n, axes)."""
-    return _ASK[kind_of(encoding)](encoding, query, keys, head)
+    return _ASK[kernel_kind(encoding)](encoding, query, keys, head)
 
 
 def _of_head(values: Any, head: int | None) -> Floats:
