@@ -26,10 +26,9 @@ from gnomon.groups.generator import Generator
 from gnomon.lab.measures.concentration import gini
 from gnomon.lab.measures.intervals import holm, over_seeds
 from gnomon.lab.measures.stability import diverged
-from gnomon.spectra.gram import gram_spectrum
 from gnomon.spectra.lattice import isotropy
 from gnomon.spectra.modes import cosine_eigenvalues, modes, most_rank
-from gnomon.spectra.share import toeplitz_share
+from gnomon.spectra.share import gram_spectrum, toeplitz_share
 from gnomon.spectra.toeplitz import BlockToeplitz, block_eigenvalues
 
 SQUARE = np.ones((4, 4)) + 0.5j - (1.0 + 0.5j) * np.eye(4)

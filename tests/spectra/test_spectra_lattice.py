@@ -17,9 +17,8 @@ from gnomon.encodings.certified import heads_of
 from gnomon.encodings.registry import ENTRIES, encoding
 from gnomon.errors import SpectrumError
 from gnomon.spectra import lattice
-from gnomon.spectra.lattice import isotropy, lattice_spectrum
-from gnomon.spectra.lattice_modes import lattice_eigenvalues, lattice_modes
-from gnomon.spectra.reading import LEVELS
+from gnomon.spectra.kernel import LEVELS
+from gnomon.spectra.lattice import isotropy, lattice_eigenvalues, lattice_modes, lattice_spectrum
 from gnomon.spectra.toeplitz import BlockToeplitz, block_eigenvalues
 
 SEVERAL = [

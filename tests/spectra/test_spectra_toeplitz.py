@@ -12,9 +12,9 @@ from scipy.linalg import matmul_toeplitz, toeplitz
 from scipy.optimize import brentq
 
 from gnomon.errors import SpectrumError
-from gnomon.spectra.conditioning import conditioning
-from gnomon.spectra.ends import cut_symbol, inner_ends
+from gnomon.spectra.eigenvalues import conditioning
 from gnomon.spectra.modes import cosine_eigenvalues, dirichlet, most_rank
+from gnomon.spectra.symbol import cut_symbol, inner_ends
 from gnomon.spectra.toeplitz import (
     Toeplitz,
     all_eigenvalues,
