@@ -20,8 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gnomon.oracle.definition import Definition, Point, Vector
-from gnomon.oracle.exact import Real, context, dot, number
+from gnomon.oracle.definition import Definition, Point, Real, Vector, context, dot, number, softplus
 from gnomon.oracle.rotary import Turning, turn
 
 Matrix = list[list[Real]]
@@ -81,15 +80,11 @@ def entry(values: Any, head: int, heads: int | None, *place: int) -> Real:
     return number(values[place if heads is None else (head, *place)], "learned number")
 
 
-def _softplus(x: Real) -> Real:
-    return context().log(1 + context().exp(x))
-
-
 def _jordan(encoding: Any, head: int) -> list[Matrix]:
     mp, m = context(), encoding.order
     made = []
     for block in range(encoding.dimension // (2 * m)):
-        a = number(encoding.least) + _softplus(entry(encoding.decays, head, encoding.heads, block))
+        a = number(encoding.least) + softplus(entry(encoding.decays, head, encoding.heads, block))
         y, most = entry(encoding.gains, head, encoding.heads, block), number(encoding.most)
         a, g = a / number(encoding.unit), most * mp.tanh(y / most) / number(encoding.unit)
         w = entry(encoding.frequencies, head, encoding.heads, block, 0)
@@ -156,7 +151,7 @@ def _hyperbolic(encoding: Any, head: int) -> list[Matrix]:
     fastest = max(abs(b) for b in boosts)
     made = []
     for k, b in enumerate(boosts):
-        excess = _softplus(entry(encoding.excesses, head, heads, k if own else 0))
+        excess = softplus(entry(encoding.excesses, head, heads, k if own else 0))
         a = (abs(b) if own else fastest) + number(encoding.least) + excess
         made.append([[-a, b], [b, -a]])
     return made

@@ -14,9 +14,16 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from gnomon.oracle.definition import Content, Definition, Vector
-from gnomon.oracle.draws import normal_row
-from gnomon.oracle.exact import Real, context, dot, number
+from gnomon.oracle.definition import (
+    Content,
+    Definition,
+    Real,
+    Vector,
+    context,
+    dot,
+    normal_row,
+    number,
+)
 
 Pair = Callable[[Any, Vector, Vector, Real, int], Real]
 """(encoding, query, key, i - j, head) -> the logit of one pair, before the scale."""

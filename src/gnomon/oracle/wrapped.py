@@ -14,9 +14,7 @@ from typing import Any
 
 from gnomon.errors import EncodingError
 from gnomon.oracle.content import dape
-from gnomon.oracle.definition import Definition, Point, Vector
-from gnomon.oracle.draws import sample
-from gnomon.oracle.exact import Real, context, number
+from gnomon.oracle.definition import Definition, Point, Real, Vector, context, number, sample
 
 
 def layers(encoding: Any, inner: Definition) -> Definition:
