@@ -137,7 +137,7 @@ def test_scikit_learn_refuses_in_its_own_words():
 
 
 def test_real_numbers_that_are_objects_or_half_types_still_pass():
-    from gnomon.numeric.reals import reals
+    from gnomon.numeric.checks import reals
 
     assert reals(np.array([1, 2.5], dtype=object), "x").tolist() == [1.0, 2.5]
     assert reals(np.array([1.5], dtype=np.float16), "x").tolist() == [1.5]

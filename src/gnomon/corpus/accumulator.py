@@ -19,7 +19,7 @@ from gnomon.corpus.counts import merge_folds
 from gnomon.corpus.folds import fold_of
 from gnomon.corpus.kernel import Slots, count_slots
 from gnomon.corpus.windows import Windows
-from gnomon.numeric.routes import stripes
+from gnomon.numeric.parallel import stripes
 
 CHUNK_TOKENS = 2**23
 DEFAULT_MEMORY = 4 * 2**30

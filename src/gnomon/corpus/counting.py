@@ -29,8 +29,8 @@ from gnomon.corpus.tokens import FromText, TokenStream, open_tokens
 from gnomon.corpus.vocabulary import Vocabulary
 from gnomon.corpus.windows import Kind, Window, Windows, cutter
 from gnomon.errors import CorpusError, InputError
-from gnomon.numeric.ranges import MOST_SEED
-from gnomon.numeric.routes import MOST_THREADS
+from gnomon.numeric.checks import MOST_SEED
+from gnomon.numeric.parallel import MOST_THREADS
 
 Rearrange = Callable[[IdBatch, Windows], Windows]
 """What may be done to the windows of a batch before they are counted."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from gnomon.errors import CountsError
-from gnomon.numeric.reals import in_usual_type, refuse_masked
+from gnomon.numeric.checks import in_usual_type, refuse_masked
 
 _LARGEST = 2.0**63
 

@@ -18,7 +18,7 @@ from gnomon.corpus import PositionCounts
 from gnomon.distances import angle
 from gnomon.encodings import FILLED, MEASURED, Fitted, distances_between
 from gnomon.errors import CountsError
-from gnomon.numeric.reals import refuse_masked
+from gnomon.numeric.checks import refuse_masked
 from gnomon.pipeline import fit
 
 SHARES = (

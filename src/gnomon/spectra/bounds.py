@@ -35,7 +35,7 @@ from scipy.linalg import eigvalsh
 from gnomon.encodings import Encoding, Nope, Pope, RopePlusPlus
 from gnomon.errors import EncodingError, SpectrumError
 from gnomon.groups import Block, Generator
-from gnomon.numeric.activations import softplus
+from gnomon.numeric.elementwise import softplus
 from gnomon.results import Result
 from gnomon.spectra.kernel import acting
 

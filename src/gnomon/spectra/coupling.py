@@ -39,7 +39,7 @@ from scipy.linalg import svdvals
 
 from gnomon.encodings import Encoding, heads_of
 from gnomon.errors import EncodingError, SpectrumError
-from gnomon.numeric.ranges import MOST_DIMENSION, MOST_SEED
+from gnomon.numeric.checks import MOST_DIMENSION, MOST_SEED
 from gnomon.results import Result
 from gnomon.spectra.bounds import Bound, Sides, bounds_of
 from gnomon.spectra.checks import real, real_array, whole

@@ -86,8 +86,8 @@ from gnomon.encodings import (
 )
 from gnomon.errors import EncodingError, SpectrumError
 from gnomon.groups import Commuting, Generator
-from gnomon.numeric.activations import softplus
-from gnomon.numeric.reals import reals
+from gnomon.numeric.checks import reals
+from gnomon.numeric.elementwise import softplus
 from gnomon.results import Result
 from gnomon.spectra.checks import real_array, whole
 from gnomon.spectra.modes import Modes, joined, modes

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from gnomon.encodings import ComRope, Decaying, Encoding, Nope, RopePlusPlus, Rotating, Sinusoidal
 from gnomon.errors import EncodingError, SpectrumError
-from gnomon.numeric.reals import reals
+from gnomon.numeric.checks import reals
 from gnomon.results import Result
 from gnomon.spectra.checks import whole
 from gnomon.spectra.eigenvalues import (

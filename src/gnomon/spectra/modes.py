@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, eigvalsh
 
 from gnomon.errors import SpectrumError
-from gnomon.numeric.reals import reals
+from gnomon.numeric.checks import reals
 from gnomon.results import Result
 from gnomon.spectra.checks import whole
 

@@ -39,7 +39,7 @@ from scipy import fft
 from scipy.linalg import svdvals
 
 from gnomon.errors import SpectrumError
-from gnomon.numeric.reals import plain_array, reals
+from gnomon.numeric.checks import plain_array, reals
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]

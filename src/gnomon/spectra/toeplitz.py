@@ -47,7 +47,7 @@ from scipy.linalg import eigvalsh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from gnomon.errors import SpectrumError
-from gnomon.numeric.reals import plain_array, reals
+from gnomon.numeric.checks import plain_array, reals
 from gnomon.results import Result
 from gnomon.spectra.checks import whole
 

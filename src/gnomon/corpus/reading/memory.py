@@ -15,7 +15,7 @@ from gnomon.corpus.reading.batching import ID_TOKENS, id_batch, rebatch_ids, reb
 from gnomon.corpus.reading.decoding import encodable, numbered
 from gnomon.corpus.reading.filesource import nonempty
 from gnomon.errors import CorpusError
-from gnomon.numeric.reals import refuse_masked
+from gnomon.numeric.checks import refuse_masked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
