@@ -284,10 +284,10 @@ def pairs_by_lag(sides: tuple[int, ...]) -> Floats:
     [[1.0, 2.0, 1.0], [2.0, 4.0, 2.0], [1.0, 2.0, 1.0]]
     """
     counts = [np.minimum(np.arange(1, side + 1), np.arange(side, 0, -1)) for side in sides]
-    made = np.ones(())
+    made: Floats = np.ones(())
     for one in counts:
         made = made[..., None] * one
-    return np.asarray(made, dtype=np.float64)
+    return made
 
 
 def checked_column(column: Any) -> Floats:
