@@ -92,7 +92,7 @@ def learned_phases(coordinates: Limbs, frequencies: Array, *, xp: Namespace) -> 
     digits = digits_of(radians, xp=xp)
     turns = Turns(radians=radians, digits=_turns(digits, xp=xp))
     phases = limb_phases(coordinates, turns, xp=xp)
-    nothing = radians - value_of(digits, xp=xp)
+    nothing = radians - _value_of(digits, xp=xp)
     points = xp.astype(coordinates.whole, xp.float32) + coordinates.fraction
     for axis in range(coordinates.shape[-1]):
         phases = phases + points[..., axis, None] * nothing[..., None, :, axis]
@@ -142,16 +142,16 @@ def digits_of(radians: Array, *, xp: Namespace) -> Array:
     """
     size = xp.abs(radians)
     floors = xp.floor(xp.stack([size * float(DIGIT) ** c for c in range(DIGITS)], axis=-1))
-    digits = floors - float(DIGIT) * moved_down(floors, xp=xp)
+    digits = floors - float(DIGIT) * _moved_down(floors, xp=xp)
     return xp.astype(digits, xp.int32) * xp.astype(xp.sign(radians), xp.int32)[..., None]
 
 
-def moved_down(digits: Array, *, xp: Namespace) -> Array:
+def _moved_down(digits: Array, *, xp: Namespace) -> Array:
     """Return digits one place further down, with 0 in the first."""
     return xp.concat([xp.zeros_like(digits[..., :1]), digits[..., :-1]], axis=-1)
 
 
-def value_of(digits: Array, *, xp: Namespace) -> Array:
+def _value_of(digits: Array, *, xp: Namespace) -> Array:
     """Return the number that digits stand for; every partial sum is a shorter w, so exact."""
     total = xp.astype(digits[..., 0], xp.float32)
     for place in range(1, DIGITS):
@@ -186,7 +186,7 @@ def _warped_limbs(
     digits = digits_of(half, xp=xp)
     places, left = _places(parts, xp=xp)
     total = _product(places, _slope_digits(digits, xp=xp), xp=xp)
-    nothing = 2.0 * (half - value_of(digits, xp=xp)) * ((1.0 - LEAST) * (1.0 + half))
+    nothing = 2.0 * (half - _value_of(digits, xp=xp)) * ((1.0 - LEAST) * (1.0 + half))
     about = xp.astype(parts.whole, xp.float32) + parts.fraction
     slopes = xp.sum(about * nothing + left * extra, axis=-1, keepdims=True)
     fraction = steps.fraction + total.fraction + slopes
@@ -240,7 +240,7 @@ def _slope_digits(digits: Array, *, xp: Namespace) -> Array:
     which = xp.asarray(_SQUARE, device=device_beside(digits, xp=xp))
     squares = xp.sum(which * pairs, axis=-1, dtype=xp.int32)
     summed = squares + xp.concat([2 * digits, xp.zeros_like(digits[..., :1])], axis=-1)
-    return carried(summed - moved_down(summed, xp=xp), xp=xp)
+    return carried(summed - _moved_down(summed, xp=xp), xp=xp)
 
 
 def _places(parts: Limbs, *, xp: Namespace) -> tuple[Array, Array]:

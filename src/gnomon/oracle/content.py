@@ -41,7 +41,7 @@ SMALL = 1e-6
 def fox(encoding: Any, content: Content) -> list[Vector]:
     """Return scale q.k and what was forgotten on the way."""
     mp, head, width = context(), content.head, len(content.tokens[0])
-    weights = weights_of(encoding, "gate_weights", 0, head, width, number(encoding.sigma))
+    weights = _weights_of(encoding, "gate_weights", 0, head, width, number(encoding.sigma))
     bias = numbers(encoding, "gate_bias", (head,), lambda: number(encoding.start))
     logs = [mp.log(sigmoid(dot(weights, x) + bias)) for x in content.tokens]
     logits = plain(content)
@@ -76,7 +76,7 @@ def grape(encoding: Any, content: Content) -> list[Vector]:
     size = official_slopes(encoding.heads)[head] * softplus(factor)
 
     def slopes(name: str, purpose: int, vectors: list[Vector]) -> Vector:
-        way = weights_of(encoding, name, purpose, head, d, by)
+        way = _weights_of(encoding, name, purpose, head, d, by)
         length = mp.sqrt(dot(way, way))
         return [softplus(dot(way, x) / length * by) for x in vectors]
 
@@ -127,7 +127,7 @@ def selective(encoding: Any, content: Content) -> list[Vector]:
     """Return logits of vectors turned by clocks that tokens drive."""
     mp, head, pairs = context(), content.head, encoding.dimension // 2
     width = len(content.tokens[0])
-    rows = rows_of(encoding, "clock_weights", 0, head, (pairs, width))
+    rows = _rows_of(encoding, "clock_weights", 0, head, (pairs, width))
     if encoding.clock_weights is None:
         rows = [[value / mp.sqrt(dot(row, row)) for value in row] for row in rows]
     steps = [[dot(row, unit(x)) for row in rows] for x in content.tokens]
@@ -150,14 +150,14 @@ def path(encoding: Any, content: Content) -> list[Vector]:
     """Return q.k with k carried over every token up to the query; 0 after it."""
     mp, head, d = context(), content.head, encoding.dimension
     width, by = len(content.tokens[0]), number(encoding.sigma)
-    rows = rows_of(encoding, "directions", 0, head, (d, width))
+    rows = _rows_of(encoding, "directions", 0, head, (d, width))
     if encoding.directions is None:
         rows = [[by * value for value in row] for row in rows]
     named = [[dot(row, x) for row in rows] for x in content.tokens]
     if encoding.kernel > 1:
         named = [[v * sigmoid(v) for v in row] for row in convolved(encoding, 2, content, named)]
     named = [unit(row) for row in named]
-    weights = weights_of(encoding, "step_weights", 1, head, width, by)
+    weights = _weights_of(encoding, "step_weights", 1, head, width, by)
     bias = numbers(encoding, "step_bias", (head,), lambda: mp.zero)
     steps = [2 * sigmoid(dot(weights, x) + bias) for x in content.tokens]
     logits = [[mp.zero for _ in content.keys] for _ in content.queries]
@@ -177,7 +177,7 @@ def grape_path(encoding: Any, content: Content) -> list[Vector]:
     """Return scale q.k plus the logarithms of gates between key and query."""
     mp, head, count = context(), content.head, encoding.features
     width = len(content.tokens[0])
-    rows = rows_of(encoding, "projection", 0, head, (count, width))
+    rows = _rows_of(encoding, "projection", 0, head, (count, width))
     if encoding.projection is None:
         by = number(encoding.sigma) / mp.sqrt(number(width))
         rows = [[by * value for value in row] for row in rows]
@@ -225,7 +225,7 @@ def uniform(encoding: Any, purpose: int, place: int) -> Real:
     return 2 * (word // 2**11 + number("0.5")) / 2**53 - 1
 
 
-def rows_of(
+def _rows_of(
     encoding: Any, name: str, purpose: int, head: int, shape: tuple[int, int]
 ) -> list[Vector]:
     """Return a matrix of one head, given or drawn: rows (outputs, width) of standard numbers."""
@@ -236,7 +236,7 @@ def rows_of(
     return [normal(encoding, purpose, head * count + row, width) for row in range(count)]
 
 
-def weights_of(encoding: Any, name: str, purpose: int, head: int, width: int, by: Real) -> Vector:
+def _weights_of(encoding: Any, name: str, purpose: int, head: int, width: int, by: Real) -> Vector:
     """Return the weights of one head (width,), given, or drawn and multiplied by `by`."""
     held = getattr(encoding, name)
     if held is not None:
@@ -255,7 +255,7 @@ def unit(x: Vector) -> Vector:
     return [value / length for value in x]
 
 
-def taps_of(encoding: Any, purpose: int, head: int, channels: int, channel: int) -> Vector:
+def _taps_of(encoding: Any, purpose: int, head: int, channels: int, channel: int) -> Vector:
     """Return the taps of one channel, the last that of the token itself."""
     held, size = encoding.taps, encoding.kernel
     if size == 1:
@@ -270,7 +270,7 @@ def taps_of(encoding: Any, purpose: int, head: int, channels: int, channel: int)
 def convolved(encoding: Any, purpose: int, content: Content, x: list[Vector]) -> list[Vector]:
     """Return channels after the short convolution, which stops where positions do not rise."""
     channels = len(x[0])
-    taps = [taps_of(encoding, purpose, content.head, channels, c) for c in range(channels)]
+    taps = [_taps_of(encoding, purpose, content.head, channels, c) for c in range(channels)]
     made = []
     for now in range(len(x)):
         total = [taps[c][-1] * x[now][c] for c in range(channels)]

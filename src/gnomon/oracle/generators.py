@@ -49,7 +49,7 @@ def transposed(matrix: Matrix) -> Matrix:
     return [list(column) for column in zip(*matrix, strict=True)]
 
 
-def by_blocks(matrices: list[Matrix], x: Vector) -> Vector:
+def _by_blocks(matrices: list[Matrix], x: Vector) -> Vector:
     """Return a block-diagonal matrix times a vector."""
     made: Vector = []
     for matrix in matrices:
@@ -65,12 +65,12 @@ def contragredient(blocks_of: Callable[[Any, int], list[Matrix]]) -> Definition:
         away = at[0] - number(encoding.reference)
         blocks = blocks_of(encoding, head)
         if side == "q":
-            return by_blocks([transposed(exponential(block, away)) for block in blocks], x)
-        return by_blocks([exponential(block, -away) for block in blocks], x)
+            return _by_blocks([transposed(exponential(block, away)) for block in blocks], x)
+        return _by_blocks([exponential(block, -away) for block in blocks], x)
 
     def between(encoding: Any, k: Vector, i: Point, j: Point, head: int) -> Vector:
         lag = i[0] - j[0]
-        return by_blocks([exponential(block, lag) for block in blocks_of(encoding, head)], k)
+        return _by_blocks([exponential(block, lag) for block in blocks_of(encoding, head)], k)
 
     return Definition(turned=turned, between=between)
 
@@ -108,8 +108,8 @@ def _given(encoding: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
         x = list(into * mp.matrix(x))
     blocks = _blocks(encoding)
     if side == "q":
-        return by_blocks([transposed(exponential(block, away)) for block in blocks], x)
-    return by_blocks([exponential(block, -away) for block in blocks], x)
+        return _by_blocks([transposed(exponential(block, away)) for block in blocks], x)
+    return _by_blocks([exponential(block, -away) for block in blocks], x)
 
 
 def _given_between(encoding: Any, k: Vector, i: Point, j: Point, head: int) -> Vector:
@@ -119,7 +119,7 @@ def _given_between(encoding: Any, k: Vector, i: Point, j: Point, head: int) -> V
     basis = basis if encoding.basis is None else mp.matrix(_basis(encoding))
     inside = list(mp.inverse(basis) * mp.matrix(k))
     lag = i[0] - j[0]
-    moved = by_blocks([exponential(block, lag) for block in _blocks(encoding)], inside)
+    moved = _by_blocks([exponential(block, lag) for block in _blocks(encoding)], inside)
     return list(basis * mp.matrix(moved))
 
 
@@ -162,7 +162,7 @@ def skew(blocks_at: Callable[[Any, Point, int], list[Matrix]]) -> Definition:
 
     def turned(encoding: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
         del side
-        return by_blocks([exponential(block) for block in blocks_at(encoding, at, head)], x)
+        return _by_blocks([exponential(block) for block in blocks_at(encoding, at, head)], x)
 
     return Definition(turned=turned)
 

@@ -46,7 +46,7 @@ Complex = NDArray[np.complex128]
 ROUNDING = 1e-9
 """Relative size up to which a hypothesis counts as met, and a bound as kept."""
 
-STATEMENT = "|L| <= |M|, M_ij = s sum_k |E_k(i-j)| |q_ki| |k_kj|"
+_STATEMENT = "|L| <= |M|, M_ij = s sum_k |E_k(i-j)| |q_ki| |k_kj|"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -122,10 +122,10 @@ def schur(content: Any, kernel: Any) -> tuple[Bound, Bound, Bound]:
         "unit diagonal": bool(np.abs(np.diagonal(t) - 1.0).max() <= ROUNDING),
     }
     small = {"kernel at most 1": bool(np.abs(t).max() <= 1.0 + ROUNDING)}
-    return schur_bounds(a, a * t, given, small)
+    return _schur_bounds(a, a * t, given, small)
 
 
-def schur_bounds(
+def _schur_bounds(
     before: NDArray[Any], after: NDArray[Any], given: dict[str, bool], small: dict[str, bool]
 ) -> tuple[Bound, Bound, Bound]:
     """Return Schur's bounds of A and A o T: `given` for norms and eigenvalues, `small` for squares.
@@ -182,7 +182,7 @@ def norm(x: NDArray[Any]) -> float:
     return float(np.linalg.norm(x, 2)) if x.size else 0.0
 
 
-def moduli(group: Generator, sides: Sides, factor: float = 1.0) -> Floats:
+def _moduli(group: Generator, sides: Sides, factor: float = 1.0) -> Floats:
     """Return M, whose entries no logit exceeds in size; 0 where it is masked."""
     lags = np.maximum(sides.at[:, None] - sides.at, 0.0)
     left, right = group.into_blocks(sides.q, "q"), group.into_blocks(sides.k, "k")
@@ -226,8 +226,8 @@ def _of_group(encoding: Any, sides: Sides) -> tuple[tuple[Bound, ...], str]:
     except EncodingError:
         return (), f"{encoding.card.level}: it is no group of the lag whose blocks are known"
     factor = float(getattr(encoding, "attention_factor", 1.0)) ** 2
-    most = moduli(group, sides, factor)
-    general = upper("moduli", STATEMENT, norm(most), norm(sides.after), {})
+    most = _moduli(group, sides, factor)
+    general = upper("moduli", _STATEMENT, norm(most), norm(sides.after), {})
     if any(block.order > 1 for block in group.blocks):
         return (general,), "Schur's need blocks that only turn and decay, not those that shear"
     z, w = (complex_columns(group, x, side) for x, side in ((sides.q, "q"), (sides.k, "k")))
@@ -235,7 +235,7 @@ def _of_group(encoding: Any, sides: Sides) -> tuple[tuple[Bound, ...], str]:
     one = {"one Gram for all pairs": _shared(z, w), "real Gram": _real(z, w)}
     given = {"kernel positive semidefinite": not odd, "unit diagonal": factor == 1.0 and not odd}
     small = {"kernel at most 1": factor <= 1.0}
-    schurs = schur_bounds(sides.before, sides.after, {**given, **one}, {**small, **one})
+    schurs = _schur_bounds(sides.before, sides.after, {**given, **one}, {**small, **one})
     return (general, *schurs), ""
 
 

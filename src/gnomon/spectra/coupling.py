@@ -111,14 +111,14 @@ def couple(
     >>> round(couple(q, q, Rope(dimension=16)).norm, 2)
     0.58
     """
-    left, right = checked_sides(q, k)
+    left, right = _checked_sides(q, k)
     known = on_line(as_encoding(encoding), direction, len(left))
     check_head(known, head)
     times = left.shape[1] ** -0.5 if scale is None else real("scale", scale, "a finite number")
     at = _checked_positions(positions, len(left))
-    sides = coupled_sides(known, left, right, at, head=head or 0, scale=times)
+    sides = _coupled_sides(known, left, right, at, head=head or 0, scale=times)
     bounds, reason = bounds_of(known, sides)
-    return compared_sides(known, sides, bounds=bounds, bounds_reason=reason)
+    return _compared_sides(known, sides, bounds=bounds, bounds_reason=reason)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -228,7 +228,7 @@ def drawn_content(
         whole(name, value, least=1)
         for name, value in (("length", length), ("dimension", dimension))
     )
-    mean = checked_mean(mean)
+    mean = _checked_mean(mean)
     stream = np.random.default_rng(0) if rng is None else rng
     shared = stream.standard_normal((2, 1, dimension))
     spread = stream.standard_normal((2, length, dimension))
@@ -236,7 +236,7 @@ def drawn_content(
     return (q, q.copy()) if tied else (q, k)
 
 
-def coupled_sides(
+def _coupled_sides(
     encoding: Encoding, q: Floats, k: Floats, at: Floats, *, head: int, scale: float
 ) -> Sides:
     """Return logits without and with an encoding, 0 where it masks."""
@@ -250,7 +250,7 @@ def coupled_sides(
     return Sides(q, k, at, before, after, ~masked, scale, head)
 
 
-def compared_sides(
+def _compared_sides(
     encoding: Encoding, sides: Sides, *, bounds: tuple[Bound, ...] = (), bounds_reason: str = ""
 ) -> Coupling:
     """Return the logits of both sides, before and after."""
@@ -330,7 +330,7 @@ def kind_of(encoding: Encoding) -> str:
     return "multiplicative" if "transform" in encoding.kinds else "additive"
 
 
-def checked_sides(q: Any, k: Any) -> tuple[Floats, Floats]:
+def _checked_sides(q: Any, k: Any) -> tuple[Floats, Floats]:
     """Return queries and keys (n, d) as float64, or say what they are."""
     what = "activations of one head, (positions, dimension)"
     left, right = (real_array(name, x, what) for name, x in (("q", q), ("k", k)))
@@ -356,13 +356,13 @@ def checked_drawing(
             "(0.0, 1.0)."
         )
     return {
-        "means": tuple(checked_mean(mean) for mean in sizes),
+        "means": tuple(_checked_mean(mean) for mean in sizes),
         "dimension": _content_dimension(encoding, dimension),
         "seed": whole("seed", seed, least=0, most=MOST_SEED),
     }
 
 
-def checked_mean(mean: Any) -> float:
+def _checked_mean(mean: Any) -> float:
     """Return the size of a shared mean."""
     size = real("mean", mean, "0 or more: its size against the spread", least=0.0)
     if size > _LARGEST_MEAN:
@@ -428,7 +428,9 @@ def _content_dimension(encoding: Encoding, dimension: int | None) -> int:
 def _compared(encoding: Encoding, q: Floats, k: Floats, head: int | None) -> Coupling:
     """Return a coupling without its bounds, which cost as much as the rest."""
     at, scale = np.arange(len(q), dtype=np.float64), q.shape[1] ** -0.5
-    return compared_sides(encoding, coupled_sides(encoding, q, k, at, head=head or 0, scale=scale))
+    return _compared_sides(
+        encoding, _coupled_sides(encoding, q, k, at, head=head or 0, scale=scale)
+    )
 
 
 def _mean(rows: list[list[Coupling]], read: Any) -> Floats:

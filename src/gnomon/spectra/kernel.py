@@ -172,7 +172,7 @@ def kernel_of(encoding: Encoding, *, head: int | None = None, direction: Any = N
     known = on_line(acting(encoding), direction)
     check_head(known, head)
     sees_lags = known.card.level[:2] in LEVELS
-    found = closed_form(known, head) if sees_lags or "vectors" in known.kinds else None
+    found = _closed_form(known, head) if sees_lags or "vectors" in known.kinds else None
     if found is None and not sees_lags:
         raise SpectrumError(
             f"The logits of {known.name!r} do not depend on the lag alone ({known.card.level}), so "
@@ -285,22 +285,22 @@ def on_line(encoding: Encoding, direction: Any = None, length: int | None = None
 
 
 @dataclass(frozen=True)
-class Closed:
+class _Closed:
     """A kernel in closed form: modes for its even part, and its odd part by lag if it has one."""
 
     even: Modes
     odd: Callable[[Floats], Floats] | None = None
 
 
-def closed_form(encoding: Encoding, head: int | None) -> Closed | None:
+def _closed_form(encoding: Encoding, head: int | None) -> _Closed | None:
     """Return the closed form of a kernel, or None where there is none."""
     if isinstance(encoding, Nope):
-        return Closed(modes(np.ones(1)))
+        return _Closed(modes(np.ones(1)))
     inside = encoding.inner if isinstance(encoding, Line) else encoding
     for kind, read in _READERS:
         if isinstance(inside, kind):
             found = read(encoding, head)
-            return Closed(found) if isinstance(found, Modes) else found
+            return _Closed(found) if isinstance(found, Modes) else found
     return None
 
 
@@ -371,7 +371,7 @@ def turning_waves(encoding: Any, head: int | None) -> tuple[Floats, Floats]:
     return np.vstack([flat, np.zeros((1, flat.shape[1]))]), np.append(weights, still / d)
 
 
-def drawn_vector(dimension: int) -> Floats:
+def _drawn_vector(dimension: int) -> Floats:
     """Return the one vector that decides the kernel of a rule on content: N(0, 1/2), seed 0."""
     return np.random.default_rng(0).normal(scale=np.sqrt(0.5), size=dimension)
 
@@ -424,7 +424,7 @@ def _trace(encoding: Encoding, query: Floats, keys: Floats, head: int | None) ->
 
 def _content(encoding: Encoding, query: Floats, keys: Floats, head: int | None) -> Floats:
     dimension = dimension_of(encoding)
-    return _logits(encoding, drawn_vector(dimension), query, keys, head, dimension**-0.5)
+    return _logits(encoding, _drawn_vector(dimension), query, keys, head, dimension**-0.5)
 
 
 def _logits(
@@ -485,7 +485,7 @@ def _blocks(encoding: Any, head: int | None) -> Modes:
     return modes(weights, np.array(waves), np.array(rates))
 
 
-def _imaginary(encoding: Any, head: int | None) -> Closed:
+def _imaginary(encoding: Any, head: int | None) -> _Closed:
     """Return cosines of real heads and sines of imaginary ones, by their share of heads."""
     share = float(_chosen(encoding.imaginary, head, 1).mean())
     waves, d = encoding.frequencies[:, 0], encoding.dimension
@@ -493,21 +493,21 @@ def _imaginary(encoding: Any, head: int | None) -> Closed:
     turned = modes(np.full(len(waves), (1.0 - share) * size), waves)
     still = modes(np.full(1, 1.0 - 2.0 * len(waves) / d))
     odd = _sines(np.full(len(waves), share * size), waves)
-    return Closed(joined(turned, still), odd if share else None)
+    return _Closed(joined(turned, still), odd if share else None)
 
 
-def _linear(encoding: Any, head: int | None) -> Closed:
+def _linear(encoding: Any, head: int | None) -> _Closed:
     step = encoding.step if isinstance(encoding, Line) else 1.0
     before = step * float(_chosen(encoding.slopes, head, 1).mean())
     given = getattr(encoding, "slopes_after", None)
     after = before if given is None else float(_chosen(given, head, 1).mean())
     even = modes(np.array([-0.5 * (before + after)]), powers=1)
-    return Closed(even, None if after == before else lambda t: -0.5 * (before - after) * t)
+    return _Closed(even, None if after == before else lambda t: -0.5 * (before - after) * t)
 
 
-def _lag_sinusoid(encoding: Any, head: int | None) -> Closed:
+def _lag_sinusoid(encoding: Any, head: int | None) -> _Closed:
     """Return the logits of one vector x at all places in Transformer-XL."""
-    x, numbers = drawn_vector(encoding.dimension), encoding.numbers
+    x, numbers = _drawn_vector(encoding.dimension), encoding.numbers
     u, v, w = (
         _chosen(numbers[name], head, ndim)
         for name, ndim in zip(encoding.learnable, (2, 2, 3), strict=True)
@@ -516,18 +516,18 @@ def _lag_sinusoid(encoding: Any, head: int | None) -> Closed:
     met = float((x + u).mean(axis=0) @ x) * len(x) ** -0.5
     waves = numbers["frequencies"][:, 0]
     sines, cosines = seen[: len(waves)], seen[len(waves) :]
-    return Closed(joined(modes(cosines, waves), modes(np.array([met]))), _sines(sines, waves))
+    return _Closed(joined(modes(cosines, waves), modes(np.array([met]))), _sines(sines, waves))
 
 
-def _polar(encoding: Any, head: int | None) -> Closed:
+def _polar(encoding: Any, head: int | None) -> _Closed:
     """Return the logits of one vector at all places in PoPE."""
-    x = drawn_vector(encoding.dimension)
+    x = _drawn_vector(encoding.dimension)
     sizes = softplus(x, xp=np) ** 2 * len(x) ** -0.5
     shifts = np.clip(_chosen(encoding.numbers["shifts"], head, 2), -2.0 * np.pi, 0.0)
     waves = encoding.frequencies[:, 0]
     even = modes(sizes * np.cos(shifts).mean(axis=0), waves)
     sines = sizes * np.sin(shifts).mean(axis=0)
-    return Closed(even, _sines(sines, waves) if sines.any() else None)
+    return _Closed(even, _sines(sines, waves) if sines.any() else None)
 
 
 def _sines(weights: Floats, waves: Floats) -> Callable[[Floats], Floats]:

@@ -142,7 +142,7 @@ def lattice_spectrum(
         note=f"{NOTES[kernel_kind(known)]}, at all places of {' x '.join(map(str, sizes))}",
         kernel=even,
         asymmetry=asymmetry,
-        isotropy=isotropy(even, steps_of(known, sizes)),
+        isotropy=isotropy(even, _steps_of(known, sizes)),
         eigenvalues=values,
         conditioning=state,
     )
@@ -203,10 +203,10 @@ def lattice_eigenvalues(frequencies: Any, weights: Any, shape: tuple[int, ...]) 
     return np.asarray(np.sort(values)[::-1][: math.prod(shape)])
 
 
-def cosine_kernel(frequencies: Floats, weights: Floats, shape: tuple[int, ...]) -> Floats:
+def _cosine_kernel(frequencies: Floats, weights: Floats, shape: tuple[int, ...]) -> Floats:
     """Return sum_k w_k cos <b_k, t> at lags -(n-1) ... n-1 of every axis: products of turns.
 
-    >>> cosine_kernel(np.array([[0.0, np.pi]]), np.ones(1), (2, 2)).round(12)[1]
+    >>> _cosine_kernel(np.array([[0.0, np.pi]]), np.ones(1), (2, 2)).round(12)[1]
     array([-1.,  1., -1.])
     """
     made = np.asarray(weights, dtype=np.complex128)[:, None]
@@ -218,7 +218,7 @@ def cosine_kernel(frequencies: Floats, weights: Floats, shape: tuple[int, ...]) 
     return np.asarray(values.reshape([2 * size - 1 for size in shape]))
 
 
-def steps_of(encoding: Encoding, shape: tuple[int, ...]) -> Floats:
+def _steps_of(encoding: Encoding, shape: tuple[int, ...]) -> Floats:
     """Return the step from place to place on every axis."""
     if encoding.span is None:
         return np.ones(len(shape))
@@ -260,10 +260,10 @@ def _measured(
     count = math.prod(shape)
     modes = lattice_modes(encoding, head)
     if modes is not None:
-        waves, weights = modes[0] * steps_of(encoding, shape), modes[1]
+        waves, weights = modes[0] * _steps_of(encoding, shape), modes[1]
         values = lattice_eigenvalues(waves, weights, shape)
         found = all_of(values, count, "closed form", len(values))
-        return cosine_kernel(waves, weights, shape), 0.0, found
+        return _cosine_kernel(waves, weights, shape), 0.0, found
     even, asymmetry = _asked(encoding, shape, head)
     if count > DENSE:
         return even, asymmetry, _ends(BlockToeplitz(even), told)
@@ -275,7 +275,7 @@ def _asked(encoding: Encoding, shape: tuple[int, ...], head: int | None) -> tupl
     """Return the even part at all lags, and how large the odd one is against the whole."""
     full = np.empty([2 * size - 1 for size in shape])
     low = 0.0 if encoding.span is None else encoding.span[0]
-    steps = steps_of(encoding, shape)
+    steps = _steps_of(encoding, shape)
     places = np.indices(shape).reshape(len(shape), -1).T
     for corner in np.ndindex(*[2] * len(shape)):  # seen from there, keys have one sign of each lag
         query = np.array(corner) * (np.array(shape) - 1)

@@ -54,21 +54,21 @@ from gnomon.spectra.toeplitz import checked_column
 
 Floats = NDArray[np.float64]
 
-AROUND = np.array([-8.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0, 8.0])
+_AROUND = np.array([-8.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0, 8.0])
 """Places around a frequency, in units of its decay, at which a symbol is drawn besides."""
 
-COARSE, FINE, MOST = 16, 1024, 2**22
+_COARSE, _FINE, _MOST = 16, 1024, 2**22
 """Angles for each degree of a polynomial: at least, where there is room, and that room."""
 
 POINTS = 513
 """Even angles from 0 to pi."""
 
-STEP = 0.25
+_STEP = 0.25
 
-CANDIDATES = 16
+_CANDIDATES = 16
 """Local extremes that are looked at closely."""
 
-PASSES = 6
+_PASSES = 6
 
 _CUTS = np.linspace(0.0, 1.0, 33)
 
@@ -104,7 +104,7 @@ def symbol_of(kernel: Kernel, column: Floats) -> Symbol:
     """Return the symbol of a kernel whose values at lags 0 ... n-1 are `column`."""
     if kernel.modes is not None:
         return _closed(kernel.modes)
-    tail = constant_tail(column)
+    tail = _constant_tail(column)
     if tail is not None:
         return _with_tail(column, tail)
     angles = np.linspace(0.0, np.pi, POINTS)
@@ -138,7 +138,7 @@ def distance(eigenvalues: Floats, kernel: Kernel, column: Floats) -> float | Non
             return None
         values = modes.symbol(angles)
     else:
-        tail = constant_tail(column)
+        tail = _constant_tail(column)
         if tail is None or tail != 0.0:
             return None
         values = _interpolated(column, angles)
@@ -154,7 +154,7 @@ def outer_ends(kernel: Kernel, column: Floats) -> tuple[float, float]:
         low, high = (0.0, 0.0) if modes.discrete else symbol_ends(modes)
         below, above = _mass_ends(modes, n)
     else:
-        tail = constant_tail(column) or 0.0
+        tail = _constant_tail(column) or 0.0
         low, high = polynomial_ends(column - tail)
         below, above = min(n * tail, 0.0), max(n * tail, 0.0)
     return low + below, high + above
@@ -182,7 +182,7 @@ def symbol_ends(modes: Modes) -> tuple[float, float]:
     >>> round(low, 12), round(high, 12)
     (0.333333333333, 3.0)
     """
-    angles = nodes(modes)
+    angles = _nodes(modes)
     values = modes.symbol(angles)
     return -_top(modes, angles, values, -1.0), _top(modes, angles, values, 1.0)
 
@@ -199,7 +199,7 @@ def polynomial_ends(column: Any) -> tuple[float, float]:
     degree = int(held[-1]) if len(held) else 0
     if degree == 0:
         return float(c[0]), float(c[0])
-    seen = cut_symbol(c[: degree + 1], max(COARSE * degree, min(FINE * degree, MOST)))
+    seen = cut_symbol(c[: degree + 1], max(_COARSE * degree, min(_FINE * degree, _MOST)))
     middle, reach = 0.5 * (seen.max() + seen.min()), 0.5 * (seen.max() - seen.min())
     reach /= math.cos(math.pi * degree / (2 * (len(seen) - 1)))
     return float(middle - reach), float(middle + reach)
@@ -220,10 +220,10 @@ def cut_symbol(column: Any, points: int | None = None) -> Floats:
     return np.asarray(fft.rfft(around).real)
 
 
-def constant_tail(column: Floats) -> float | None:
+def _constant_tail(column: Floats) -> float | None:
     """Return the value that the far half of the lags has, or None where they differ.
 
-    >>> constant_tail(np.array([3.0, 2.0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]))
+    >>> _constant_tail(np.array([3.0, 2.0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]))
     0.5
     """
     far, size = column[len(column) // 2 :], float(np.abs(column).max())
@@ -281,7 +281,7 @@ def _closed(modes: Modes) -> Symbol:
 def _drawn(modes: Modes) -> Floats:
     """Return even angles, and some around every peak, which an even grid would not meet."""
     decays = modes.rates < 0.0
-    around = modes.frequencies[decays, None] - modes.rates[decays, None] * AROUND
+    around = modes.frequencies[decays, None] - modes.rates[decays, None] * _AROUND
     inside = around[(around >= 0.0) & (around <= np.pi)]
     return np.unique(np.concatenate([np.linspace(0.0, np.pi, POINTS), inside]))
 
@@ -332,7 +332,7 @@ def _mass_ends(modes: Modes, length: int) -> tuple[float, float]:
     return min(float(values[-1]), 0.0), max(float(values[0]), 0.0)
 
 
-def nodes(modes: Modes, step: float = STEP) -> Floats:
+def _nodes(modes: Modes, step: float = _STEP) -> Floats:
     """Return angles from 0 to pi, dense where the symbol of decaying modes changes."""
     even = np.linspace(0.0, np.pi, POINTS)
     decays = modes.rates < 0.0
@@ -352,11 +352,11 @@ def _top(modes: Modes, angles: Floats, values: Floats, sign: float) -> float:
     heights = sign * values
     beside = np.pad(heights, 1, constant_values=-np.inf)
     peaks = np.flatnonzero((heights >= beside[:-2]) & (heights >= beside[2:]))
-    peaks = peaks[np.argsort(heights[peaks])[::-1][:CANDIDATES]]
+    peaks = peaks[np.argsort(heights[peaks])[::-1][:_CANDIDATES]]
     left = angles[np.maximum(peaks - 1, 0)]
     right = angles[np.minimum(peaks + 1, len(angles) - 1)]
     rows, best = np.arange(len(peaks)), heights[peaks]
-    for _ in range(PASSES):
+    for _ in range(_PASSES):
         x = left[:, None] + (right - left)[:, None] * _CUTS
         found = sign * modes.symbol(x)
         place = np.argmax(found, axis=1)
