@@ -27,11 +27,9 @@ import numpy as np
 from scipy.linalg import eigvalsh, matmul_toeplitz, toeplitz
 
 from gnomon.encodings.registry import encoding
-from gnomon.spectra.discrete import cosine_eigenvalues
-from gnomon.spectra.extremes import extreme_eigenvalues
-from gnomon.spectra.reading import kernel_of
-from gnomon.spectra.splitting import all_eigenvalues
-from gnomon.spectra.toeplitz import Toeplitz
+from gnomon.spectra.kernel import kernel_of
+from gnomon.spectra.modes import cosine_eigenvalues
+from gnomon.spectra.toeplitz import Toeplitz, all_eigenvalues, extreme_eigenvalues
 from harness import figures, interleaved, ratio, show, write_record
 
 LENGTHS = (4096, 16384, 65536)

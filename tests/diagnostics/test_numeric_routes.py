@@ -1,4 +1,4 @@
-"""The switches of `gnomon.numeric.routes`: routes and threads, which change speed alone."""
+"""The switches of `gnomon.numeric.parallel`: routes and threads, which change speed alone."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import sys
 import pytest
 
 from gnomon.errors import InputError
-from gnomon.numeric.routes import compiled, over_rows, threads
+from gnomon.numeric.parallel import over_rows, threads, use_numba
 
 
 def test_the_environment_switches_the_compiled_route_off(monkeypatch):
     monkeypatch.delenv("GNOMON_NUMBA", raising=False)
-    assert compiled()
+    assert use_numba()
     monkeypatch.setenv("GNOMON_NUMBA", "0")
-    assert not compiled()
+    assert not use_numba()
 
 
 def test_without_numba_the_plain_route_is_taken(monkeypatch):
     monkeypatch.delenv("GNOMON_NUMBA", raising=False)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    assert not compiled()
+    assert not use_numba()
 
 
 def test_threads_are_the_cores_given_or_what_the_environment_says(monkeypatch):
@@ -45,8 +45,10 @@ def test_stretches_come_in_order_and_cover_every_row_once(count, monkeypatch):
 
 
 def test_the_probe_that_finds_numba_does_not_import_it():
-    """`compiled()` asks where numba is; only a kernel loads it."""
+    """`use_numba()` asks where numba is; only a kernel loads it."""
     import subprocess
 
-    code = "import sys, gnomon.numeric.routes as n; n.compiled(); sys.exit('numba' in sys.modules)"
+    code = (
+        "import sys, gnomon.numeric.parallel as n; n.use_numba(); sys.exit('numba' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -111,7 +111,7 @@ def test_same_counts_give_the_same_bits_twice(zipf_counts):
 def test_number_of_threads_does_not_change_a_bit(monkeypatch, zipf_counts, threads):
     counts = np.hstack([zipf_counts, zipf_counts[::-1]])
     expected = measure(counts).gram
-    monkeypatch.setattr("gnomon.numeric.routes.threads", lambda: threads)
+    monkeypatch.setattr("gnomon.numeric.parallel.threads", lambda: threads)
     np.testing.assert_array_equal(measure(counts).gram, expected)
 
 

@@ -26,12 +26,10 @@ from gnomon.groups.generator import Generator
 from gnomon.lab.measures.concentration import gini
 from gnomon.lab.measures.intervals import holm, over_seeds
 from gnomon.lab.measures.stability import diverged
-from gnomon.spectra.blocks import BlockToeplitz, all_eigenvalues
-from gnomon.spectra.discrete import cosine_eigenvalues, most_rank
-from gnomon.spectra.gram import gram_spectrum
 from gnomon.spectra.lattice import isotropy
-from gnomon.spectra.modes import modes
-from gnomon.spectra.share import toeplitz_share
+from gnomon.spectra.modes import cosine_eigenvalues, modes, most_rank
+from gnomon.spectra.share import gram_spectrum, toeplitz_share
+from gnomon.spectra.toeplitz import BlockToeplitz, block_eigenvalues
 
 SQUARE = np.ones((4, 4)) + 0.5j - (1.0 + 0.5j) * np.eye(4)
 LINE = np.array([4 + 1j, 3, 2, 1])
@@ -53,7 +51,7 @@ def turn():
 
 
 ENTRIES = {
-    "geometry": lambda: gnomon.geometry(SQUARE),
+    "distances": lambda: gnomon.geometry(SQUARE),
     "counts": lambda: PositionCounts.from_array(SQUARE),
     "counts, sparse": lambda: counts_matrix(csr_array(SQUARE)),
     "chords": lambda: chord_distances(SQUARE),
@@ -95,7 +93,7 @@ ENTRIES = {
     "gram spectrum": lambda: gram_spectrum(SQUARE),
     "toeplitz share": lambda: toeplitz_share(SQUARE),
     "toeplitz blocks": lambda: BlockToeplitz(LINE),
-    "eigenvalues": lambda: all_eigenvalues(LINE),
+    "eigenvalues": lambda: block_eigenvalues(LINE),
     "cosines": lambda: cosine_eigenvalues(LINE, AT, 4),
     "cosines, weights": lambda: cosine_eigenvalues(AT, LINE, 4),
     "rank": lambda: most_rank(LINE, 4),
@@ -121,7 +119,7 @@ def test_complex_numbers_are_refused_in_one_sentence(name):
 
 
 @pytest.mark.parametrize(
-    "words", [["stress", "rope"], ["survey"], ["fit"], ["classify"], ["verify"], ["spectrum"]]
+    "words", [["stress", "rope"], ["pipeline"], ["fit"], ["classify"], ["verify"], ["spectrum"]]
 )
 def test_the_command_line_refuses_complex_files(words, tmp_path, capsys):
     path = tmp_path / "complex.npy"
@@ -139,7 +137,7 @@ def test_scikit_learn_refuses_in_its_own_words():
 
 
 def test_real_numbers_that_are_objects_or_half_types_still_pass():
-    from gnomon.numeric.reals import reals
+    from gnomon.numeric.checks import reals
 
     assert reals(np.array([1, 2.5], dtype=object), "x").tolist() == [1.0, 2.5]
     assert reals(np.array([1.5], dtype=np.float16), "x").tolist() == [1.5]
@@ -149,12 +147,12 @@ def test_rooms_that_take_arrays_read_them_by_the_helper():
     """A bare np.asarray(argument, float64) in these files would drop an imaginary part."""
     source = Path(gnomon.__file__).parent
     bare = re.compile(r"np\.asarray\((\w+), (?:dtype=)?(?:np\.float64|float)\)")
-    made_here = {"groups/exponentials.py", "spectra/blocks.py", "spectra/reading.py"}
-    rooms = ("geometry", "groups", "spectra", "diagnostics", "lab/measures", "survey")
+    made_here = {"groups/exponentials.py"}
+    rooms = ("distances", "groups", "spectra", "diagnostics", "lab/measures", "pipeline")
     found = {
         str(path.relative_to(source))
         for room in rooms
         for path in (source / room).rglob("*.py")
         if bare.search(path.read_text())
     }
-    assert found - made_here <= {"spectra/checks.py", "groups/subject.py", "spectra/contraction.py"}
+    assert found - made_here <= {"spectra/checks.py", "groups/subject.py"}

@@ -1,7 +1,7 @@
 """What `GNOMON_NUMBA=0` may change: the order of float sums, and nothing else.
 
 Every kernel is run beside its NumPy twin on random data. Whole numbers and random draws are equal
-bit for bit; float sums stay inside the bounds that `gnomon.numeric.routes` states.
+bit for bit; float sums stay inside the bounds that `gnomon.numeric.parallel` states.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from gnomon.distances.gram import centred_gram, whole_laws
 from gnomon.distances.majorization import smacof
 from gnomon.distances.near import direct_squared
 from gnomon.lags.line import equal_pairs, line_of, pair_tables
-from gnomon.numeric import routes
+from gnomon.numeric import parallel
 
 SOURCE = Path(gnomon.__file__).parent
 SUMS, LOOPS = 1e-13, 1e-9
-"""Bounds of float sums, and of what iterates or divides by differences; see `routes`."""
+"""Bounds of float sums, and of what iterates or divides by differences; see `parallel`."""
 
 
 def text(rng, positions=40, types=700):
@@ -57,7 +57,7 @@ def swapped(rng):
     values = rng.integers(0, 9, lengths.sum()).astype(np.int32)
     place = np.arange(lengths.sum()) - np.repeat(begins, lengths)
     keys = np.repeat(rng.integers(0, 2**63, 50).astype(np.uint64), lengths)
-    swap = _swap_compiled if routes.compiled() else _swap
+    swap = _swap_compiled if parallel.use_numba() else _swap
     swap(values, begins, lengths, _places(keys, place))
     return [values]
 
@@ -139,8 +139,8 @@ def test_float_sums_differ_by_their_order_alone(case, seed, monkeypatch):
 
 
 def test_the_promise_states_the_bounds_that_are_tested():
-    assert f"{SUMS:g}" in routes.__doc__
-    assert f"{LOOPS:g}" in routes.__doc__
+    assert f"{SUMS:g}" in parallel.__doc__
+    assert f"{LOOPS:g}" in parallel.__doc__
 
 
 def test_every_module_that_chooses_a_route_is_run_here_or_listed():
@@ -151,11 +151,11 @@ def test_every_module_that_chooses_a_route_is_run_here_or_listed():
         "distances/dealing.py", "distances/majorization.py", "distances/debiased/rare_types.py",
         "diagnostics/monotonicity.py", "diagnostics/lagsums.py", "lags/line.py",
     }  # fmt: skip
-    asking = re.compile(r"\bcompiled\(\)")
+    asking = re.compile(r"\buse_numba\(\)")
     found = {
         str(path.relative_to(SOURCE))
         for path in SOURCE.rglob("*.py")
-        if "from gnomon.numeric.routes import" in path.read_text()
+        if "from gnomon.numeric.parallel import" in path.read_text()
         and asking.search(path.read_text())
     }
     assert found == known

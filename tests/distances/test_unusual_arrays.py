@@ -14,7 +14,7 @@ from gnomon.distances.gram import centred_gram, double_centred
 from gnomon.distances.majorization import smacof
 from gnomon.distances.mds import classical_mds
 from gnomon.errors import GnomonError
-from gnomon.numeric.reals import plain_array, reals
+from gnomon.numeric.checks import plain_array, reals
 from gnomon.spectra.share import toeplitz_share
 
 COUNTS = np.arange(1, 17).reshape(4, 4)

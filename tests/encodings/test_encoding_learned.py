@@ -7,7 +7,7 @@ import pytest
 
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
-from gnomon.numeric import words
+from gnomon.numeric import uint64
 
 TABLES = {
     "learned": {"rows": 12, "dimension": 5},
@@ -117,15 +117,15 @@ def test_random_rows_are_the_same_in_torch_and_compiled_by_jax(axes):
 
 @pytest.mark.parametrize("factor", [1, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 2**64 - 1])
 def test_words_in_digits_multiply_as_whole_numbers_of_python(factor):
-    found = joined(words.times(list(words.digits_of(WORDS)), factor))
+    found = joined(uint64.times(list(uint64.digits_of(WORDS)), factor))
     assert found == [int(word) * factor % 2**64 for word in WORDS]
 
 
 @pytest.mark.parametrize("bits", [11, 16, 27, 30, 31, 47])
 def test_words_in_digits_shift_and_add_as_whole_numbers_of_python(bits):
-    word = list(words.digits_of(WORDS))
-    assert joined(words.shifted(word, bits)) == [int(word) >> bits for word in WORDS]
-    total = words.add(word, list(words.digits_of(WORDS[::-1])))
+    word = list(uint64.digits_of(WORDS))
+    assert joined(uint64.shifted(word, bits)) == [int(word) >> bits for word in WORDS]
+    total = uint64.add(word, list(uint64.digits_of(WORDS[::-1])))
     assert joined(total) == [
         (int(a) + int(b)) % 2**64 for a, b in zip(WORDS, WORDS[::-1], strict=True)
     ]
@@ -135,7 +135,7 @@ def test_negative_whole_numbers_are_words_in_twos_complement():
     values = [0, 1, -1, -(2**31), 2**31 - 1]
     wanted = [value % 2**64 for value in values]
     for kind in (np.int32, np.int64):
-        assert joined(words.word_of_whole(np.array(values, dtype=kind), xp=np)) == wanted
+        assert joined(uint64.word_of_whole(np.array(values, dtype=kind), xp=np)) == wanted
 
 
 def joined(word):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.numeric.bounded import inside, inside_inverse, softplus_inverse
+from gnomon.numeric.elementwise import inside, inside_inverse, softplus_inverse
 from gnomon.numeric.exponential import doubled, expm, squarings_for
 
 mpmath = pytest.importorskip("mpmath")

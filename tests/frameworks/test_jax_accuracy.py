@@ -11,7 +11,7 @@ import pytest
 
 import gnomon
 from gnomon.jax import layer, split
-from gnomon.numeric.learned_turns import learned_phases
+from gnomon.numeric.learned_limbs import learned_phases
 from gnomon.numeric.limbs import Limbs
 
 mpmath = pytest.importorskip("mpmath", reason="mpmath is not installed")

@@ -16,7 +16,7 @@ from gnomon.encodings.nope import Nope
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
 from gnomon.oracle.biases import bucket, official_slopes
-from gnomon.oracle.exact import context, coordinates, number
+from gnomon.oracle.definition import context, coordinates, number
 
 mpmath = pytest.importorskip("mpmath")
 

@@ -83,7 +83,7 @@ def close(found, wanted, size, phase):
 
 def oracle_number(value):
     """An array's number, exactly."""
-    from gnomon.oracle.exact import number
+    from gnomon.oracle.definition import number
 
     return number(value)
 

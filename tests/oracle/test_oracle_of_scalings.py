@@ -11,8 +11,8 @@ import pytest
 
 from gnomon.encodings.registry import encoding
 from gnomon.encodings.rotary.scaling.known import KNOWN, scaling
-from gnomon.oracle.exact import number
-from gnomon.oracle.ladders import RULES, attention_factor, frequencies
+from gnomon.oracle.definition import number
+from gnomon.oracle.rotary import RULES, attention_factor, frequencies
 
 pytest.importorskip("mpmath")
 SCALINGS = [

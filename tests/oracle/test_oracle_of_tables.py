@@ -13,7 +13,7 @@ from gnomon import oracle
 from gnomon.encodings.additive.table import Table
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
-from gnomon.oracle.draws import sample, words
+from gnomon.oracle.definition import sample, words
 
 pytest.importorskip("mpmath")
 

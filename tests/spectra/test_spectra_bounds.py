@@ -8,9 +8,8 @@ import pytest
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.certified import dimension_of, heads_of
 from gnomon.encodings.registry import ENTRIES, encoding
-from gnomon.spectra.content import drawn_content
-from gnomon.spectra.coupling import couple, hadamard, kind_of
-from gnomon.spectra.moduli import complex_columns
+from gnomon.spectra.bounds import complex_columns
+from gnomon.spectra.coupling import couple, drawn_content, hadamard, kind_of
 
 MULTIPLIED = [
     pytest.param(encoding(name, **example), id=f"{name}-{k}")

@@ -11,9 +11,7 @@ from scipy.linalg import toeplitz
 from gnomon.encodings.registry import encoding
 from gnomon.errors import SpectrumError
 from gnomon.spectra.bounds import schur
-from gnomon.spectra.content import drawn_content
-from gnomon.spectra.contractions import contraction
-from gnomon.spectra.coupling import compared, couple, hadamard
+from gnomon.spectra.coupling import compared, contraction, couple, drawn_content, hadamard
 
 SEEDS = st.integers(0, 2**31)
 ROPE = encoding("rope", dimension=8)

@@ -14,13 +14,17 @@ import gnomon
 from gnomon.encodings.cards.shown import shown
 from gnomon.spectra import eigenvalues as room
 from gnomon.spectra.eigenvalues import eigenvalues_of
-from gnomon.spectra.ends import cut_symbol, inner_ends, outer_ends, polynomial_ends
-from gnomon.spectra.kernel import Kernel
+from gnomon.spectra.kernel import Kernel, kernel_of
 from gnomon.spectra.modes import Modes, joined, modes
-from gnomon.spectra.peaks import symbol_ends
-from gnomon.spectra.reading import kernel_of
-from gnomon.spectra.splitting import all_eigenvalues
-from gnomon.spectra.szego import symbol_of
+from gnomon.spectra.symbol import (
+    cut_symbol,
+    inner_ends,
+    outer_ends,
+    polynomial_ends,
+    symbol_ends,
+    symbol_of,
+)
+from gnomon.spectra.toeplitz import all_eigenvalues
 
 COLUMNS = st.lists(st.floats(-10.0, 10.0), min_size=1, max_size=40).map(np.array)
 

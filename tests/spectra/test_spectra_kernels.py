@@ -14,9 +14,9 @@ from gnomon.encodings.certified import dimension_of, heads_of
 from gnomon.encodings.registry import ENTRIES, encoding
 from gnomon.errors import SpectrumError
 from gnomon.spectra.eigenvalues import eigenvalues_of
+from gnomon.spectra.kernel import LEVELS, kernel_of
 from gnomon.spectra.modes import joined, modes
-from gnomon.spectra.reading import LEVELS, kernel_of
-from gnomon.spectra.szego import distance, symbol_of
+from gnomon.spectra.symbol import distance, symbol_of
 
 LENGTH = 24
 EXAMPLES = [

@@ -17,10 +17,9 @@ from gnomon.encodings.certified import heads_of
 from gnomon.encodings.registry import ENTRIES, encoding
 from gnomon.errors import SpectrumError
 from gnomon.spectra import lattice
-from gnomon.spectra.blocks import BlockToeplitz, all_eigenvalues
-from gnomon.spectra.lattice import isotropy, lattice_spectrum
-from gnomon.spectra.lattice_modes import cosine_eigenvalues, lattice_modes
-from gnomon.spectra.reading import LEVELS
+from gnomon.spectra.kernel import LEVELS
+from gnomon.spectra.lattice import isotropy, lattice_eigenvalues, lattice_modes, lattice_spectrum
+from gnomon.spectra.toeplitz import BlockToeplitz, block_eigenvalues
 
 SEVERAL = [
     pytest.param(known, id=f"{name}-{k}")
@@ -92,7 +91,9 @@ def test_products_and_halves_are_those_of_the_dense_matrix(sides: tuple[int, ...
     x = rng.normal(size=(len(at), 3))
     np.testing.assert_allclose(matrix @ x, dense @ x, atol=1e-12)
     np.testing.assert_allclose(matrix @ x[:, 0], dense @ x[:, 0], atol=1e-12)
-    np.testing.assert_allclose(all_eigenvalues(kernel), np.linalg.eigvalsh(dense)[::-1], atol=1e-12)
+    np.testing.assert_allclose(
+        block_eigenvalues(kernel), np.linalg.eigvalsh(dense)[::-1], atol=1e-12
+    )
     assert np.abs(np.linalg.eigvalsh(dense)).max() <= matrix.bound
 
 
@@ -129,9 +130,9 @@ def test_isotropy_is_what_distances_explain_of_all_pairs() -> None:
 
 def test_pairs_that_turn_across_are_two_on_a_picture_and_one_up_to_their_sign() -> None:
     across = [[0.7, 0.7], [0.7, -0.7]]
-    assert len(cosine_eigenvalues(across, [0.5, 0.5], (6, 6))) == 4
-    turned = cosine_eigenvalues([[0.7, 0.7], [-0.7, -0.7]], [0.5, 0.5], (6, 6))
-    np.testing.assert_allclose(turned, cosine_eigenvalues([[0.7, 0.7]], [1.0], (6, 6)))
+    assert len(lattice_eigenvalues(across, [0.5, 0.5], (6, 6))) == 4
+    turned = lattice_eigenvalues([[0.7, 0.7], [-0.7, -0.7]], [0.5, 0.5], (6, 6))
+    np.testing.assert_allclose(turned, lattice_eigenvalues([[0.7, 0.7]], [1.0], (6, 6)))
 
 
 @pytest.mark.parametrize(

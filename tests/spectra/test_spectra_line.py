@@ -16,11 +16,9 @@ from gnomon.encodings.base import Encoding
 from gnomon.encodings.certified import dimension_of, heads_of
 from gnomon.encodings.registry import ENTRIES, encoding
 from gnomon.errors import SpectrumError
-from gnomon.spectra.content import drawn_content
-from gnomon.spectra.coupling import couple
-from gnomon.spectra.line import Line, on_line
+from gnomon.spectra.coupling import couple, drawn_content
+from gnomon.spectra.kernel import LEVELS, Line, kernel_of, on_line
 from gnomon.spectra.of_encoding import spectrum
-from gnomon.spectra.reading import LEVELS, kernel_of
 
 LENGTH = 20
 MORE = [

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from gnomon.encodings.registry import encoding
 from gnomon.errors import SpectrumError
-from gnomon.spectra.gram import gram_spectrum
-from gnomon.spectra.share import lag_share, toeplitz_share
-from gnomon.spectra.terms import four_terms
+from gnomon.spectra.share import four_terms, gram_spectrum, lag_share, toeplitz_share
 
 
 def explained(x: np.ndarray, *, causal: bool, rows: bool) -> float:

@@ -12,13 +12,16 @@ from scipy.linalg import matmul_toeplitz, toeplitz
 from scipy.optimize import brentq
 
 from gnomon.errors import SpectrumError
-from gnomon.spectra.circulant import nearest_circulant
-from gnomon.spectra.conditioning import conditioning
-from gnomon.spectra.discrete import cosine_eigenvalues, dirichlet, most_rank
-from gnomon.spectra.ends import cut_symbol, inner_ends
-from gnomon.spectra.extremes import extreme_eigenvalues
-from gnomon.spectra.splitting import all_eigenvalues, halves
-from gnomon.spectra.toeplitz import Toeplitz
+from gnomon.spectra.eigenvalues import conditioning
+from gnomon.spectra.modes import cosine_eigenvalues, dirichlet, most_rank
+from gnomon.spectra.symbol import cut_symbol, inner_ends
+from gnomon.spectra.toeplitz import (
+    Toeplitz,
+    all_eigenvalues,
+    extreme_eigenvalues,
+    halves,
+    nearest_circulant,
+)
 
 COLUMNS = st.lists(st.floats(-10.0, 10.0), min_size=1, max_size=40).map(np.array)
 

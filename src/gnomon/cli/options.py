@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gnomon.numeric.ranges import check_range
+from gnomon.numeric.checks import check_range
 
 
 def in_range(parameter: typer.CallbackParam, value: Any) -> Any:

@@ -38,8 +38,8 @@ from gnomon.corpus.tokenizers import Tokenizer, dna, open_tokenizer, protein
 from gnomon.corpus.tokens import FromText, TokenStream, open_tokens
 from gnomon.corpus.windows import Kind, Window, Windows, cutter
 from gnomon.errors import CorpusError, InputError
-from gnomon.numeric.ranges import MOST_SEED
-from gnomon.numeric.routes import MOST_THREADS, stripes
+from gnomon.numeric.checks import MOST_SEED
+from gnomon.numeric.parallel import MOST_THREADS, stripes
 
 Rearrange = Callable[[IdBatch, Windows], Windows]
 """What may be done to the windows of a batch before they are counted."""

@@ -39,7 +39,7 @@ from gnomon.corpus.binning import Binning, bin_counts, joined, noted
 from gnomon.corpus.folds import GroupSketch
 from gnomon.corpus.near_copies import NearCopies
 from gnomon.errors import CountsError
-from gnomon.numeric.reals import in_usual_type, refuse_masked
+from gnomon.numeric.checks import in_usual_type, refuse_masked
 from gnomon.results import Result, html_fields, to_dataframe
 
 OTHER = "OTHER"

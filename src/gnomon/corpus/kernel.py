@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from gnomon.corpus.documents import Ids
-from gnomon.numeric.routes import compiled
-from gnomon.numeric.routes import threads as all_threads
+from gnomon.numeric.parallel import threads as all_threads
+from gnomon.numeric.parallel import use_numba
 
 _STRIPE_BYTES = 2 * 2**20
 _COMPRESS_FROM = 2**17
@@ -55,7 +55,7 @@ def count_slots(
         return _compressed(
             slots, length=length, vocabulary=vocabulary, folds=folds, threads=threads
         )
-    route = _stripes if compiled() else _sorted
+    route = _stripes if use_numba() else _sorted
     return route(slots, length, vocabulary, folds, threads)
 
 
@@ -74,7 +74,7 @@ def _compressed(
         folds=slots.folds,
         step=slots.step,
     )
-    route = _stripes if compiled() else _sorted
+    route = _stripes if use_numba() else _sorted
     inner = route(small, length, len(used), folds, threads)
     indices = used[inner.indices].astype(inner.indices.dtype)
     return csr_array((inner.data, indices, inner.indptr), shape=(length * folds, vocabulary))

@@ -34,7 +34,7 @@ from gnomon.corpus.counts import PositionCounts, vstack_folds
 from gnomon.corpus.documents import IdBatch, Ids, Keys, Offsets, mix
 from gnomon.corpus.windows import Windows
 from gnomon.errors import CountsError
-from gnomon.numeric.routes import compiled
+from gnomon.numeric.parallel import use_numba
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -119,7 +119,7 @@ def permuted(windows: Windows, keys: Keys) -> Windows:
     position = np.arange(lengths.sum(), dtype=np.int64) - np.repeat(begins, lengths)
     values = windows.values[np.repeat(windows.starts, lengths) + windows.step * position]
     places = _places(np.repeat(keys, lengths), position)
-    (_swap_compiled if compiled() else _swap)(values, begins, lengths, places)
+    (_swap_compiled if use_numba() else _swap)(values, begins, lengths, places)
     return replace(windows, values=values, starts=begins, stops=stops, step=1)
 
 

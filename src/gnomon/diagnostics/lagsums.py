@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.numeric.routes import compiled, over_rows
+from gnomon.numeric.parallel import over_rows, use_numba
 
 Floats = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ def lag_sums(distances: Floats) -> LagSums:
     """
     size = len(distances)
     accumulate = _accumulate
-    if compiled():
+    if use_numba():
         from gnomon.diagnostics.lagsums_kernel import accumulate
 
     def work(start: int, stop: int) -> Floats:

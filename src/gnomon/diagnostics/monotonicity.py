@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from gnomon.diagnostics.pairs import square
 from gnomon.errors import InputError
-from gnomon.numeric.reals import reals
-from gnomon.numeric.routes import compiled, over_rows
+from gnomon.numeric.checks import reals
+from gnomon.numeric.parallel import over_rows, use_numba
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]
@@ -61,7 +61,7 @@ def violations(
     """
     values = _settled(square(distances, "The distances"), grain)
     lag_rows = _lag_rows(values, lags, positions)
-    if compiled():
+    if use_numba():
         from gnomon.diagnostics.monotonicity_kernel import count_rows
     else:
         from gnomon.diagnostics.monotonicity_numpy import count_rows

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gnomon.encodings import Encoding, Lifted, distances_between, lift
 from gnomon.errors import InputError
-from gnomon.numeric.reals import plain_array, real_array
+from gnomon.numeric.checks import plain_array, real_array
 
 Floats = NDArray[np.float64]
 _TILE = 256

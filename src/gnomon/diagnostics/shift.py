@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from gnomon.diagnostics.lagsums import lag_sums
 from gnomon.diagnostics.pairs import target_of
 from gnomon.errors import InputError
-from gnomon.numeric.reals import reals
+from gnomon.numeric.checks import reals
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]

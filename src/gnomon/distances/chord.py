@@ -21,8 +21,8 @@ import numpy as np
 from gnomon.distances.gram import BLOCK_BYTES, upper_gram, whole_laws
 from gnomon.distances.near import direct_squared
 from gnomon.errors import InputError
-from gnomon.numeric.reals import reals
-from gnomon.numeric.routes import compiled, each, stripes
+from gnomon.numeric.checks import reals
+from gnomon.numeric.parallel import map_threads, stripes, use_numba
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,7 +54,7 @@ def gram_and_chords(
     gram, uncentred = upper_gram(law, block_bytes=block_bytes)
     near = NEAR_SHARE * (gram.diagonal() + uncentred)
     distances = np.empty_like(gram)
-    if compiled():
+    if use_numba():
         from gnomon.distances.kernels import finish_rows
 
         def rows(first: int, last: int) -> None:
@@ -64,7 +64,7 @@ def gram_and_chords(
         def rows(first: int, last: int) -> None:
             _finish_rows(gram, distances, near, first, last)
 
-    each(rows, stripes(0, law.positions, ROWS))
+    map_threads(rows, stripes(0, law.positions, ROWS))
     _measure_near_pairs(law, distances)
     return gram, distances
 

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from gnomon.distances.laws import counts_matrix, totals
-from gnomon.numeric.routes import compiled, each, stripes
+from gnomon.numeric.parallel import map_threads, stripes, use_numba
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,7 +57,7 @@ def _shuffled(
 ) -> csr_array:
     """Shuffle the list of tokens; position i is dealt the next N_i of them."""
     tokens = np.repeat(np.arange(pooled.size, dtype=np.int32), pooled)
-    if compiled():
+    if use_numba():
         return _tallied(tokens, rows, pooled.size, stream)
     _swap(tokens, _key(stream))
     starts = _starts(rows)
@@ -110,7 +110,7 @@ def _tallied(
     def hands(first: int, last: int) -> None:
         tally(tokens, starts, vocabulary, counts, sizes, first, last)
 
-    each(hands, stripes(0, rows.size, ROWS))
+    map_threads(hands, stripes(0, rows.size, ROWS))
     used = close_gaps(starts, sizes, tokens, counts)
     entries = counts[:used].astype(np.int64), tokens[:used].copy(), _starts(sizes)
     table = csr_array(entries, shape=(rows.size, vocabulary))

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.distances.gram import whole_laws
-from gnomon.numeric.routes import compiled, each, stripes
+from gnomon.numeric.parallel import map_threads, stripes, use_numba
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -150,13 +150,13 @@ def _sum(
     rows: Floats, sizes: Floats, total: float, table: Floats, wanted: NDArray[np.bool_], out: Floats
 ) -> None:
     """Write E table[y], y ~ H(row, size, total), where it is wanted."""
-    if compiled():
+    if use_numba():
         from gnomon.distances.expected_null_kernel import sum_columns
 
         def columns(first: int, last: int) -> None:
             sum_columns(rows, sizes, total, table, wanted, NEGLIGIBLE, out, first, last)
 
-        each(columns, stripes(0, sizes.size, COLUMNS))
+        map_threads(columns, stripes(0, sizes.size, COLUMNS))
         return
     i, j = np.nonzero(wanted)
     out[i, j] = _summed(rows[i], sizes[j], total, table)

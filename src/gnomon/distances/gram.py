@@ -23,8 +23,8 @@ import numpy as np
 from gnomon.distances.laws import Laws, counts_matrix, laws, totals
 from gnomon.distances.tail import TAIL_SHARE, add_tail, tail_of
 from gnomon.errors import CountsError, InputError
-from gnomon.numeric.reals import reals
-from gnomon.numeric.routes import compiled, each, stripes
+from gnomon.numeric.checks import reals
+from gnomon.numeric.parallel import map_threads, stripes, use_numba
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,7 +68,7 @@ def upper_gram(
     The second says of each position how much of its law was multiplied before it was centred.
     """
     occurrences = law.occurrences()
-    rare = (occurrences > 0) & (occurrences < TAIL_SHARE * law.positions) & compiled()
+    rare = (occurrences > 0) & (occurrences < TAIL_SHARE * law.positions) & use_numba()
     head = np.flatnonzero((occurrences > 0) & ~rare)
     gram = _head_gram(law, head, block_bytes)
     if not rare.any():
@@ -102,7 +102,7 @@ def _fill(
 ) -> None:
     """Write the centred roots of the head tokens into `block` (positions x tokens)."""
     scales = law.scales
-    if not compiled():
+    if not use_numba():
         roots = law.matrix[:, head].astype(np.float64)
         rows = np.repeat(np.arange(law.positions), np.diff(roots.indptr))
         roots.data = np.sqrt(roots.data) * scales[rows]
@@ -115,7 +115,7 @@ def _fill(
         chosen, out = head[first:last], block[:, first:last]
         fill_centred(law.starts, law.tokens, law.counts, scales, column, chosen, out)
 
-    each(stripe, stripes(0, head.size, STRIPE))
+    map_threads(stripe, stripes(0, head.size, STRIPE))
 
 
 def mirrored(gram: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
 """Compiled loops of the geometry room: centred roots, mirrored Gram, near pairs.
 
-Each has a NumPy route beside its caller; `gnomon.numeric.routes.compiled` chooses, and
-`gnomon.numeric.routes` says how far both agree.
+Each has a NumPy route beside its caller; `gnomon.numeric.parallel.use_numba` chooses, and
+`gnomon.numeric.parallel` says how far both agree.
 This module is imported only when the compiled route is taken: it loads numba.
 Sums keep the order that is written; only those of `ratio_rows` may be regrouped, which makes them
 vector instructions.

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from gnomon.errors import CountsError
-from gnomon.numeric.reals import in_usual_type, plain_array
-from gnomon.numeric.routes import compiled, each, stripes
+from gnomon.numeric.checks import in_usual_type, plain_array
+from gnomon.numeric.parallel import map_threads, stripes, use_numba
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,7 +52,7 @@ class Laws:
 
     def occurrences(self) -> NDArray[np.int64]:
         """At how many positions each token occurs."""
-        if not compiled():
+        if not use_numba():
             return np.bincount(self.tokens, minlength=self.vocabulary)
         from gnomon.distances.kernels import count_tokens
 
@@ -62,7 +62,7 @@ class Laws:
         def entries(first: int, last: int) -> None:
             count_tokens(self.tokens, found[pieces.index((first, last))], first, last)
 
-        each(entries, pieces)
+        map_threads(entries, pieces)
         total: NDArray[np.int64] = found.sum(axis=0)
         return total
 

@@ -23,8 +23,8 @@ from gnomon.distances.eigenvalues import square
 from gnomon.distances.gram import BLOCK_BYTES, double_centred
 from gnomon.distances.mds import Coordinates, checked_dimension, classical_mds
 from gnomon.errors import InputError
-from gnomon.numeric.reals import reals
-from gnomon.numeric.routes import compiled, each, stripes
+from gnomon.numeric.checks import reals
+from gnomon.numeric.parallel import map_threads, stripes, use_numba
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -101,13 +101,13 @@ def _ratios(
 ) -> NDArray[np.float64]:
     """Turn inner products of rows first:last into h / D in place; return the row sums."""
     weight = np.empty(last - first)
-    if compiled():
+    if use_numba():
         from gnomon.distances.kernels import ratio_rows
 
         def compiled_rows(begin: int, end: int) -> None:
             ratio_rows(target, own, products, stress, weight, first, begin, end)
 
-        each(compiled_rows, stripes(0, last - first, ROWS))
+        map_threads(compiled_rows, stripes(0, last - first, ROWS))
         return weight
     for begin, end in stripes(0, last - first, ROWS):
         rows, here = slice(begin, end), slice(first + begin, first + end)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.numeric.routes import compiled, each, stripes
+from gnomon.numeric.parallel import map_threads, stripes, use_numba
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,14 +32,14 @@ def direct_squared(
     """Return |sqrt p_i - sqrt p_j|^2 for the pairs (rows[k], columns[k])."""
     exact = bool(law.totals.max() < 2**31)
     out = np.empty(rows.size)
-    if compiled():
+    if use_numba():
         from gnomon.distances.kernels import near_squared
 
         def pairs(first: int, last: int) -> None:
             laws = (law.starts, law.tokens, law.counts, law.totals)
             near_squared(*laws, rows, columns, exact, out, first, last)
 
-        each(pairs, stripes(0, rows.size, PAIRS))
+        map_threads(pairs, stripes(0, rows.size, PAIRS))
         return out
     batch = max(1, BATCH_BYTES // (8 * max(law.vocabulary, 1)))
     for first, last in stripes(0, rows.size, batch):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.numeric.routes import each, stripes
+from gnomon.numeric.parallel import map_threads, stripes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,4 +91,4 @@ def add_tail(tail: Tail, gram: NDArray[np.float64]) -> None:
     def rows(first: int, last: int) -> None:
         add_tail_rows(gram, *entries, overlap, float(mean @ mean), first, last)
 
-    each(rows, stripes(0, m, ROWS))
+    map_threads(rows, stripes(0, m, ROWS))

@@ -47,7 +47,7 @@ from gnomon.encodings.scoring import (
 )
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
-from gnomon.numeric.differences import centred
+from gnomon.numeric.arrays import centred
 from gnomon.results import html_fields, plain
 
 if TYPE_CHECKING:

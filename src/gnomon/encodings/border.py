@@ -9,11 +9,9 @@ import numpy as np
 
 from gnomon.encodings.positions import has_float64, namespace_of
 from gnomon.errors import EncodingError
-from gnomon.numeric.devices import device_beside
-from gnomon.numeric.differences import between
+from gnomon.numeric.arrays import between, device_beside, traced
+from gnomon.numeric.checks import refuse_complex, refuse_masked
 from gnomon.numeric.limbs import Limbs, Turns, turns_of
-from gnomon.numeric.reals import refuse_complex, refuse_masked
-from gnomon.numeric.visible import traced
 
 if TYPE_CHECKING:
     from gnomon.encodings.base import Encoding

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.numeric.learned_turns import learned_phases
+from gnomon.numeric.learned_limbs import learned_phases
 from gnomon.numeric.limbs import Limbs, Turns, limb_phases
 
 if TYPE_CHECKING:

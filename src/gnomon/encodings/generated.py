@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gnomon.errors import EncodingError
 from gnomon.groups import Block, Commuting, Generator
 from gnomon.numeric import checks
-from gnomon.numeric.reals import reals
+from gnomon.numeric.checks import reals
 
 Floats = NDArray[np.float64]
 

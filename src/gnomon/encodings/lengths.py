@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from gnomon.encodings.positions import Array, Namespace, namespace_of
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
-from gnomon.numeric.devices import device_beside
-from gnomon.numeric.visible import hidden
+from gnomon.numeric.arrays import device_beside, hidden
 
 SIDES = ("right", "left")
 

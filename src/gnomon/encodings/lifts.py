@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from gnomon.encodings.euclidean import distances_between
 from gnomon.encodings.positions import as_coordinates
 from gnomon.errors import EncodingError
-from gnomon.numeric.reals import reals
+from gnomon.numeric.checks import reals
 from gnomon.results import Result, pairs_dataframe
 
 if TYPE_CHECKING:

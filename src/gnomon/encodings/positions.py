@@ -18,11 +18,9 @@ import array_api_compat
 import numpy as np
 
 from gnomon.errors import EncodingError
-from gnomon.numeric.checks import serves
-from gnomon.numeric.devices import device_beside
+from gnomon.numeric.arrays import device_beside, hidden, reading
+from gnomon.numeric.checks import refuse_masked, serves
 from gnomon.numeric.limbs import Limbs, limbs_of, split
-from gnomon.numeric.reals import refuse_masked
-from gnomon.numeric.visible import hidden, reading
 
 Array = Any
 """An array of any library that keeps the array API standard."""

@@ -36,8 +36,7 @@ from gnomon.encodings.scoring import scaled
 from gnomon.errors import EncodingError
 from gnomon.groups import Side, causal_logits
 from gnomon.numeric import checks
-from gnomon.numeric.differences import since
-from gnomon.numeric.visible import seen
+from gnomon.numeric.arrays import concrete_or_none, since
 
 if TYPE_CHECKING:
     from gnomon.encodings.positions import Array, Coordinates, Namespace
@@ -207,7 +206,7 @@ class Referred(Encoding):
         """Return vectors in float32 or better after the isometric part, with where they stand."""
         wide = xp.astype(x, xp.result_type(x.dtype, xp.float32))
         made = self.isometric(wide, beside, numbers, side=name, xp=xp)
-        return Side(vectors=made, coordinates=beside, places=seen(beside))
+        return Side(vectors=made, coordinates=beside, places=concrete_or_none(beside))
 
     def check_reach(
         self,
@@ -228,7 +227,7 @@ class Referred(Encoding):
 
     def _check_steps(self, steps: Array, numbers: Numbers, x: Array, *, xp: Namespace) -> None:
         """Refuse positions at which the type of x does not hold the factors of a key."""
-        where = seen(steps)  # first: compiled code goes no further
+        where = concrete_or_none(steps)  # first: compiled code goes no further
         if where is None or where.size == 0:
             return
         known = _known(numbers)
@@ -252,7 +251,9 @@ def limit(dtype: Any, *, xp: Namespace) -> float:
 
 def _known(numbers: Numbers) -> Numbers | None:
     """Return numbers as NumPy's, or None where one of them can not be seen."""
-    known = {name: seen(getattr(held, "radians", held)) for name, held in numbers.items()}
+    known = {
+        name: concrete_or_none(getattr(held, "radians", held)) for name, held in numbers.items()
+    }
     return None if any(held is None for held in known.values()) else known
 
 

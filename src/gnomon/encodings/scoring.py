@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from gnomon.encodings.border import lags_between, numbers_in
 from gnomon.encodings.positions import as_coordinates, namespace_of
 from gnomon.errors import EncodingError
+from gnomon.numeric.arrays import device_beside
 from gnomon.numeric.checks import serves
-from gnomon.numeric.devices import device_beside
 
 if TYPE_CHECKING:
     from gnomon.encodings.base import Encoding, Numbers

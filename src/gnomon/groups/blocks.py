@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gnomon.errors import GroupError
 from gnomon.groups.actions import jordan_weights, run_carried, run_turned
-from gnomon.numeric.reals import reals
+from gnomon.numeric.checks import reals
 
 Floats = NDArray[np.float64]
 KINDS = ("zero", "decay", "growth", "rotation", "damped", "jordan")

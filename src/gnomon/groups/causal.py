@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.numeric.differences import between, since
+from gnomon.numeric.arrays import between, since
 
 Array = Any
 Namespace = Any

@@ -19,7 +19,7 @@ from gnomon.errors import GroupError
 from gnomon.groups.blocks import Floats
 from gnomon.groups.checking import checked
 from gnomon.groups.generator import Generator
-from gnomon.numeric.reals import reals
+from gnomon.numeric.checks import reals
 
 TOLERANCE = 1e-10
 """Largest commutator, as a share of the norms of its factors, that rounding may leave."""

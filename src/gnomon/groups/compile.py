@@ -24,7 +24,7 @@ from gnomon.errors import GroupError
 from gnomon.groups.compiled import CompiledBias, float32_error
 from gnomon.groups.exponentials import Sum, weighted
 from gnomon.groups.ways import Found, Task, modes_shown, turned, ways
-from gnomon.numeric.reals import reals
+from gnomon.numeric.checks import reals
 
 Floats = NDArray[np.float64]
 Bias = Callable[[Floats], ArrayLike] | ArrayLike

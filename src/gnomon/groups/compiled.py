@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gnomon.errors import GroupError
 from gnomon.groups.exponentials import Sum
-from gnomon.numeric.reals import reals
+from gnomon.numeric.checks import reals
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]

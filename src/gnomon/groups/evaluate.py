@@ -18,7 +18,7 @@ from gnomon.errors import GroupError
 from gnomon.groups.actions import block_weighed, jordan_weights
 from gnomon.groups.blocks import Block, Floats
 from gnomon.groups.causal import Side, causal_logits
-from gnomon.numeric.reals import reals
+from gnomon.numeric.checks import reals
 
 if TYPE_CHECKING:
     from gnomon.groups.generator import Generator

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.numeric.reals import reals
+from gnomon.numeric.checks import reals
 
 if TYPE_CHECKING:
     from gnomon.groups.classification import Found

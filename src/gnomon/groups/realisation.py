@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from gnomon.errors import GroupError
 from gnomon.groups.hankel import COLUMNS, RankChoice, choose_rank, hankel, step_of
 from gnomon.groups.orbits import STEADY, growth_of, logarithm, onto_circle, orbit, powers
-from gnomon.numeric.reals import reals
+from gnomon.numeric.checks import reals
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from gnomon.errors import GroupError
-from gnomon.numeric.routes import compiled, over_rows
+from gnomon.numeric.parallel import over_rows, use_numba
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -137,7 +137,7 @@ def steps_of(line: Line, lags: int) -> Whole:
 
 def equal_pairs(line: Line, steps: Whole) -> Floats:
     """Return how many pairs at each lag are equal, (folds, lags). Cost O(tokens x lags)."""
-    if compiled():
+    if use_numba():
         from gnomon.lags import line_kernels
 
         made = np.zeros((line.folds, len(steps)), dtype=np.int64)
@@ -163,7 +163,7 @@ def pair_tables(line: Line, partner: Whole, step: int) -> Floats:
     its own partner, these are the pairs at a lag.
     """
     shape = (line.folds, line.types, line.types)
-    if compiled():
+    if use_numba():
         from gnomon.lags import line_kernels
 
         made = np.zeros((line.folds, line.types**2), dtype=np.int64)

@@ -1,1 +1,1 @@
-"""What the array standard lacks: routes of kernels and their threads, phases in two limbs."""
+"""What the array standard lacks: threads of kernels, positions in limbs, exact words, checks."""

@@ -1,25 +1,47 @@
-"""Hyper-parameters are checked once, where an encoding is made, with the name the user wrote."""
+"""Numbers that a user passes are checked here, once, with the name the user wrote.
+
+*Hyper-parameters* where an encoding is made. *Ranges* of options in one table for the library and
+the command line: what takes memory for each of its number, or time for each of its repetitions,
+ends far above any use, for a slip of the hand should neither fill the memory nor run for a year;
+generators of random numbers take seeds from 0 on, and more than 128 bits tell nothing apart.
+
+*Arrays of real numbers*: what NumPy would drop in silence is refused, never dropped. NumPy drops an
+imaginary part with a warning, and a mask without one, and reads a date as a number of days; what is
+made of the rest looks like an answer. Every array of a user passes here first.
+"""
 
 from __future__ import annotations
 
 import math
 import numbers
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gnomon.errors import EncodingError
-from gnomon.numeric.ranges import MOST_DIMENSION, MOST_SEED
-from gnomon.numeric.reals import refuse_masked
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+from gnomon.errors import EncodingError, InputError
 
 MOST = 2**31 - 1
 """Largest count, length or lag; what takes memory for each of its number is bounded below."""
+
 LARGEST, SMALLEST = 1e50, 1e-50
 """Sizes of a real number other than 0: products of a few of them are floats, too."""
+
+MOST_DIMENSION = 2**20
+
+MOST_SEED = 2**128 - 1
+
+MOST_REPETITIONS = 10_000
+
+RANGES: dict[str, tuple[int, int]] = {
+    "dimension": (1, MOST_DIMENSION),
+    "rank": (1, MOST_DIMENSION),
+    "seed": (0, MOST_SEED),
+    "seeds": (1, MOST_REPETITIONS),
+    "shuffles": (0, MOST_REPETITIONS),
+    "draws": (19, 100 * MOST_REPETITIONS - 1),
+}
+
 _MOST = {
     **dict.fromkeys(("heads", "axes", "depth", "kernel", "order", "block", "layer"), 2**16),
     **dict.fromkeys(
@@ -48,14 +70,6 @@ def whole(name: str, value: Any, *, least: int, multiple_of: int = 1, why: str =
         raise EncodingError(
             f"{name} is {value}; pass a multiple of {multiple_of}{', ' + why if why else ''}."
         )
-
-
-def _shown(value: Any) -> str:
-    """Return a value as it was given, or its beginning: Python prints no integer at any length."""
-    if isinstance(value, int) and value.bit_length() > 400:
-        return f"an integer of {value.bit_length():,} bits"
-    text = repr(value)
-    return text if len(text) <= 200 else f"{text[:200]} ..."
 
 
 def real(name: str, value: Any, *, above: float | None = None, least: float | None = None) -> None:
@@ -126,3 +140,116 @@ def one_axis(name: str, axes: Any) -> None:
         raise EncodingError(
             f"axes is {axes!r}, and the encoding {name!r} has positions on one axis; pass axes=1."
         )
+
+
+def check_range(name: str, value: Any) -> None:
+    """Refuse a number outside the range that its option has; None was not given.
+
+    >>> check_range("shuffles", 99999999)
+    Traceback (most recent call last):
+    gnomon.errors.InputError: --shuffles is 99999999; it must be 10000 or less.
+    """
+    least, most = RANGES[name]
+    if value is None or least <= value <= most:
+        return
+    if value < least:
+        raise InputError(f"--{name} is {value}; it must be {least} or more.")
+    words = "below 2^128" if most == MOST_SEED else f"{most} or less"
+    raise InputError(f"--{name} is {value}; it must be {words}.")
+
+
+def real_array(
+    values: Any, what: str, *, kind: type[InputError] = InputError
+) -> NDArray[np.float64]:
+    """Return values as float64; `what` begins the sentence that refuses complex ones.
+
+    Text, dates and records are no numbers, though NumPy would read "1.5" as one: TypeError. Rows
+    of unequal length are no array: ValueError. Who calls says what was asked for.
+
+    >>> real_array([1, 2], "Distances")
+    array([1., 2.])
+    """
+    refuse_masked(values, what, kind=kind)
+    array = plain_array(np.asarray(values), what, kind=kind)
+    if array.dtype.kind not in "biufO":
+        raise TypeError(f"{array.dtype} is no type of numbers")
+    return np.asarray(array, dtype=np.float64)
+
+
+def reals(
+    values: Any, name: str, *, kind: type[InputError] = InputError, advice: str = "pass some"
+) -> NDArray[np.float64]:
+    """Return values as float64, but never without an imaginary part or a mask.
+
+    What is no array of numbers is refused as an error of a `kind` that ends in an `advice`.
+
+    >>> reals([1, 2], "lags")
+    array([1., 2.])
+    """
+    array = plain_array(values, f"{name} holds", kind=kind)
+    try:
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"{array.dtype} is no type of numbers")  # noqa: TRY301 - said below
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise kind(f"{name} holds no real numbers ({_first(error)}); {advice}.") from error
+
+
+def plain_array(values: Any, what: str, *, kind: type[InputError] = InputError) -> NDArray[Any]:
+    """Return values as an array in this machine's order of bytes, neither complex nor masked.
+
+    `what` begins the sentence that refuses them.
+    """
+    refuse_masked(values, what, kind=kind)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # NumPy has no shape for it
+        raise kind(
+            f"{what} no array ({_first(error)}); pass rows of equal length, all of them numbers."
+        ) from error
+    if np.iscomplexobj(array) or (array.dtype.kind == "O" and _any_complex(array)):
+        raise kind(
+            f"{what} complex numbers ({array.dtype}), and an imaginary part is not dropped here; "
+            "pass real numbers, such as .real or abs() of these."
+        )
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+refuse_complex = plain_array
+
+
+def in_usual_type(array: Any) -> Any:
+    """Return an array or sparse matrix in a type that sparse matrices know, value for value.
+
+    They know no order of bytes but this machine's, and no float but those of 32 and 64 bits.
+    """
+    if array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
+        return array.astype(np.float64)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def refuse_masked(values: Any, what: str, *, kind: type[InputError] = InputError) -> None:
+    """Refuse a masked array with masked entries, also as an item of a list."""
+    items = values if isinstance(values, (list, tuple)) else (values,)
+    if any(isinstance(one, np.ma.MaskedArray) and np.ma.is_masked(one) for one in items):
+        raise kind(
+            f"{what} masked entries, and a mask is not dropped here; fill them (.filled(0)) or "
+            "leave them out (.compressed())."
+        )
+
+
+def _shown(value: Any) -> str:
+    """Return a value as it was given, or its beginning: Python prints no integer at any length."""
+    if isinstance(value, int) and value.bit_length() > 400:
+        return f"an integer of {value.bit_length():,} bits"
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]} ..."
+
+
+def _any_complex(array: NDArray[Any]) -> bool:
+    return any(isinstance(one, (complex, np.complexfloating)) for one in array.flat)
+
+
+def _first(error: Exception) -> str:
+    """Return the first sentence of what NumPy says, in one line."""
+    return " ".join(str(error).split()).partition(". ")[0].rstrip(".")

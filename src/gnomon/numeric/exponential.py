@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.numeric.devices import device_beside
+from gnomon.numeric.arrays import device_beside
 
 Array = Any
 Namespace = Any

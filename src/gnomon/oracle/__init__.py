@@ -7,7 +7,7 @@ it is right; tests of the array formulas in every framework rest on it.
 
 from __future__ import annotations
 
+from gnomon.oracle.definition import DIGITS
 from gnomon.oracle.evaluate import bias, definition_of, score, scores, turned, vectors
-from gnomon.oracle.exact import DIGITS
 
 __all__ = ["DIGITS", "bias", "definition_of", "score", "scores", "turned", "vectors"]

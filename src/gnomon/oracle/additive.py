@@ -1,10 +1,11 @@
-"""Vectors that are added: the sinusoid, random rows, and rows of tables.
+"""Vectors that are added: the sinusoid, random rows, rows of tables, and times.
 
 sinusoid   p[2k] = sin <W_k, i>, p[2k+1] = cos <W_k, i>, each axis with the ladder
            base^(-2k/d') of its share d' of the dimension                  [vaswani2017 sec. 3.5]
 random     the normal number of (seed, i, k): SplitMix64 words [steele2014] in whole-number
            arithmetic, Box and Muller's transform [box1958] in this one's
 tables     the row as it is; of factors U W, its exact product
+ctlpe      a (t - origin) / unit + b, a linear function of the time                  [kim2024]
 """
 
 from __future__ import annotations
@@ -12,10 +13,17 @@ from __future__ import annotations
 from typing import Any
 
 from gnomon.errors import EncodingError
-from gnomon.oracle.definition import Definition, Point, Vector
-from gnomon.oracle.draws import normal_row
-from gnomon.oracle.exact import Real, context, dot, number
-from gnomon.oracle.ladders import plain
+from gnomon.oracle.definition import (
+    Definition,
+    Point,
+    Real,
+    Vector,
+    context,
+    dot,
+    normal_row,
+    number,
+)
+from gnomon.oracle.rotary import plain, unit_of_time
 
 
 def sinusoidal(encoding: Any, at: Point) -> Vector:
@@ -61,6 +69,13 @@ def fitted(encoding: Any, at: Point) -> Vector:
     return [number(encoding.gain) * value for value in left]
 
 
+def linear(encoding: Any, at: Point) -> Vector:
+    """Return the linear function of a time."""
+    passed = (at[0] - number(encoding.origin)) / unit_of_time(encoding)
+    slopes, offsets = encoding.slope, encoding.offset
+    return [number(a) * passed + number(b) for a, b in zip(slopes, offsets, strict=True)]
+
+
 def _row(values: Any, index: int) -> Any:
     if not 0 <= index < len(values):
         raise EncodingError(
@@ -82,4 +97,5 @@ DEFINITIONS = {
     "Table": Definition(vectors=row),
     "Learned": Definition(vectors=learned),
     "Fitted": Definition(vectors=fitted),
+    "Ctlpe": Definition(vectors=linear),
 }

@@ -6,7 +6,11 @@ grape-additive  ALiBi with slopes of softplus, of query and key                 
 dape            A + B + f(A, B) over heads                                          [zheng2024]
 pope            softplus(x_c) at the angle w_c i, that of keys shifted     [gopalakrishnan2025]
 
-Rules that walk from token to token are in `gnomon.oracle.paths`.
+and those that walk from token to token, with clocks, reflections, and gates along the path:
+
+selective-rope  pairs turned by w_c sum over l <= i of (U x_l / |x_l| + d)_c     [movahedi2026]
+path            k_j multiplied by I - b_l w_l w_l^T for l = j+1 ... i            [yang2025path]
+grape-path      sum over j < l <= i of m_h ln sigmoid(<p_i, exp(l J) p_l> / r)      [zhang2025]
 """
 
 from __future__ import annotations
@@ -15,78 +19,29 @@ from typing import Any
 
 from gnomon.errors import EncodingError
 from gnomon.oracle.biases import official_slopes
-from gnomon.oracle.definition import Content, Definition, Vector
-from gnomon.oracle.draws import normal_row, start_of, words
-from gnomon.oracle.exact import Real, context, dot, number
+from gnomon.oracle.definition import (
+    Content,
+    Definition,
+    Real,
+    Vector,
+    context,
+    dot,
+    normal_row,
+    number,
+    sigmoid,
+    softplus,
+    start_of,
+    words,
+)
+from gnomon.oracle.rotary import rotate
 
 SMALL = 1e-6
-
-
-def sigmoid(x: Real) -> Real:
-    """Return 1 / (1 + e^-x)."""
-    return 1 / (1 + context().exp(-x))
-
-
-def softplus(x: Real) -> Real:
-    """Return ln(1 + e^x)."""
-    return context().log1p(context().exp(x))
-
-
-def numbers(encoding: Any, name: str, at: tuple[int, ...], start: Any) -> Real:
-    """Return one learned number, as it was given, or as `start` makes it."""
-    held = getattr(encoding, name)
-    if held is None:
-        return start()
-    for index in at:
-        held = held[index]
-    return number(held)
-
-
-def normal(encoding: Any, purpose: int, row: int, count: int) -> Vector:
-    """Return a row of normal numbers."""
-    return normal_row([purpose, row], count, encoding.seed)
-
-
-def uniform(encoding: Any, purpose: int, place: int) -> Real:
-    """Return the number at a place, uniform in (-1, 1)."""
-    word = words(start_of(encoding.seed + purpose * 2**32, []), place + 1)[place]
-    return 2 * (word // 2**11 + number("0.5")) / 2**53 - 1
-
-
-def rows_of(
-    encoding: Any, name: str, purpose: int, head: int, shape: tuple[int, int]
-) -> list[Vector]:
-    """Return a matrix of one head, given or drawn: rows (outputs, width) of standard numbers."""
-    count, width = shape
-    held = getattr(encoding, name)
-    if held is not None:
-        return [[number(value) for value in row] for row in held[head]]
-    return [normal(encoding, purpose, head * count + row, width) for row in range(count)]
-
-
-def weights_of(encoding: Any, name: str, purpose: int, head: int, width: int, by: Real) -> Vector:
-    """Return the weights of one head (width,), given, or drawn and multiplied by `by`."""
-    held = getattr(encoding, name)
-    if held is not None:
-        return [number(value) for value in held[head]]
-    return [by * value for value in normal(encoding, purpose, head, width)]
-
-
-def plain(content: Content) -> list[Vector]:
-    """Return scale q.k."""
-    return [[content.scale * dot(q, k) for k in content.keys] for q in content.queries]
-
-
-def unit(x: Vector) -> Vector:
-    """Return x / sqrt(|x|^2 + 10^-6)."""
-    length = context().sqrt(dot(x, x) + number(SMALL))
-    return [value / length for value in x]
 
 
 def fox(encoding: Any, content: Content) -> list[Vector]:
     """Return scale q.k and what was forgotten on the way."""
     mp, head, width = context(), content.head, len(content.tokens[0])
-    weights = weights_of(encoding, "gate_weights", 0, head, width, number(encoding.sigma))
+    weights = _weights_of(encoding, "gate_weights", 0, head, width, number(encoding.sigma))
     bias = numbers(encoding, "gate_bias", (head,), lambda: number(encoding.start))
     logs = [mp.log(sigmoid(dot(weights, x) + bias)) for x in content.tokens]
     logits = plain(content)
@@ -113,14 +68,6 @@ def cope(encoding: Any, content: Content) -> list[Vector]:
     return logits
 
 
-def _table(encoding: Any) -> list[Vector]:
-    """Return the rows of the table, given or drawn."""
-    if encoding.table is not None:
-        return [[number(value) for value in row] for row in encoding.table]
-    by, d = number(encoding.sigma), encoding.dimension
-    return [[by * v for v in normal(encoding, 0, row, d)] for row in range(encoding.rows)]
-
-
 def grape(encoding: Any, content: Content) -> list[Vector]:
     """Return scale q.k minus lag times slope."""
     mp, head, d = context(), content.head, encoding.dimension
@@ -129,7 +76,7 @@ def grape(encoding: Any, content: Content) -> list[Vector]:
     size = official_slopes(encoding.heads)[head] * softplus(factor)
 
     def slopes(name: str, purpose: int, vectors: list[Vector]) -> Vector:
-        way = weights_of(encoding, name, purpose, head, d, by)
+        way = _weights_of(encoding, name, purpose, head, d, by)
         length = mp.sqrt(dot(way, way))
         return [softplus(dot(way, x) / length * by) for x in vectors]
 
@@ -166,6 +113,184 @@ def dape(encoding: Any, inner: Definition) -> Definition:
     return Definition(content=rule)
 
 
+def pope(encoding: Any, x: Vector, at: Vector, side: str, head: int) -> Vector:
+    """Return magnitudes at the angles of their coordinates, all cosines before all sines."""
+    mp, angles = context(), []
+    for c in range(len(x)):
+        angle = at[0] * mp.power(number(encoding.base), -number(c) / len(x))
+        angles.append(angle if side == "q" else angle + _shift(encoding, head, c))
+    polar = [*zip((softplus(value) for value in x), angles, strict=True)]
+    return [r * mp.cos(a) for r, a in polar] + [r * mp.sin(a) for r, a in polar]
+
+
+def selective(encoding: Any, content: Content) -> list[Vector]:
+    """Return logits of vectors turned by clocks that tokens drive."""
+    mp, head, pairs = context(), content.head, encoding.dimension // 2
+    width = len(content.tokens[0])
+    rows = _rows_of(encoding, "clock_weights", 0, head, (pairs, width))
+    if encoding.clock_weights is None:
+        rows = [[value / mp.sqrt(dot(row, row)) for value in row] for row in rows]
+    steps = [[dot(row, unit(x)) for row in rows] for x in content.tokens]
+    steps = convolved(encoding, 1, content, steps)
+    drift = [numbers(encoding, "drift", (head, c), lambda: mp.zero) for c in range(pairs)]
+    base = number(encoding.base)
+    rates = [mp.power(base, -number(2 * c) / encoding.dimension) for c in range(pairs)]
+    turned, clock = [], [mp.zero] * pairs
+    for step in steps:
+        clock = [t + s + d for t, s, d in zip(clock, step, drift, strict=True)]
+        turned.append([w * t for w, t in zip(rates, clock, strict=True)])
+    keys = [rotate(k, at, encoding.layout) for k, at in zip(content.keys, turned, strict=True)]
+    queries = [
+        rotate(q, turned[content.index(i)], encoding.layout) for i, q in enumerate(content.queries)
+    ]
+    return [[content.scale * dot(q, k) for k in keys] for q in queries]
+
+
+def path(encoding: Any, content: Content) -> list[Vector]:
+    """Return q.k with k carried over every token up to the query; 0 after it."""
+    mp, head, d = context(), content.head, encoding.dimension
+    width, by = len(content.tokens[0]), number(encoding.sigma)
+    rows = _rows_of(encoding, "directions", 0, head, (d, width))
+    if encoding.directions is None:
+        rows = [[by * value for value in row] for row in rows]
+    named = [[dot(row, x) for row in rows] for x in content.tokens]
+    if encoding.kernel > 1:
+        named = [[v * sigmoid(v) for v in row] for row in convolved(encoding, 2, content, named)]
+    named = [unit(row) for row in named]
+    weights = _weights_of(encoding, "step_weights", 1, head, width, by)
+    bias = numbers(encoding, "step_bias", (head,), lambda: mp.zero)
+    steps = [2 * sigmoid(dot(weights, x) + bias) for x in content.tokens]
+    logits = [[mp.zero for _ in content.keys] for _ in content.queries]
+    for j, key in enumerate(content.keys):
+        moved = key
+        for now in range(j, len(content.keys)):
+            if now > j:
+                size = steps[now] * dot(named[now], moved)
+                moved = [v - size * w for v, w in zip(moved, named[now], strict=True)]
+            i = now - content.index(0)
+            if i >= 0:
+                logits[i][j] = content.scale * dot(content.queries[i], moved)
+    return logits
+
+
+def grape_path(encoding: Any, content: Content) -> list[Vector]:
+    """Return scale q.k plus the logarithms of gates between key and query."""
+    mp, head, count = context(), content.head, encoding.features
+    width = len(content.tokens[0])
+    rows = _rows_of(encoding, "projection", 0, head, (count, width))
+    if encoding.projection is None:
+        by = number(encoding.sigma) / mp.sqrt(number(width))
+        rows = [[by * value for value in row] for row in rows]
+    size = official_slopes(encoding.heads)[head]
+    read = [[dot(row, x) for row in rows] for x in content.tokens]
+    even = []
+    for p in read:
+        rms = mp.sqrt(dot(p, p) / count + mp.power(2, -23))
+        even.append([value / rms for value in p])
+    along = []
+    for p, at in zip(even, content.at_keys, strict=True):
+        turned = list(p)
+        for c in range(0, count, 2):
+            turned[c] = p[c] * mp.cos(at[0]) - p[c + 1] * mp.sin(at[0])
+            turned[c + 1] = p[c] * mp.sin(at[0]) + p[c + 1] * mp.cos(at[0])
+        along.append(turned)
+    logits = plain(content)
+    for i, row in enumerate(logits):
+        now, total = content.index(i), mp.zero
+        here = even[now] if encoding.normed == "both" else read[now]
+        for j in reversed(range(now)):
+            total += size * mp.log(sigmoid(dot(here, along[j + 1]) / count))
+            row[j] += total
+    return logits
+
+
+def numbers(encoding: Any, name: str, at: tuple[int, ...], start: Any) -> Real:
+    """Return one learned number, as it was given, or as `start` makes it."""
+    held = getattr(encoding, name)
+    if held is None:
+        return start()
+    for index in at:
+        held = held[index]
+    return number(held)
+
+
+def normal(encoding: Any, purpose: int, row: int, count: int) -> Vector:
+    """Return a row of normal numbers."""
+    return normal_row([purpose, row], count, encoding.seed)
+
+
+def uniform(encoding: Any, purpose: int, place: int) -> Real:
+    """Return the number at a place, uniform in (-1, 1)."""
+    word = words(start_of(encoding.seed + purpose * 2**32, []), place + 1)[place]
+    return 2 * (word // 2**11 + number("0.5")) / 2**53 - 1
+
+
+def _rows_of(
+    encoding: Any, name: str, purpose: int, head: int, shape: tuple[int, int]
+) -> list[Vector]:
+    """Return a matrix of one head, given or drawn: rows (outputs, width) of standard numbers."""
+    count, width = shape
+    held = getattr(encoding, name)
+    if held is not None:
+        return [[number(value) for value in row] for row in held[head]]
+    return [normal(encoding, purpose, head * count + row, width) for row in range(count)]
+
+
+def _weights_of(encoding: Any, name: str, purpose: int, head: int, width: int, by: Real) -> Vector:
+    """Return the weights of one head (width,), given, or drawn and multiplied by `by`."""
+    held = getattr(encoding, name)
+    if held is not None:
+        return [number(value) for value in held[head]]
+    return [by * value for value in normal(encoding, purpose, head, width)]
+
+
+def plain(content: Content) -> list[Vector]:
+    """Return scale q.k."""
+    return [[content.scale * dot(q, k) for k in content.keys] for q in content.queries]
+
+
+def unit(x: Vector) -> Vector:
+    """Return x / sqrt(|x|^2 + 10^-6)."""
+    length = context().sqrt(dot(x, x) + number(SMALL))
+    return [value / length for value in x]
+
+
+def _taps_of(encoding: Any, purpose: int, head: int, channels: int, channel: int) -> Vector:
+    """Return the taps of one channel, the last that of the token itself."""
+    held, size = encoding.taps, encoding.kernel
+    if size == 1:
+        return [number(1)]
+    if held is not None:
+        return [number(value) for value in held[head][channel]]
+    first = (head * channels + channel) * size
+    root = context().sqrt(number(size))
+    return [uniform(encoding, purpose, first + tap) / root for tap in range(size)]
+
+
+def convolved(encoding: Any, purpose: int, content: Content, x: list[Vector]) -> list[Vector]:
+    """Return channels after the short convolution, which stops where positions do not rise."""
+    channels = len(x[0])
+    taps = [_taps_of(encoding, purpose, content.head, channels, c) for c in range(channels)]
+    made = []
+    for now in range(len(x)):
+        total = [taps[c][-1] * x[now][c] for c in range(channels)]
+        for back in range(1, encoding.kernel):
+            before = now - back
+            if before < 0 or content.at_keys[before + 1][0] <= content.at_keys[before][0]:
+                break
+            total = [t + taps[c][-1 - back] * x[before][c] for c, t in enumerate(total)]
+        made.append(total)
+    return made
+
+
+def _table(encoding: Any) -> list[Vector]:
+    """Return the rows of the table, given or drawn."""
+    if encoding.table is not None:
+        return [[number(value) for value in row] for row in encoding.table]
+    by, d = number(encoding.sigma), encoding.dimension
+    return [[by * v for v in normal(encoding, 0, row, d)] for row in range(encoding.rows)]
+
+
 def _network(encoding: Any, heads: int) -> list[list[Vector]]:
     """Return weights and biases of both layers, given or drawn; biases are rows of one number."""
     units = encoding.units
@@ -197,16 +322,6 @@ def _mixed(network: list[list[Vector]], seen: Vector, head: int) -> Real:
     return dot(second[head], inside) + second_bias[head][0]
 
 
-def pope(encoding: Any, x: Vector, at: Vector, side: str, head: int) -> Vector:
-    """Return magnitudes at the angles of their coordinates, all cosines before all sines."""
-    mp, angles = context(), []
-    for c in range(len(x)):
-        angle = at[0] * mp.power(number(encoding.base), -number(c) / len(x))
-        angles.append(angle if side == "q" else angle + _shift(encoding, head, c))
-    polar = [*zip((softplus(value) for value in x), angles, strict=True)]
-    return [r * mp.cos(a) for r, a in polar] + [r * mp.sin(a) for r, a in polar]
-
-
 def _shift(encoding: Any, head: int, c: int) -> Real:
     """Return the shift of one coordinate of keys, within -2 pi ... 0."""
     mp = context()
@@ -223,4 +338,7 @@ DEFINITIONS = {
     "Fox": Definition(content=fox),
     "Cope": Definition(content=cope),
     "GrapeAdditive": Definition(content=grape),
+    "SelectiveRope": Definition(content=selective),
+    "Path": Definition(content=path),
+    "GrapePath": Definition(content=grape_path),
 }

@@ -13,37 +13,27 @@ from typing import Any
 
 from gnomon.encodings import Encoding
 from gnomon.errors import EncodingError
-from gnomon.oracle import (
-    additive,
-    axes,
-    biases,
-    content,
-    decaying,
-    generators,
-    more_biases,
-    paths,
-    relative,
-    rotary,
-    times,
-    waves,
-    wrapped,
+from gnomon.oracle import additive, biases, content, generators, relative, rotary, wrapped
+from gnomon.oracle.definition import (
+    Content,
+    Definition,
+    Point,
+    Real,
+    Vector,
+    context,
+    coordinates,
+    dot,
+    number,
+    vector,
 )
-from gnomon.oracle.definition import Content, Definition, Point, Vector
-from gnomon.oracle.exact import Real, context, coordinates, dot, number, vector
 
 DEFINITIONS: dict[str, Definition] = {
     **additive.DEFINITIONS,
     **rotary.DEFINITIONS,
-    **waves.DEFINITIONS,
-    **axes.DEFINITIONS,
-    **decaying.DEFINITIONS,
     **generators.DEFINITIONS,
     **biases.DEFINITIONS,
-    **more_biases.DEFINITIONS,
-    **times.DEFINITIONS,
     **relative.DEFINITIONS,
     **content.DEFINITIONS,
-    **paths.DEFINITIONS,
 }
 """By the name of the class that defines an encoding; subclasses inherit."""
 

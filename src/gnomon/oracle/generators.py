@@ -20,8 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gnomon.oracle.definition import Definition, Point, Vector
-from gnomon.oracle.exact import Real, context, dot, number
+from gnomon.oracle.definition import Definition, Point, Real, Vector, context, dot, number, softplus
 from gnomon.oracle.rotary import Turning, turn
 
 Matrix = list[list[Real]]
@@ -50,7 +49,7 @@ def transposed(matrix: Matrix) -> Matrix:
     return [list(column) for column in zip(*matrix, strict=True)]
 
 
-def by_blocks(matrices: list[Matrix], x: Vector) -> Vector:
+def _by_blocks(matrices: list[Matrix], x: Vector) -> Vector:
     """Return a block-diagonal matrix times a vector."""
     made: Vector = []
     for matrix in matrices:
@@ -66,12 +65,12 @@ def contragredient(blocks_of: Callable[[Any, int], list[Matrix]]) -> Definition:
         away = at[0] - number(encoding.reference)
         blocks = blocks_of(encoding, head)
         if side == "q":
-            return by_blocks([transposed(exponential(block, away)) for block in blocks], x)
-        return by_blocks([exponential(block, -away) for block in blocks], x)
+            return _by_blocks([transposed(exponential(block, away)) for block in blocks], x)
+        return _by_blocks([exponential(block, -away) for block in blocks], x)
 
     def between(encoding: Any, k: Vector, i: Point, j: Point, head: int) -> Vector:
         lag = i[0] - j[0]
-        return by_blocks([exponential(block, lag) for block in blocks_of(encoding, head)], k)
+        return _by_blocks([exponential(block, lag) for block in blocks_of(encoding, head)], k)
 
     return Definition(turned=turned, between=between)
 
@@ -81,15 +80,11 @@ def entry(values: Any, head: int, heads: int | None, *place: int) -> Real:
     return number(values[place if heads is None else (head, *place)], "learned number")
 
 
-def _softplus(x: Real) -> Real:
-    return context().log(1 + context().exp(x))
-
-
 def _jordan(encoding: Any, head: int) -> list[Matrix]:
     mp, m = context(), encoding.order
     made = []
     for block in range(encoding.dimension // (2 * m)):
-        a = number(encoding.least) + _softplus(entry(encoding.decays, head, encoding.heads, block))
+        a = number(encoding.least) + softplus(entry(encoding.decays, head, encoding.heads, block))
         y, most = entry(encoding.gains, head, encoding.heads, block), number(encoding.most)
         a, g = a / number(encoding.unit), most * mp.tanh(y / most) / number(encoding.unit)
         w = entry(encoding.frequencies, head, encoding.heads, block, 0)
@@ -113,8 +108,8 @@ def _given(encoding: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
         x = list(into * mp.matrix(x))
     blocks = _blocks(encoding)
     if side == "q":
-        return by_blocks([transposed(exponential(block, away)) for block in blocks], x)
-    return by_blocks([exponential(block, -away) for block in blocks], x)
+        return _by_blocks([transposed(exponential(block, away)) for block in blocks], x)
+    return _by_blocks([exponential(block, -away) for block in blocks], x)
 
 
 def _given_between(encoding: Any, k: Vector, i: Point, j: Point, head: int) -> Vector:
@@ -124,7 +119,7 @@ def _given_between(encoding: Any, k: Vector, i: Point, j: Point, head: int) -> V
     basis = basis if encoding.basis is None else mp.matrix(_basis(encoding))
     inside = list(mp.inverse(basis) * mp.matrix(k))
     lag = i[0] - j[0]
-    moved = by_blocks([exponential(block, lag) for block in _blocks(encoding)], inside)
+    moved = _by_blocks([exponential(block, lag) for block in _blocks(encoding)], inside)
     return list(basis * mp.matrix(moved))
 
 
@@ -156,7 +151,7 @@ def _hyperbolic(encoding: Any, head: int) -> list[Matrix]:
     fastest = max(abs(b) for b in boosts)
     made = []
     for k, b in enumerate(boosts):
-        excess = _softplus(entry(encoding.excesses, head, heads, k if own else 0))
+        excess = softplus(entry(encoding.excesses, head, heads, k if own else 0))
         a = (abs(b) if own else fastest) + number(encoding.least) + excess
         made.append([[-a, b], [b, -a]])
     return made
@@ -167,7 +162,7 @@ def skew(blocks_at: Callable[[Any, Point, int], list[Matrix]]) -> Definition:
 
     def turned(encoding: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
         del side
-        return by_blocks([exponential(block) for block in blocks_at(encoding, at, head)], x)
+        return _by_blocks([exponential(block) for block in blocks_at(encoding, at, head)], x)
 
     return Definition(turned=turned)
 

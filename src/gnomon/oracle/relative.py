@@ -14,15 +14,22 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from gnomon.oracle.definition import Content, Definition, Vector
-from gnomon.oracle.draws import normal_row
-from gnomon.oracle.exact import Real, context, dot, number
+from gnomon.oracle.definition import (
+    Content,
+    Definition,
+    Real,
+    Vector,
+    context,
+    dot,
+    normal_row,
+    number,
+)
 
 Pair = Callable[[Any, Vector, Vector, Real, int], Real]
 """(encoding, query, key, i - j, head) -> the logit of one pair, before the scale."""
 
 
-def each_pair(rule: Pair) -> Callable[[Any, Content], list[Vector]]:
+def _each_pair(rule: Pair) -> Callable[[Any, Content], list[Vector]]:
     """Return the logits of all pairs by a rule that sees one of them."""
 
     def logits(encoding: Any, content: Content) -> list[Vector]:
@@ -37,7 +44,7 @@ def each_pair(rule: Pair) -> Callable[[Any, Content], list[Vector]]:
     return logits
 
 
-def learned_row(
+def _learned_row(
     encoding: Any, name: str, at: list[int], purpose: int, size: int, each: int = 1
 ) -> Vector:
     """Return a row of a learned array: what was given, or what the seed starts it with.
@@ -70,16 +77,16 @@ def shaw(encoding: Any, q: Vector, k: Vector, lag: Real, head: int) -> Real:
     most = encoding.largest_lag_after
     most = encoding.largest_lag if most is None else most
     row = held(-lag, -encoding.largest_lag, most) + encoding.largest_lag
-    return dot(q, k) + dot(q, learned_row(encoding, "table", [row], 1, len(q)))
+    return dot(q, k) + dot(q, _learned_row(encoding, "table", [row], 1, len(q)))
 
 
 def transformer_xl(encoding: Any, content: Content) -> list[Vector]:
     """Return s ((q + u).k + (q + v).W r), the last product as (W^T (q + v)).r."""
     head, d = content.head, len(content.queries[0]) if content.queries else 0
     size, base = encoding.model_dimension or encoding.heads * d, number(encoding.base)
-    u = learned_row(encoding, "content_bias", [head], 3, d)
-    v = learned_row(encoding, "position_bias", [head], 4, d)
-    rows = [learned_row(encoding, "projection", [head, row], 5, size, d) for row in range(d)]
+    u = _learned_row(encoding, "content_bias", [head], 3, d)
+    v = _learned_row(encoding, "position_bias", [head], 4, d)
+    rows = [_learned_row(encoding, "projection", [head, row], 5, size, d) for row in range(d)]
     logits = []
     for q, at_q in zip(content.queries, content.at_queries, strict=True):
         with_u, with_v = ([a + b for a, b in zip(q, x, strict=True)] for x in (u, v))
@@ -122,8 +129,8 @@ def deberta(encoding: Any, q: Vector, k: Vector, lag: Real, head: int) -> Real:
         capped = min(abs(whole), encoding.largest_lag)
         whole = bucket(capped, size, encoding.largest_lag) * (1 if whole > 0 else -1)
     row = [head, held(whole, -size, size - 1) + size]
-    of_key = learned_row(encoding, "key_table", row, 6, len(q), 2 * size)
-    of_query = learned_row(encoding, "query_table", row, 7, len(q), 2 * size)
+    of_key = _learned_row(encoding, "key_table", row, 6, len(q), 2 * size)
+    of_query = _learned_row(encoding, "query_table", row, 7, len(q), 2 * size)
     return (dot(q, k) + dot(q, of_key) + dot(k, of_query)) / context().sqrt(3)
 
 
@@ -139,8 +146,8 @@ def wavelet(encoding: Any, q: Vector, k: Vector, lag: Real, head: int) -> Real:
 
 
 DEFINITIONS = {
-    "Shaw": Definition(content=each_pair(shaw)),
+    "Shaw": Definition(content=_each_pair(shaw)),
     "TransformerXL": Definition(content=transformer_xl),
-    "Deberta": Definition(content=each_pair(deberta)),
-    "Wavelet": Definition(content=each_pair(wavelet)),
+    "Deberta": Definition(content=_each_pair(deberta)),
+    "Wavelet": Definition(content=_each_pair(wavelet)),
 }

@@ -14,15 +14,13 @@ from typing import Any
 
 from gnomon.errors import EncodingError
 from gnomon.oracle.content import dape
-from gnomon.oracle.definition import Definition, Point, Vector
-from gnomon.oracle.draws import sample
-from gnomon.oracle.exact import Real, context, number
+from gnomon.oracle.definition import Definition, Point, Real, Vector, context, number, sample
 
 
 def layers(encoding: Any, inner: Definition) -> Definition:
     """Return the inner definition, or that of a layer without it."""
     if (encoding.layer + 1) % encoding.every:
-        return on_inner(encoding, inner, lambda at: at)
+        return _on_inner(encoding, inner, lambda at: at)
     mp = context()
 
     def turned(_: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
@@ -48,7 +46,7 @@ def randomised(encoding: Any, inner: Definition) -> Definition:
             )
         return [number(places[int(index)])]
 
-    return on_inner(encoding, inner, place)
+    return _on_inner(encoding, inner, place)
 
 
 def clock(encoding: Any, inner: Definition) -> Definition:
@@ -66,7 +64,7 @@ def clock(encoding: Any, inner: Definition) -> Definition:
         piece = inside[-1] if inside else 0
         return [heights[piece] + slopes[piece] * (at[0] - knots[piece])]
 
-    return on_inner(encoding, inner, place)
+    return _on_inner(encoding, inner, place)
 
 
 @lru_cache(maxsize=16)
@@ -75,7 +73,7 @@ def _places(largest: int, length: int, seed: int) -> tuple[int, ...]:
     return tuple(sample(largest, length, seed))
 
 
-def on_inner(encoding: Any, rule: Definition, place: Any) -> Definition:
+def _on_inner(encoding: Any, rule: Definition, place: Any) -> Definition:
     """Return a definition that asks the inner encoding at other positions."""
     inner = encoding.inner
 

@@ -32,7 +32,7 @@ from gnomon.encodings import (
 )
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
-from gnomon.numeric.reals import reals
+from gnomon.numeric.checks import reals
 from gnomon.pipeline.debiased_points import debiased_points
 from gnomon.pipeline.measured import SHUFFLES, Measured, measure_corpus, measure_counts, read_survey
 from gnomon.pipeline.surveys import Survey

@@ -32,7 +32,7 @@ from gnomon.corpus import (
 )
 from gnomon.distances import Geometry, check_metric, measure
 from gnomon.errors import CountsError, InputError
-from gnomon.numeric.ranges import check_range
+from gnomon.numeric.checks import check_range
 from gnomon.pipeline.debiased_stress import DebiasedTarget, target_of
 from gnomon.pipeline.noise import NoiseReport, Tests, estimate_noise, in_folds, run_tests
 from gnomon.pipeline.validation import fault

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import gnomon
-from gnomon.numeric.routes import threads
+from gnomon.numeric.parallel import threads
 
 _LIBRARIES = ("numpy", "scipy", "numba", "pyarrow", "tokenizers")
 

@@ -33,7 +33,7 @@ from gnomon.distances import (
 )
 from gnomon.encodings import Encoding
 from gnomon.errors import InputError
-from gnomon.numeric.ranges import check_range
+from gnomon.numeric.checks import check_range
 from gnomon.pipeline.asked import encoding_for
 from gnomon.pipeline.contents import contents
 from gnomon.pipeline.entries import Entry, candidates, check_tables, entry

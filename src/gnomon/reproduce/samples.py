@@ -18,7 +18,7 @@ import numpy as np
 from gnomon.corpus import CountOptions, PositionCounts, Progress, count_with, three_regimes
 from gnomon.distances import Geometry, deal, measure
 from gnomon.errors import InputError
-from gnomon.numeric.ranges import check_range
+from gnomon.numeric.checks import check_range
 
 LENGTH, ROWS, VOCABULARY, CONCENTRATION = 32, 2000, 200, 0.2
 

@@ -4,10 +4,12 @@ A row of X is a position, a column a token type, an entry how often the one has 
 distance of two rows is the chord |sqrt p - sqrt q| (or its angle) between their laws; coordinates
 are those of classical scaling [torgerson1952] or of least stress [deleeuw1977].
 
-Distances between observed shares are too large by sampling noise. With whole counts the noise is
-taken out by default, and the number of directions that exceed it is `rank_`. An array has no
-documents: its tokens are dealt to folds as if they were independent of each other. Where they are
-not, pass what `gnomon.count` makes of the corpus to `gnomon.fit` instead.
+Distances between observed shares are too large by sampling noise. Whole numbers are counts: the
+noise is taken out by default, and the number of directions that exceed it is `rank_`. Other numbers
+>= 0 are taken for shares of their row: how many tokens they rest on is not known, so neither is
+their noise, and their distances are plug-in ones. An array has no documents: its tokens are dealt
+to folds as if they were independent of each other. Where they are not, pass what `gnomon.count`
+makes of the corpus to `gnomon.fit` instead.
 """
 
 from __future__ import annotations
@@ -17,22 +19,39 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_non_negative, validate_data
 
-from gnomon.distances import ESTIMATORS, METHODS, checked_distances, double_centred, scale, spectrum
-from gnomon.encodings import FILLED, Fitted, check_rank, distances_between, filled
-from gnomon.numeric import checks
-from gnomon.sklearn.targets import (
-    are_counts,
-    refuse_unusual,
-    target_of_counts,
-    target_of_distances,
-    target_of_shares,
+from gnomon.corpus import PositionCounts
+from gnomon.distances import (
+    ESTIMATORS,
+    METHODS,
+    angle,
+    checked_distances,
+    double_centred,
+    scale,
+    spectrum,
 )
+from gnomon.encodings import FILLED, MEASURED, Fitted, check_rank, distances_between, filled
+from gnomon.errors import CountsError
+from gnomon.numeric import checks
+from gnomon.numeric.checks import refuse_masked
+from gnomon.pipeline import fit
 
 Floats = NDArray[np.float64]
+
+SHARES = (
+    "X holds numbers that are not whole, so they were taken for shares: their sampling noise is "
+    "not known and is in these distances."
+)
+
+DEALT = (
+    "An array of counts has no documents, so its tokens were dealt to folds as if they were "
+    "independent of each other; where words come in documents, noise is underestimated: count the "
+    "corpus with gnomon.count and pass that to gnomon.fit."
+)
 
 
 class PositionalMDS(BaseEstimator):  # type: ignore[misc]  # sklearn is not followed by the checker
@@ -109,7 +128,7 @@ class PositionalMDS(BaseEstimator):  # type: ignore[misc]  # sklearn is not foll
         del y
         self._check_parameters()
         given = self.metric == "precomputed"
-        refuse_unusual(X)
+        _refuse_unusual(X)
         X = validate_data(
             self,
             X,
@@ -145,10 +164,10 @@ class PositionalMDS(BaseEstimator):  # type: ignore[misc]  # sklearn is not foll
     def _target(self, X: Any) -> Fitted:
         """Return points at the distances to be fitted, in as many dimensions as it takes."""
         if self.metric == "precomputed":
-            return target_of_distances(X)
-        if self.estimator in ("auto", "plugin") and not are_counts(X):
-            return target_of_shares(X, metric=self.metric)
-        return target_of_counts(
+            return _target_of_distances(X)
+        if self.estimator in ("auto", "plugin") and not _are_counts(X):
+            return _target_of_shares(X, metric=self.metric)
+        return _target_of_counts(
             X,
             metric=self.metric,
             estimator="debiased" if self.estimator == "auto" else self.estimator,
@@ -189,7 +208,75 @@ class PositionalMDS(BaseEstimator):  # type: ignore[misc]  # sklearn is not foll
         )
 
 
+def _target_of_counts(
+    X: Any, *, metric: str, estimator: str, minimum_count: int, seed: int
+) -> Fitted:
+    """Return points in as many dimensions as there are, whose distances are to be fitted."""
+    counts = PositionCounts.from_array(X, minimum_count=minimum_count)
+    if np.count_nonzero(counts.kept) < 2:
+        raise _too_few(int(np.count_nonzero(counts.kept)), len(counts.kept))
+    made = fit(
+        counts,
+        dimension=max(counts.length - 1, 1),
+        rank="effective" if estimator == "debiased" else "full",
+        estimator=estimator,
+        metric=metric,
+        masked="refuse",
+        rotation=None,
+        seed=seed,
+    )
+    return replace(made, warnings=(*made.warnings, DEALT)) if estimator == "debiased" else made
+
+
+def _target_of_shares(X: Any, *, metric: str) -> Fitted:
+    """Return points at the plug-in distances of rows of shares; rows of zeros are masked."""
+    weights = np.asarray(X.toarray() if issparse(X) else X, dtype=np.float64)
+    totals = weights.sum(axis=1)
+    kept = np.flatnonzero(totals > 0.0)
+    if len(kept) < 2:
+        raise _too_few(len(kept), len(totals))
+    chords = distances_between(np.sqrt(weights[kept] / totals[kept, None]))
+    points = _target_of_distances(angle(chords) if metric == "angle" else chords)
+    left = np.full((len(totals), points.rank), np.nan)
+    status = np.full(len(totals), FILLED, dtype=np.uint8)
+    left[kept], status[kept] = points.left, MEASURED
+    return replace(
+        points,
+        left=left,
+        status=status,
+        shape=(len(totals),),
+        length=len(totals),
+        estimator="plugin",
+        warnings=(SHARES,),
+    )
+
+
+def _target_of_distances(distances: NDArray[np.float64]) -> Fitted:
+    """Return points at the distances given, as far as a Euclidean space allows."""
+    return fit(distances, dimension=max(len(distances) - 1, 1), rotation=None, masked="refuse")
+
+
+def _are_counts(X: Any) -> bool:
+    """Whether all numbers are whole, and there is one above 0."""
+    values = X.data if issparse(X) else X
+    return bool(np.any(values) and np.array_equal(values, np.trunc(values)))
+
+
+def _refuse_unusual(X: Any) -> None:
+    """Refuse what scikit-learn reads as numbers and is none: masked entries, and dates."""
+    refuse_masked(X, "X holds", kind=CountsError)
+    if isinstance(X, np.ndarray) and X.dtype.kind in "Mm":
+        raise CountsError(f"X holds {X.dtype}, and no numbers; pass counts or distances.")
+
+
 def _stress(made: Floats, wanted: Floats) -> float:
     """Return sum (D - h)^2 / sum h^2; where all h are 0, what is made of them is 0 as well."""
     total = float(np.square(wanted).sum())
     return float(np.square(made - wanted).sum()) / total if total > 0.0 else 0.0
+
+
+def _too_few(found: int, rows: int) -> CountsError:
+    return CountsError(
+        f"{found} of {rows} rows hold tokens enough to be measured, and distances need two; pass "
+        "more counts, or lower minimum_count."
+    )

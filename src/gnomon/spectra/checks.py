@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.errors import SpectrumError
-from gnomon.numeric.ranges import MOST_SEED
-from gnomon.numeric.reals import refuse_masked
+from gnomon.numeric.checks import MOST_SEED, refuse_masked
 
 Floats = NDArray[np.float64]
 

@@ -1,11 +1,20 @@
-r"""The eigenvalues of a kernel's n x n matrix, by the cheapest way that is exact enough.
+r"""The eigenvalues of a kernel's n x n matrix, and what they say: rank, condition, effective rank.
+
+They are computed by the cheapest way that is exact enough:
 
 1. Sums of cosines: in closed form, all of them, at any length.
 2. Up to `DENSE` positions: all of them, from two dense matrices of half the size.
 3. Above: both ends by Lanczos with FFT products. Where eigenvalues crowd at an end, as at the foot
    of nearly every kernel, it is caught between a number that no eigenvalue passes and one that some
-   eigenvalue reaches (`gnomon.spectra.ends`) [grenander1958 sec. 5.2]. Where these two agree to
+   eigenvalue reaches (`gnomon.spectra.symbol`) [grenander1958 sec. 5.2]. Where these two agree to
    `CLOSE` the second is given for the end; where they do not, the end is not known, and both are.
+
+Of eigenvalues or singular values one counts where |e| > tolerance max |e|; by default the tolerance
+is n eps, below which a solver can not tell it from 0. The condition number is max |e| / min |e|
+over those that count: kernels of rank below n have none on the whole space. Of a kernel whose
+eigenvalues fall without a gap, as those of rotary encoding do, the smallest that counts is near the
+tolerance whatever that is, and the number is one about floating point; so the tolerance stands
+beside it, and the effective rank exp(-sum p ln p), p = |e| / sum |e| [roy2007], which needs none.
 """
 
 from __future__ import annotations
@@ -17,22 +26,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.errors import SpectrumError
 from gnomon.results import Result
-from gnomon.spectra.checks import whole
-from gnomon.spectra.discrete import cosine_eigenvalues, most_rank
-from gnomon.spectra.ends import inner_ends, outer_ends
-from gnomon.spectra.extremes import extreme_eigenvalues
+from gnomon.spectra.checks import real, real_array, whole
 from gnomon.spectra.kernel import Kernel
-from gnomon.spectra.splitting import all_eigenvalues
+from gnomon.spectra.modes import cosine_eigenvalues, most_rank
+from gnomon.spectra.symbol import inner_ends, outer_ends
+from gnomon.spectra.toeplitz import all_eigenvalues, extreme_eigenvalues
 
 Floats = NDArray[np.float64]
+
 DENSE = 4096
 """Positions up to which all eigenvalues are computed: 1 to 4 s, 64 MiB."""
+
 LONGEST = 2**20
+
 COUNT = 8
 """Eigenvalues that are looked for at the top of a larger matrix; at its foot it is one."""
+
 STEPS = 10
 """Restarts of Lanczos at an end before its eigenvalues count as crowded."""
+
 CLOSE = 1e-3
 """Relative distance of the two numbers that catch an end up to which it counts as known."""
 
@@ -61,29 +75,6 @@ class Eigenvalues(Result):
     """Why some are missing, or nothing."""
 
 
-@dataclass(frozen=True)
-class _End:
-    """One end of a spectrum: eigenvalues there, or the two numbers that catch it."""
-
-    values: Floats
-    outer: float | None = None
-    inner: float | None = None
-
-    @property
-    def close(self) -> bool:
-        """Whether the two are one number, to three digits."""
-        if self.outer is None or self.inner is None:
-            return True
-        return abs(self.outer - self.inner) <= CLOSE * min(abs(self.outer), abs(self.inner))
-
-    @property
-    def value(self) -> float | None:
-        """Return the end, or None where it is not known."""
-        if len(self.values):
-            return float(self.values[0])
-        return self.inner if self.close else None
-
-
 def eigenvalues_of(
     kernel: Kernel,
     length: int,
@@ -107,6 +98,53 @@ def eigenvalues_of(
     return all_of(all_eigenvalues(column), length, "even and odd halves", length)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Conditioning(Result):
+    """What a list of eigenvalues or singular values says of a matrix of n rows."""
+
+    rank: int
+    largest: float
+    smallest: float
+    norm: float
+    condition_on_range: float | None
+    """max |e| / min |e| over values that count; None for the zero matrix."""
+    effective_rank: float
+    negative: int
+    """Values below zero that count."""
+    tolerance: float
+
+
+def conditioning(values: Any, length: int, *, tolerance: float | None = None) -> Conditioning:
+    """Return rank and conditioning; values that are not listed, up to `length`, are zeros.
+
+    >>> found = conditioning([4.0, 2.0, 1e-20], 5)
+    >>> found.rank, found.condition_on_range, found.smallest
+    (2, 2.0, 0.0)
+    """
+    known = real_array("values", values, "eigenvalues or singular values").ravel()
+    if whole("length", length, least=1) < len(known):
+        raise SpectrumError(
+            f"There are {len(known)} eigenvalues of a matrix with {length} rows; pass the number "
+            "of its rows as length."
+        )
+    share = length * np.finfo(np.float64).eps if tolerance is None else _checked(tolerance)
+    sizes = np.abs(known)
+    norm = float(sizes.max(initial=0.0))
+    kept = sizes > share * norm
+    missing = [0.0] if len(known) < length else []
+    p = sizes[kept] / max(float(sizes[kept].sum()), np.finfo(np.float64).tiny)
+    return Conditioning(
+        rank=int(kept.sum()),
+        largest=float(np.max([*known, *missing])),
+        smallest=float(np.min([*known, *missing])),
+        norm=norm,
+        condition_on_range=norm / float(sizes[kept].min()) if kept.any() else None,
+        effective_rank=float(np.exp(-np.sum(p * np.log(p)))) if kept.any() else 0.0,
+        negative=int((known[kept] < 0.0).sum()),
+        tolerance=float(share),
+    )
+
+
 def all_of(values: Floats, length: int, method: str, rank_bound: int) -> Eigenvalues:
     """Return a whole spectrum; what is not listed, up to the length, is 0."""
     ends = [*values[:1], *values[-1:], *([0.0] if len(values) < length else [])]
@@ -121,34 +159,67 @@ def all_of(values: Floats, length: int, method: str, rank_bound: int) -> Eigenva
     )
 
 
+def checked_length(length: Any) -> int:
+    """Return a number of positions, or refuse one whose matrix can not even be multiplied."""
+    return whole("length", length, least=2, most=LONGEST, of=" of positions")
+
+
+@dataclass(frozen=True)
+class End:
+    """One end of a spectrum: eigenvalues there, or the two numbers that catch it."""
+
+    values: Floats
+    outer: float | None = None
+    inner: float | None = None
+
+    @property
+    def close(self) -> bool:
+        """Whether the two are one number, to three digits."""
+        if self.outer is None or self.inner is None:
+            return True
+        return abs(self.outer - self.inner) <= CLOSE * min(abs(self.outer), abs(self.inner))
+
+    @property
+    def value(self) -> float | None:
+        """Return the end, or None where it is not known."""
+        if len(self.values):
+            return float(self.values[0])
+        return self.inner if self.close else None
+
+
 def _of_ends(kernel: Kernel, column: Floats, told: Callable[[str], None] | None) -> Eigenvalues:
     """Return what can be had of the ends of a large matrix."""
     outer, inner = outer_ends(kernel, column), inner_ends(column)
     foot = _end(column, "smallest", (outer[0], inner[0]), told)
     top = _end(column, "largest", (outer[1], inner[1]), told)
-    known = np.concatenate([top.values, foot.values])
+    reason = _reason(len(column), {"largest": top, "smallest": foot})
+    return both_ends(top, foot, len(column), reason)
+
+
+def both_ends(top: End, foot: End, length: int, reason: str) -> Eigenvalues:
+    """Return what Lanczos and its bounds know of a large matrix."""
     return Eigenvalues(
-        values=np.asarray(np.sort(known)[::-1]),
-        length=len(column),
+        values=np.asarray(np.sort(np.concatenate([top.values, foot.values]))[::-1]),
+        length=length,
         method="Lanczos with FFT products",
         complete=False,
-        rank_bound=len(column),
+        rank_bound=length,
         largest=top.value,
         smallest=foot.value,
         low=foot.outer,
         high=top.outer,
         reached_low=foot.inner,
         reached_high=top.inner,
-        reason=_reason(len(column), {"largest": top, "smallest": foot}),
+        reason=reason,
     )
 
 
 def _end(
     column: Floats, end: str, between: tuple[float, float], told: Callable[[str], None] | None
-) -> _End:
+) -> End:
     """Return one end: what Lanczos finds, unless its two numbers agree, as at a bounded foot."""
     outer, inner = between
-    caught = _End(np.zeros(0), outer, inner)
+    caught = End(np.zeros(0), outer, inner)
     if end == "smallest" and caught.close:
         return caught
     count = COUNT if end == "largest" else 1
@@ -157,11 +228,11 @@ def _end(
     # Lanczos may pass by an end where eigenvalues crowd: then a quotient is known beyond it.
     slack = 1e-9 * max(abs(inner), abs(outer))
     if len(found) and sign * found[0] >= sign * inner - slack:
-        return _End(found)
+        return End(found)
     return caught
 
 
-def _reason(length: int, ends: dict[str, _End]) -> str:
+def _reason(length: int, ends: dict[str, End]) -> str:
     """Return why not all eigenvalues are there, and how the ends were caught."""
     said = [f"{length} positions are more than {DENSE}, so only both ends were looked for"]
     crowded = [name for name, end in ends.items() if not len(end.values)]
@@ -180,6 +251,8 @@ def _reason(length: int, ends: dict[str, _End]) -> str:
     return "; ".join(said)
 
 
-def checked_length(length: Any) -> int:
-    """Return a number of positions, or refuse one whose matrix can not even be multiplied."""
-    return whole("length", length, least=2, most=LONGEST, of=" of positions")
+def _checked(tolerance: float) -> float:
+    share = real("tolerance", tolerance, "a number from 0 to below 1", least=0.0)
+    if share >= 1.0:
+        raise SpectrumError(f"tolerance is {tolerance!r}; pass a number from 0 to below 1.")
+    return share

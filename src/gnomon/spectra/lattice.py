@@ -4,8 +4,15 @@ r"""All places of a picture: the kernel by the lag on every axis, and the eigenv
 
 is Toeplitz in blocks of blocks, one level for each axis [chan2007]. As with one axis,
 
-* a sum of cosines, w_k cos <b_k, x - y>, has its eigenvalues in closed form: sums over places are
-  products of Dirichlet's kernels, one for each axis (`gnomon.spectra.discrete`);
+* a sum of cosines, w_k cos <b_k, x - y>, has its eigenvalues in closed form. T is E W E^T with
+  columns cos <b_k, x> and sin <b_k, x> at places counted from the middle, which are orthogonal to
+  one another (even against odd), so that the Gram matrix of E is two matrices
+
+      (D(b_k - b_l) +- D(b_k + b_l)) / 2,   D(v) = prod_a sin(n_a v_a / 2) / sin(v_a / 2),
+
+  those of one axis (`gnomon.spectra.modes`) with a product of Dirichlet's kernels. m frequencies
+  cost O(m^3), however many places there are. So it is with rotary encodings, whose turns are those
+  of [su2021] on each axis, in any basis, and with sinusoids;
 * c(t) = c(-t) makes eigenvectors even or odd under x -> -x, so that up to `DENSE` places two dense
   matrices of half the size have them all;
 * above, both ends come from Lanczos, with products by Fourier's transform on all axes.
@@ -24,21 +31,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings import Encoding, Sinusoidal
+from gnomon.encodings import ComRope, Decaying, Encoding, Nope, RopePlusPlus, Rotating, Sinusoidal
 from gnomon.errors import EncodingError, SpectrumError
-from gnomon.numeric.reals import reals
+from gnomon.numeric.checks import reals
 from gnomon.results import Result
-from gnomon.spectra.blocks import BlockToeplitz, all_eigenvalues, pairs_of
 from gnomon.spectra.checks import whole
-from gnomon.spectra.conditioning import Conditioning, conditioning
-from gnomon.spectra.eigenvalues import COUNT, DENSE, LONGEST, STEPS, Eigenvalues, all_of
-from gnomon.spectra.extremes import ends_of
-from gnomon.spectra.lattice_modes import cosine_eigenvalues, cosine_kernel, lattice_modes
-from gnomon.spectra.reading import LEVELS, NOTES, acting, as_encoding, asked_at, check_head, kind_of
+from gnomon.spectra.eigenvalues import (
+    COUNT,
+    DENSE,
+    LONGEST,
+    STEPS,
+    Conditioning,
+    Eigenvalues,
+    End,
+    all_of,
+    both_ends,
+    conditioning,
+)
+from gnomon.spectra.kernel import (
+    LEVELS,
+    NOTES,
+    acting,
+    as_encoding,
+    check_head,
+    kernel_kind,
+    turning_waves,
+    values_at,
+)
+from gnomon.spectra.modes import dirichlet, weighed
+from gnomon.spectra.toeplitz import BlockToeplitz, block_eigenvalues, ends_of, pairs_by_lag
 
 Floats = NDArray[np.float64]
+
 _ROUNDING = 1e-12
 """An odd part below this is none, and distances that differ by less are one."""
+
+_SAME = 1e-12
+"""Frequencies that differ by less are one mode."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -69,15 +98,15 @@ class LatticeSpectrum(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values under the names that `gnomon spectrum --json` promises."""
-        from gnomon.spectra.written import written_lattice
+        from gnomon.spectra.summary import lattice_to_dict
 
-        return written_lattice(self)
+        return lattice_to_dict(self)
 
     def text(self, *, verbose: bool = False) -> str:
         """Return the spectrum in a few lines; `verbose` adds the first eigenvalues."""
-        from gnomon.spectra.written import lattice_lines
+        from gnomon.spectra.summary import lattice_text
 
-        return lattice_lines(self, verbose=verbose)
+        return lattice_text(self, verbose=verbose)
 
 
 def lattice_spectrum(
@@ -110,13 +139,91 @@ def lattice_spectrum(
         parameters=known.parameters,
         shape=sizes,
         head=head,
-        note=f"{NOTES[kind_of(known)]}, at all places of {' x '.join(map(str, sizes))}",
+        note=f"{NOTES[kernel_kind(known)]}, at all places of {' x '.join(map(str, sizes))}",
         kernel=even,
         asymmetry=asymmetry,
-        isotropy=isotropy(even, steps_of(known, sizes)),
+        isotropy=isotropy(even, _steps_of(known, sizes)),
         eigenvalues=values,
         conditioning=state,
     )
+
+
+def isotropy(kernel: Any, steps: Any) -> float:
+    """Return the share of a kernel's variance over pairs that their distance explains.
+
+    >>> i = np.arange(-3, 4)
+    >>> isotropy(np.hypot(i[:, None], i), np.ones(2))
+    1.0
+    """
+    c = reals(kernel, "kernel")
+    middle = (np.array(c.shape) - 1) // 2
+    lags = (np.indices(c.shape).reshape(c.ndim, -1).T - middle) * np.asarray(steps)
+    away, pairs = np.linalg.norm(lags, axis=1), pairs_by_lag(c.shape).ravel()
+    kept = away > 0.0
+    values, pairs = c.ravel()[kept], pairs[kept]
+    _, of_pair = np.unique(np.round(away[kept] / _ROUNDING**0.5), return_inverse=True)
+    mean = float(pairs @ values / pairs.sum())
+    means = np.bincount(of_pair, pairs * values) / np.bincount(of_pair, pairs)
+    whole_sum = float(pairs @ (values - mean) ** 2)
+    rest = float(pairs @ (values - means[of_pair]) ** 2)
+    varies = whole_sum > _ROUNDING**2 * float(pairs @ values**2)
+    return 1.0 - rest / whole_sum if varies else float("nan")
+
+
+def lattice_modes(encoding: Encoding, head: int | None) -> tuple[Floats, Floats] | None:
+    """Return frequencies (modes, axes) and weights, or None where cosines are not all there is."""
+    if isinstance(encoding, Nope):
+        return np.zeros((1, encoding.axes)), np.ones(1)
+    if isinstance(encoding, Sinusoidal):
+        waves = np.asarray(encoding.frequencies, dtype=np.float64)
+        return waves, np.ones(len(waves))
+    turns = isinstance(encoding, (Rotating, ComRope))
+    if not turns or isinstance(encoding, (Decaying, RopePlusPlus)):
+        return None
+    return turning_waves(encoding, head)
+
+
+def lattice_eigenvalues(frequencies: Any, weights: Any, shape: tuple[int, ...]) -> Floats:
+    """Return the eigenvalues that are not zero by the count of modes, the largest first.
+
+    Frequencies (modes, axes) are in radians from place to place; weights are not below 0.
+
+    >>> lattice_eigenvalues([[0.0, 0.0], [0.0, np.pi / 2]], [0.5, 0.5], (2, 4)).round(12)
+    array([4., 2., 2.])
+    """
+    b, w = _merged(reals(frequencies, "frequencies"), reals(weights, "weights"))
+    apart, beside = (
+        math.prod(dirichlet(one[..., axis], size) for axis, size in enumerate(shape))
+        for one in (b[:, None] - b, b[:, None] + b)
+    )
+    cosines = 0.5 * np.asarray(apart + beside)
+    sines = 0.5 * np.asarray(apart - beside)
+    turns = b.any(axis=1)  # what stands still has no sine
+    values = np.concatenate([weighed(cosines, w), weighed(sines[np.ix_(turns, turns)], w[turns])])
+    return np.asarray(np.sort(values)[::-1][: math.prod(shape)])
+
+
+def _cosine_kernel(frequencies: Floats, weights: Floats, shape: tuple[int, ...]) -> Floats:
+    """Return sum_k w_k cos <b_k, t> at lags -(n-1) ... n-1 of every axis: products of turns.
+
+    >>> _cosine_kernel(np.array([[0.0, np.pi]]), np.ones(1), (2, 2)).round(12)[1]
+    array([-1.,  1., -1.])
+    """
+    made = np.asarray(weights, dtype=np.complex128)[:, None]
+    for axis, size in enumerate(shape[:-1]):
+        turns = np.exp(1j * frequencies[:, axis, None] * np.arange(1 - size, size))
+        made = (made[:, :, None] * turns[:, None]).reshape(len(made), -1)
+    last = np.exp(1j * frequencies[:, -1, None] * np.arange(1 - shape[-1], shape[-1]))
+    values = (made.T @ last).real
+    return np.asarray(values.reshape([2 * size - 1 for size in shape]))
+
+
+def _steps_of(encoding: Encoding, shape: tuple[int, ...]) -> Floats:
+    """Return the step from place to place on every axis."""
+    if encoding.span is None:
+        return np.ones(len(shape))
+    low, high = encoding.span
+    return np.array([(high - low) / (size - 1) for size in shape])
 
 
 def _checked(encoding: Encoding, shape: Any) -> tuple[int, ...]:
@@ -143,14 +250,6 @@ def _checked(encoding: Encoding, shape: Any) -> tuple[int, ...]:
     return sizes
 
 
-def steps_of(encoding: Encoding, shape: tuple[int, ...]) -> Floats:
-    """Return the step from place to place on every axis."""
-    if encoding.span is None:
-        return np.ones(len(shape))
-    low, high = encoding.span
-    return np.array([(high - low) / (size - 1) for size in shape])
-
-
 def _measured(
     encoding: Encoding,
     shape: tuple[int, ...],
@@ -161,14 +260,14 @@ def _measured(
     count = math.prod(shape)
     modes = lattice_modes(encoding, head)
     if modes is not None:
-        waves, weights = modes[0] * steps_of(encoding, shape), modes[1]
-        values = cosine_eigenvalues(waves, weights, shape)
+        waves, weights = modes[0] * _steps_of(encoding, shape), modes[1]
+        values = lattice_eigenvalues(waves, weights, shape)
         found = all_of(values, count, "closed form", len(values))
-        return cosine_kernel(waves, weights, shape), 0.0, found
+        return _cosine_kernel(waves, weights, shape), 0.0, found
     even, asymmetry = _asked(encoding, shape, head)
     if count > DENSE:
         return even, asymmetry, _ends(BlockToeplitz(even), told)
-    found = all_of(all_eigenvalues(even), count, "even and odd halves", count)
+    found = all_of(block_eigenvalues(even), count, "even and odd halves", count)
     return even, asymmetry, found
 
 
@@ -176,13 +275,13 @@ def _asked(encoding: Encoding, shape: tuple[int, ...], head: int | None) -> tupl
     """Return the even part at all lags, and how large the odd one is against the whole."""
     full = np.empty([2 * size - 1 for size in shape])
     low = 0.0 if encoding.span is None else encoding.span[0]
-    steps = steps_of(encoding, shape)
+    steps = _steps_of(encoding, shape)
     places = np.indices(shape).reshape(len(shape), -1).T
     for corner in np.ndindex(*[2] * len(shape)):  # seen from there, keys have one sign of each lag
         query = np.array(corner) * (np.array(shape) - 1)
         lags = tuple((query - places + np.array(shape) - 1).T)
         try:
-            full[lags] = asked_at(encoding, low + query[None] * steps, low + places * steps, head)
+            full[lags] = values_at(encoding, low + query[None] * steps, low + places * steps, head)
         except EncodingError as error:
             raise SpectrumError(
                 f"The encoding {encoding.name!r} has no kernel of shape {shape} ({error}) Pass a "
@@ -203,35 +302,17 @@ def _ends(matrix: BlockToeplitz, told: Callable[[str], None] | None) -> Eigenval
     reason = f"{matrix.size} places are more than {DENSE}, so only both ends were looked for"
     if lost:
         reason += f"; the {' and the '.join(lost)} can not be told, since eigenvalues crowd there"
-    return Eigenvalues(
-        values=np.asarray(np.sort(np.concatenate([top, foot]))[::-1]),
-        length=matrix.size,
-        method="Lanczos with FFT products",
-        complete=False,
-        rank_bound=matrix.size,
-        largest=float(top[0]) if len(top) else None,
-        smallest=float(foot[0]) if len(foot) else None,
-        reason=reason,
+    return both_ends(End(top), End(foot), matrix.size, reason)
+
+
+def _merged(frequencies: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return modes of equal frequency as one; whole places see frequencies modulo 2 pi."""
+    turned = np.remainder(frequencies + math.pi, 2.0 * math.pi) - math.pi
+    b = np.where(np.abs(frequencies) <= math.pi, frequencies, turned)
+    # cos <b, t> is that of -b: the first axis that turns decides the sign
+    first = np.take_along_axis(b, np.argmax(b != 0.0, axis=1)[:, None], axis=1)
+    b = np.where(first < 0.0, -b, b)
+    _, kept, of_mode = np.unique(
+        np.round(b / _SAME), axis=0, return_index=True, return_inverse=True
     )
-
-
-def isotropy(kernel: Any, steps: Any) -> float:
-    """Return the share of a kernel's variance over pairs that their distance explains.
-
-    >>> i = np.arange(-3, 4)
-    >>> isotropy(np.hypot(i[:, None], i), np.ones(2))
-    1.0
-    """
-    c = reals(kernel, "kernel")
-    middle = (np.array(c.shape) - 1) // 2
-    lags = (np.indices(c.shape).reshape(c.ndim, -1).T - middle) * np.asarray(steps)
-    away, pairs = np.linalg.norm(lags, axis=1), pairs_of(c.shape).ravel()
-    kept = away > 0.0
-    values, pairs = c.ravel()[kept], pairs[kept]
-    _, of_pair = np.unique(np.round(away[kept] / _ROUNDING**0.5), return_inverse=True)
-    mean = float(pairs @ values / pairs.sum())
-    means = np.bincount(of_pair, pairs * values) / np.bincount(of_pair, pairs)
-    whole_sum = float(pairs @ (values - mean) ** 2)
-    rest = float(pairs @ (values - means[of_pair]) ** 2)
-    varies = whole_sum > _ROUNDING**2 * float(pairs @ values**2)
-    return 1.0 - rest / whole_sum if varies else float("nan")
+    return b[kept], np.bincount(of_mode.ravel(), weights).astype(np.float64)

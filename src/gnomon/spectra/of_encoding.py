@@ -3,9 +3,9 @@ r"""The spectrum of an encoding: its kernel by lag, eigenvalues, symbol, and wha
     T_ij = c(i - j),  i, j = 0 ... n-1,
 
 c the kernel (`gnomon.spectra.kernel`). Rank and condition number count on the range only
-(`gnomon.spectra.conditioning`). Of vectors whose products do not depend on the lag alone the matrix
+(`gnomon.spectra.eigenvalues`). Of vectors whose products do not depend on the lag alone the matrix
 P P^T is taken, and its Toeplitz share is below 1. Coupling is that of drawn content
-(`gnomon.spectra.contractions`). The claims that this is for are those of [gu2025].
+(`gnomon.spectra.coupling`). The claims that this is for are those of [gu2025].
 """
 
 from __future__ import annotations
@@ -21,15 +21,19 @@ from numpy.typing import NDArray
 from gnomon.encodings import Encoding
 from gnomon.errors import EncodingError, SpectrumError
 from gnomon.results import Result
-from gnomon.spectra.circulant import Circulant, nearest_circulant
-from gnomon.spectra.conditioning import Conditioning, conditioning
-from gnomon.spectra.contractions import MEANS, Contraction, checked_drawing, contraction
-from gnomon.spectra.eigenvalues import Eigenvalues, all_of, checked_length, eigenvalues_of
-from gnomon.spectra.gram import gram_spectrum
-from gnomon.spectra.kernel import Kernel
-from gnomon.spectra.line import on_line
-from gnomon.spectra.reading import NOTES, as_encoding, kernel_of
-from gnomon.spectra.szego import Symbol, distance, symbol_of
+from gnomon.spectra.coupling import MEANS, Contraction, checked_drawing, contraction
+from gnomon.spectra.eigenvalues import (
+    Conditioning,
+    Eigenvalues,
+    all_of,
+    checked_length,
+    conditioning,
+    eigenvalues_of,
+)
+from gnomon.spectra.kernel import NOTES, Kernel, as_encoding, kernel_of, on_line
+from gnomon.spectra.share import gram_spectrum
+from gnomon.spectra.symbol import Symbol, distance, symbol_of
+from gnomon.spectra.toeplitz import Circulant, nearest_circulant
 
 Floats = NDArray[np.float64]
 
@@ -61,15 +65,15 @@ class Spectrum(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values under the names that `gnomon spectrum --json` promises."""
-        from gnomon.spectra.written import written
+        from gnomon.spectra.summary import spectrum_to_dict
 
-        return written(self)
+        return spectrum_to_dict(self)
 
     def text(self, *, verbose: bool = False) -> str:
         """Return the spectrum in a few lines; `verbose` adds the first eigenvalues."""
-        from gnomon.spectra.written import lines
+        from gnomon.spectra.summary import spectrum_text
 
-        return lines(self, verbose=verbose)
+        return spectrum_text(self, verbose=verbose)
 
 
 def spectrum(

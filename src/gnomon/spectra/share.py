@@ -1,4 +1,4 @@
-r"""How much of a matrix of logits the lag alone explains: its Toeplitz share.
+r"""How much of a matrix of logits the lag alone explains: its Toeplitz share, whole and by terms.
 
 The Toeplitz matrix nearest to L in the Frobenius norm has the mean of each diagonal on it. Over the
 entries that are seen (all, keys up to their query, or those of a mask),
@@ -12,6 +12,20 @@ along a row, so there is a second number, with a constant for each row fitted be
     share of rows = 1 - min_(r, c) sum (L_ij - r_i - c_(i-j))^2 / min_r sum (L_ij - r_i)^2.
 
 Least squares with both are solved for the constants of rows alone, n x n [golub2013 sec. 5.3].
+
+*Terms.* The logits of an additive encoding are four terms, content and position, of query and key:
+
+    (c_i + p_i) W_q . (c_j + p_j) W_k = cc + cp + pc + pp                               [gu2025]
+
+cc_ij is content against content, cp content against position (of the key), and so on. The variance
+of the sum is that of the terms and their covariances; the *part* of a term is its covariance with
+the sum over the variance of the sum, so that parts add to 1, and a term that works against the rest
+has a part below 0. The Toeplitz share of pp says how far positions alone see the lag: 1 for a
+sinusoid with W_q = W_k orthogonal, and anything once W_q and W_k are learned.
+
+*Vectors.* Eigenvalues of G = P P^T, P (n, d), are the squared singular values of P. Sums along its
+diagonals are the autocorrelation of the columns of P, by FFT in O(d n log n), and sum G_ij^2 =
+|P^T P|^2, so the share of G needs no n x n matrix [golub2013 sec. 4.8].
 """
 
 from __future__ import annotations
@@ -21,14 +35,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import fft
+from scipy.linalg import svdvals
 
 from gnomon.errors import SpectrumError
-from gnomon.numeric.reals import plain_array, reals
+from gnomon.numeric.checks import plain_array, reals
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]
+
+NAMES = ("content-content", "content-position", "position-content", "position-position")
+
 _ROUNDING = 1e-24
 """Sums of squares below this part of the largest are rounding: nothing varies."""
+
+_LARGEST = 1e70
+"""Fourth powers of numbers above it, summed over positions, leave what float64 can hold."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,16 +69,6 @@ class ToeplitzShare(Result):
     causal: bool
 
 
-@dataclass(frozen=True, eq=False)
-class _Seen:
-    """Which entries count, the place of each among the lags, and how many each lag has."""
-
-    entries: NDArray[np.bool_]
-    place: NDArray[np.int64]
-    pairs: Floats
-    lags: NDArray[np.int64]
-
-
 def toeplitz_share(logits: Any, *, causal: bool = False, mask: Any = None) -> ToeplitzShare:
     """Return the Toeplitz share of logits (..., n, n); with `causal` of keys up to their query.
 
@@ -67,7 +79,7 @@ def toeplitz_share(logits: Any, *, causal: bool = False, mask: Any = None) -> To
     >>> float(found.share), found.profile.tolist()
     (1.0, [-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0])
     """
-    values, seen = _checked(logits, causal=causal, mask=mask)
+    values, seen = _checked_logits(logits, causal=causal, mask=mask)
     n, lags, entries = values.shape[-1], len(seen.lags), float(seen.pairs.sum())
     inverse = _rows_given_lags(seen)
     found = [_shares(one, seen, inverse) for one in values.reshape(-1, n, n)]
@@ -90,10 +102,143 @@ def lag_share(logits: Any, *, causal: bool = False) -> float:
     >>> lag_share([[1.0, 0.0], [2.0, 1.0]])
     1.0
     """
-    values, seen = _checked(logits, causal=causal)
+    values, seen = _checked_logits(logits, causal=causal)
     if values.ndim != 2:
         raise SpectrumError(f"The logits have shape {values.shape}; pass one matrix, (n, n).")
     return _plain(_centred(values, seen), seen)[0]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Terms(Result):
+    """The four terms of one head, in the order of `names`; queries come first in a name."""
+
+    names: tuple[str, ...]
+    matrices: Floats
+    """(4, n, n); their sum is the logits."""
+    deviation: Floats
+    """Standard deviation of each over the entries that are seen."""
+    part: Floats
+    """Of the variance of the sum; NaN where nothing varies."""
+    toeplitz_share: Floats
+    """Of each term; NaN where it does not vary."""
+    whole_share: float
+    """The Toeplitz share of the sum."""
+    causal: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers without the matrices."""
+        return {key: value for key, value in super().to_dict().items() if key != "matrices"}
+
+
+def four_terms(
+    content: Any,
+    vectors: Any,
+    queries: Any = None,
+    keys: Any = None,
+    *,
+    scale: float | None = None,
+    causal: bool = False,
+) -> Terms:
+    """Return the terms of content and vectors (n, d) under W_q and W_k (d, width).
+
+    Without weights queries and keys are the sums themselves. `scale` is width^(-1/2) by default.
+
+    >>> found = four_terms(np.eye(3), np.zeros((3, 3)))
+    >>> found.part.tolist()
+    [1.0, 0.0, 0.0, 0.0]
+    """
+    c, p = _checked_vectors(content, vectors)
+    w_q, w_k = (
+        np.eye(c.shape[1]) if w is None else _weights(w, c.shape[1]) for w in (queries, keys)
+    )
+    if w_q.shape != w_k.shape:
+        raise SpectrumError(
+            f"W_q has shape {w_q.shape} and W_k {w_k.shape}; pass the weights of one head, both "
+            "(dimension, width)."
+        )
+    times = w_q.shape[1] ** -0.5 if scale is None else float(scale)
+    return terms_of((c @ w_q, p @ w_q), (c @ w_k, p @ w_k), scale=times, causal=causal)
+
+
+def terms_of(
+    queries: tuple[Any, Any], keys: tuple[Any, Any], *, scale: float, causal: bool = False
+) -> Terms:
+    """Return the terms of queries and keys (n, width) that are given as content and position."""
+    left, right = ([reals(x, "x") for x in pair] for pair in (queries, keys))
+    parts = np.array([scale * (a @ b.T) for a in left for b in right])
+    if not np.isfinite(parts).all():
+        raise SpectrumError("Weights, scale or vectors are not finite; pass finite numbers.")
+    every = np.ones(parts.shape[1:], dtype=bool)
+    seen = np.tril(every) if causal else every
+    flat = parts[:, seen] - parts[:, seen].mean(axis=1, keepdims=True)
+    whole = flat.sum(axis=0)
+    variance = float(whole @ whole)
+    share = flat @ whole / variance if variance > 0.0 else np.full(4, np.nan)
+    return Terms(
+        names=NAMES,
+        matrices=parts,
+        deviation=np.sqrt(np.mean(flat**2, axis=1)),
+        part=share,
+        toeplitz_share=np.array([lag_share(one, causal=causal) for one in parts]),
+        whole_share=lag_share(parts.sum(axis=0), causal=causal),
+        causal=causal,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GramSpectrum(Result):
+    """Eigenvalues of P P^T, the largest first, its mean by lag, and its Toeplitz share."""
+
+    eigenvalues: Floats
+    profile: Floats
+    """The mean of p_i.p_(i+t) for t = 0 ... n-1."""
+    toeplitz_share: float
+    """NaN where all products are equal."""
+
+
+def gram_spectrum(vectors: Any) -> GramSpectrum:
+    """Return the spectrum of the products of vectors (n, d).
+
+    >>> gram_spectrum([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]).profile.round(12) + 0.0
+    array([ 1.,  0., -1.])
+    """
+    p = reals(vectors, "vectors")
+    if p.ndim != 2 or not p.size or not np.isfinite(p).all():
+        raise SpectrumError(
+            f"The vectors have shape {p.shape}; pass finite numbers (positions, dimension)."
+        )
+    largest = float(np.abs(p).max())
+    if largest > _LARGEST:
+        raise SpectrumError(
+            f"The vectors have numbers up to {largest:.3g}, whose products are not finite; scale "
+            "them down."
+        )
+    n = len(p)
+    length = int(fft.next_fast_len(2 * n - 1, real=True))
+    power = np.abs(fft.rfft(p, length, axis=0)) ** 2
+    sums = fft.irfft(power.sum(axis=1), length)[:n]
+    pairs = np.arange(n, 0, -1, dtype=np.float64)
+    profile = sums / pairs
+    twice = np.where(np.arange(n) > 0, 2.0, 1.0) * pairs
+    mean = float(twice @ profile) / n**2
+    total = float(np.sum((p.T @ p) ** 2)) - n**2 * mean**2
+    explained = float(twice @ (profile - mean) ** 2)
+    varies = total > 1e-14 * max(n**2 * mean**2, np.finfo(np.float64).tiny)
+    return GramSpectrum(
+        eigenvalues=np.square(svdvals(p)),
+        profile=profile,
+        toeplitz_share=min(explained / total, 1.0) if varies else float("nan"),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """Which entries count, the place of each among the lags, and how many each lag has."""
+
+    entries: NDArray[np.bool_]
+    place: NDArray[np.int64]
+    pairs: Floats
+    lags: NDArray[np.int64]
 
 
 def _seen(entries: NDArray[np.bool_]) -> _Seen:
@@ -148,7 +293,7 @@ def _rows_given_lags(seen: _Seen) -> Floats:
     return np.asarray(np.linalg.pinv(normal, rcond=1e-10, hermitian=True))
 
 
-def _checked(logits: Any, *, causal: bool, mask: Any = None) -> tuple[Floats, _Seen]:
+def _checked_logits(logits: Any, *, causal: bool, mask: Any = None) -> tuple[Floats, _Seen]:
     if isinstance(logits, np.ndarray) and np.iscomplexobj(logits):
         raise SpectrumError("The logits are complex; pass real ones.")
     values = reals(logits, "logits")
@@ -180,3 +325,27 @@ def _entries(n: int, *, causal: bool, mask: Any) -> NDArray[np.bool_]:
     if entries.sum() < 2:
         raise SpectrumError("Fewer than two logits are seen; pass a mask that leaves more.")
     return entries
+
+
+def _checked_vectors(content: Any, vectors: Any) -> tuple[Floats, Floats]:
+    c, p = (reals(x, "x") for x in (content, vectors))
+    if c.ndim != 2 or c.shape != p.shape or len(c) < 2:
+        raise SpectrumError(
+            f"The content has shape {c.shape} and the vectors {p.shape}; pass both as "
+            "(positions, dimension), at least two positions."
+        )
+    if not (np.isfinite(c).all() and np.isfinite(p).all()):
+        raise SpectrumError(
+            "Content or vectors hold numbers that are not finite; pass finite ones."
+        )
+    return c, p
+
+
+def _weights(weights: Any, dimension: int) -> Floats:
+    w = reals(weights, "weights")
+    if w.ndim != 2 or len(w) != dimension:
+        raise SpectrumError(
+            f"The weights have shape {w.shape}; pass ({dimension}, width): they act on the right "
+            f"of vectors of dimension {dimension}."
+        )
+    return w

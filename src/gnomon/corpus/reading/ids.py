@@ -40,7 +40,7 @@ from gnomon.corpus.reading.streams import (
 )
 from gnomon.errors import CorpusError, nearest
 from gnomon.files import scratch
-from gnomon.numeric.reals import refuse_masked
+from gnomon.numeric.checks import refuse_masked
 from gnomon.reading import UnreadableError, load_array, promised_size
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from scipy.sparse import csc_array, csr_array
 from gnomon.distances.debiased.folded import Floats, FoldedCounts, Singles
 from gnomon.distances.debiased.pilot import Pilot
 from gnomon.distances.debiased.terms import Frame, Running, Terms
-from gnomon.numeric.routes import compiled, each, stripes
+from gnomon.numeric.parallel import map_threads, stripes, use_numba
 
 RARE_SHARE = 0.06
 """A class is rare where its types occur in fewer than this share of the cells, by the mean."""
@@ -91,7 +91,7 @@ class RareSums:
 
 def common_classes(folded: FoldedCounts) -> int:
     """Return how many classes, from the common end, are to be treated as dense."""
-    if not compiled() or len(folded.type_tokens) <= _FEW:
+    if not use_numba() or len(folded.type_tokens) <= _FEW:
         return folded.classes
     entries = np.diff(folded.columns.indptr[folded.class_bounds])
     cells = np.diff(folded.class_bounds) * folded.columns.shape[0]
@@ -148,7 +148,7 @@ def rare_terms(
     def rows(first: int, last: int) -> None:
         add_fold_rows(entries.by_position, by_type, turned, gram, *known, *out, first, last)
 
-    each(rows, stripes(0, m, _ROWS))
+    map_threads(rows, stripes(0, m, _ROWS))
     rare.roots[...] += gram
     rare.values.append(values.astype(np.float32))
     constant = (r * at.root) @ at.basis
@@ -179,7 +179,7 @@ def _own_terms(
     cells = (entries.positions, entries.columns)
     weights, laws = at.weight[cells], np.square(at.root[cells])
     given = (entries.by_position, entries.folds, entries.counts, weights, laws, at.basis)
-    each(lambda *rows: own_rows(*given, seen, pairs, *rows), stripes(0, m, _ROWS))
+    map_threads(lambda *rows: own_rows(*given, seen, pairs, *rows), stripes(0, m, _ROWS))
     own, rest = frame.fold_tokens[:, :, None], frame.rest_tokens[:, :, None]
     linear = seen - own * constant
     square = pairs.sum(axis=1) - rest * linear - own * (seen.sum(axis=0) - seen)
@@ -220,7 +220,9 @@ def _add_signed_pairs(entries: Entries, values: Singles, frame: Frame, signed: S
     for start, stop in stripes(0, m, _PAIR_ROWS):
         pairs[:] = 0.0
         given = (entries.by_position, by_type, pairs, start)
-        each(lambda *rows, given=given: fold_pairs(*given, *rows), stripes(start, stop, _TASK_ROWS))
+        map_threads(
+            lambda *rows, given=given: fold_pairs(*given, *rows), stripes(start, stop, _TASK_ROWS)
+        )
         drawn = products @ pairs.reshape(folds * folds, -1)[:, : (stop - start) * m]
         signed[:, start:stop] += drawn.reshape(-1, stop - start, m)
 

@@ -20,7 +20,7 @@ from gnomon.encodings.biases.layers import settle
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.times import unit_of
 from gnomon.numeric import checks
-from gnomon.numeric.differences import since
+from gnomon.numeric.arrays import since
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

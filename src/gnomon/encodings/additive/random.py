@@ -19,7 +19,7 @@ import numpy as np
 from gnomon.encodings.additive.taking import or_nan, seen_whole, whole_parts
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.numeric import checks, words
+from gnomon.numeric import checks, uint64
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,7 +102,10 @@ class Random(Encoding):
         """Return where the stream of the seed starts and its steps, in 16-bit digits (4, ...)."""
         steps = np.arange(1, 2 * ((self.dimension + 1) // 2) + 1, dtype=np.uint64) * _GOLDEN
         start = mix(np.full(1, self.seed % 2**64, dtype=np.uint64) + _GOLDEN)
-        digits: dict[str, Any] = {"start": words.digits_of(start), "steps": words.digits_of(steps)}
+        digits: dict[str, Any] = {
+            "start": uint64.digits_of(start),
+            "steps": uint64.digits_of(steps),
+        }
         return digits
 
     def vectors_at(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Array:
@@ -116,17 +119,17 @@ class Random(Encoding):
 
 
 def drawn_rows(whole: Array, numbers: Numbers, *, xp: Namespace) -> Array:
-    """Return what `normal_rows` returns, in a library without 64-bit words."""
+    """Return what `normal_rows` returns, in a library without 64-bit uint64."""
     narrow = whole.dtype == xp.int32
-    word = words.as_word(numbers["start"][:, 0], xp=xp)
-    golden = words.as_word(numbers["steps"][:, 0], xp=xp)
+    word = uint64.as_word(numbers["start"][:, 0], xp=xp)
+    golden = uint64.as_word(numbers["steps"][:, 0], xp=xp)
     for axis in range(whole.shape[-1]):
-        here = words.word_of_whole(whole[..., axis], xp=xp)
-        word = words.mixed(words.add(words.xor(word, here), golden))
-    steps = words.as_word(numbers["steps"], xp=xp)
-    word = words.mixed(words.add([digit[..., None] for digit in word], steps))
+        here = uint64.word_of_whole(whole[..., axis], xp=xp)
+        word = uint64.mixed(uint64.add(uint64.xor(word, here), golden))
+    steps = uint64.as_word(numbers["steps"], xp=xp)
+    word = uint64.mixed(uint64.add([digit[..., None] for digit in word], steps))
     dtype = xp.float32 if narrow else xp.float64
-    uniform, rest = words.unit_interval(word, xp=xp, dtype=dtype)
+    uniform, rest = uint64.unit_interval(word, xp=xp, dtype=dtype)
     pairs = uniform.shape[-1] // 2
     near_one = xp.log1p(-rest[..., :pairs])  # the logarithm of u, without 1 - u being lost
     logarithm = xp.where(uniform[..., :pairs] > 0.5, near_one, xp.log(uniform[..., :pairs]))

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.errors import EncodingError
+from gnomon.numeric.arrays import concrete_or_none
 from gnomon.numeric.limbs import Limbs
-from gnomon.numeric.visible import seen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def seen_whole(coordinates: Coordinates, *, what: str) -> NDArray[np.int64] | None:
     """Return whole coordinates as NumPy's where they can be seen; a fraction is refused."""
-    values = seen(coordinates)
+    values = concrete_or_none(coordinates)
     if values is None:
         return None
     rounded = np.rint(values)

@@ -28,7 +28,7 @@ from gnomon.encodings.border import lags_between
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
-from gnomon.numeric.reals import refuse_masked
+from gnomon.numeric.checks import refuse_masked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

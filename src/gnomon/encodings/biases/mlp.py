@@ -20,7 +20,7 @@ from gnomon.encodings.biases.layers import affine, settle
 from gnomon.encodings.border import lags_between, moved_axis
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.numeric import checks
-from gnomon.numeric.activations import silu
+from gnomon.numeric.elementwise import silu
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

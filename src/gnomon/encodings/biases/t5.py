@@ -33,7 +33,7 @@ from gnomon.encodings.border import lags_between, moved_axis
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
-from gnomon.numeric.visible import hidden
+from gnomon.numeric.arrays import hidden
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -28,7 +28,7 @@ from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.times import check_spans, spans, unit_of
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
-from gnomon.numeric.differences import since
+from gnomon.numeric.arrays import since
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -22,7 +22,7 @@ from gnomon.encodings.content.base import ContentRule
 from gnomon.encodings.scoring import later_in_order, scaled
 from gnomon.encodings.starting import drawn
 from gnomon.numeric import checks
-from gnomon.numeric.activations import sigmoid
+from gnomon.numeric.elementwise import sigmoid
 from gnomon.numeric.limbs import Limbs
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from gnomon.encodings.content.base import ContentRule, read, summing_type
 from gnomon.encodings.scoring import scaled
 from gnomon.encodings.starting import drawn
 from gnomon.numeric import checks
-from gnomon.numeric.activations import softplus
+from gnomon.numeric.elementwise import softplus
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -23,7 +23,7 @@ from gnomon.encodings.rotary.turning import tables, turn
 from gnomon.encodings.scoring import later_in_order, scaled
 from gnomon.encodings.starting import drawn
 from gnomon.numeric import checks
-from gnomon.numeric.activations import log_sigmoid
+from gnomon.numeric.elementwise import log_sigmoid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -31,8 +31,8 @@ from gnomon.encodings.border import along, lags_between
 from gnomon.encodings.content.short import by_document, reads_neighbours, rising
 from gnomon.encodings.scoring import later_in_order
 from gnomon.errors import EncodingError
+from gnomon.numeric.arrays import concrete_or_none
 from gnomon.numeric.limbs import Limbs
-from gnomon.numeric.visible import seen
 
 if TYPE_CHECKING:
     from gnomon.encodings.base import Numbers
@@ -56,8 +56,8 @@ class Arrangement(NamedTuple):
 
 def plainly(at_q: Coordinates, at_k: Coordinates) -> bool:
     """Whether queries are seen to be the last of keys that need not be sorted."""
-    keys = seen(at_k)
-    queries = keys if at_q is at_k else seen(at_q)
+    keys = concrete_or_none(at_k)
+    queries = keys if at_q is at_k else concrete_or_none(at_q)
     if queries is None or keys is None:
         return False
     keys, queries = keys[..., 0], queries[..., 0]
@@ -180,7 +180,7 @@ def order_of(
 
 def refuse_unfit(fits: Array, name: str, *, counted: bool = False) -> None:
     """Refuse queries that are not the last of the tokens, where values can be seen."""
-    known = seen(fits)
+    known = concrete_or_none(fits)
     if known is None or known.all():
         return
     if counted:
@@ -198,7 +198,7 @@ def refuse_unfit(fits: Array, name: str, *, counted: bool = False) -> None:
 
 def check_rising(at_k: Coordinates, name: str) -> None:
     """Refuse positions that fall where nothing says that another document begins there."""
-    known = seen(at_k)
+    known = concrete_or_none(at_k)
     if known is not None and known.shape[-2] > 1 and (np.diff(known[..., 0], axis=-1) <= 0).any():
         raise EncodingError(
             f"The positions of k do not rise from token to token, and {name!r} reads tokens in "

@@ -31,8 +31,8 @@ from gnomon.encodings.content.short import convolved
 from gnomon.encodings.scoring import scaled
 from gnomon.encodings.starting import drawn, spread
 from gnomon.numeric import checks
-from gnomon.numeric.activations import sigmoid, silu
-from gnomon.numeric.devices import device_beside
+from gnomon.numeric.arrays import device_beside
+from gnomon.numeric.elementwise import sigmoid, silu
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -31,7 +31,7 @@ from gnomon.encodings.generators.jordan import Jordan
 from gnomon.errors import EncodingError
 from gnomon.lags import Dependence, Law, Mode
 from gnomon.numeric import checks
-from gnomon.numeric.bounded import softplus_inverse
+from gnomon.numeric.elementwise import softplus_inverse
 
 LONG = 16.0
 """The longest half-life of a mode, in units of the lags that were looked at."""

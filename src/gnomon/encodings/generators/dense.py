@@ -29,9 +29,9 @@ from gnomon.encodings.positions import beside_heads
 from gnomon.encodings.rotary.turning import tables, turn
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
+from gnomon.numeric.arrays import concrete_or_none
 from gnomon.numeric.exponential import doubled, expm, squarings_for
 from gnomon.numeric.limbs import Limbs
-from gnomon.numeric.visible import seen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -138,7 +138,7 @@ class Dense(Encoding):
 
     def _whole_steps(self, points: Array) -> int | None:
         """Return how many bits whole positions on one axis have, where they can be seen."""
-        known = seen(points) if self.axes == 1 and points.ndim > 1 else None
+        known = concrete_or_none(points) if self.axes == 1 and points.ndim > 1 else None
         if known is None or known.size == 0 or known.min() < 0.0:
             return None
         return int(known.max()).bit_length() if np.array_equal(known, np.rint(known)) else None
@@ -230,7 +230,7 @@ def _exponents(points: Array, skew: Array, slopes: Array | None) -> Array:
 
 def _squarings(exponents: Array) -> int | None:
     """Return how often the largest of matrices is halved, where they can be seen."""
-    known = seen(exponents)
+    known = concrete_or_none(exponents)
     if known is None:
         return None
     return squarings_for(float(np.abs(known).sum(axis=-1).max(initial=0.0)))

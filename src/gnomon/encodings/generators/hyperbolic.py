@@ -30,8 +30,7 @@ from gnomon.encodings.referred import of_heads, of_pairs
 from gnomon.encodings.starting import learned, of_each_head
 from gnomon.groups import Block, Generator, block_weighed, faded, light_cone
 from gnomon.numeric import checks
-from gnomon.numeric.activations import softplus
-from gnomon.numeric.bounded import softplus_inverse
+from gnomon.numeric.elementwise import softplus, softplus_inverse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

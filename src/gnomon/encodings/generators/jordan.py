@@ -33,8 +33,7 @@ from gnomon.encodings.starting import learned, of_each_head
 from gnomon.errors import EncodingError
 from gnomon.groups import Block, Generator, block_weighed, jordan_weights, run_carried, run_turned
 from gnomon.numeric import checks
-from gnomon.numeric.activations import softplus
-from gnomon.numeric.bounded import inside, inside_inverse, softplus_inverse
+from gnomon.numeric.elementwise import inside, inside_inverse, softplus, softplus_inverse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

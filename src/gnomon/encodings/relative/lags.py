@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gnomon.encodings.border import along, lags_between, within
-from gnomon.numeric.visible import hidden, seen
+from gnomon.numeric.arrays import concrete_or_none, hidden
 
 if TYPE_CHECKING:
     from gnomon.encodings.positions import Array, Coordinates, Namespace
@@ -39,7 +39,7 @@ def whole_span(queries: Coordinates, keys: Coordinates) -> tuple[int, int] | Non
 
     Close by: there are at most four lags for each position, so that a table of lags pays.
     """
-    first, second = seen(queries), seen(keys)
+    first, second = concrete_or_none(queries), concrete_or_none(keys)
     if first is None or second is None or not first.size or not second.size:
         return None
     if not all(np.array_equal(places, np.rint(places)) for places in (first, second)):

@@ -32,7 +32,7 @@ from gnomon.encodings.scoring import scaled
 from gnomon.encodings.starting import kept, settled
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
-from gnomon.numeric.binned import sums_by_row
+from gnomon.numeric.arrays import sums_by_row
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

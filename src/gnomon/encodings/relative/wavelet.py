@@ -25,7 +25,7 @@ from gnomon.encodings.relative.lags import clipped, picked, signed_lags, whole_s
 from gnomon.encodings.relative.tables import check_vectors
 from gnomon.encodings.scoring import scaled
 from gnomon.numeric import checks
-from gnomon.numeric.devices import device_beside
+from gnomon.numeric.arrays import device_beside
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,7 +16,7 @@ import numpy as np
 from gnomon.encodings.positions import namespace_of
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
-from gnomon.numeric.devices import device_beside
+from gnomon.numeric.arrays import device_beside
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -26,7 +26,7 @@ from gnomon.encodings.frequencies import circular_distances, phases
 from gnomon.encodings.positions import beside_heads
 from gnomon.encodings.starting import kept, locked, spread
 from gnomon.numeric import checks
-from gnomon.numeric.activations import softplus
+from gnomon.numeric.elementwise import softplus
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

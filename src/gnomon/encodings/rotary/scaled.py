@@ -15,7 +15,7 @@ import numpy as np
 
 from gnomon.encodings.rotary.base import Rotating
 from gnomon.errors import EncodingError
-from gnomon.numeric.visible import seen
+from gnomon.numeric.arrays import concrete_or_none
 
 if TYPE_CHECKING:
     from typing import Self
@@ -68,7 +68,7 @@ class Scaled(Rotating):
     def _check_reach(self, coordinates: Coordinates) -> None:
         """Refuse positions whose frequencies depend on a length that is not stated."""
         reach = self.scaling.reach
-        places = None if reach is None else seen(coordinates)
+        places = None if reach is None else concrete_or_none(coordinates)
         if places is not None and places.size and places.max() >= reach:
             raise EncodingError(
                 f"Position {places.max():g} is beyond the trained length {reach}, after which the "

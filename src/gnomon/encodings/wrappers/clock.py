@@ -7,7 +7,7 @@ f the inner encoding; tau goes on straight before the first knot and after the l
 are learned. Whatever they are tau rises, and where they are 0, as they are at the start, tau is
 x - k_0 and the encoding is the inner one: the origin does not matter to what is relative. Rising
 splines of degree one are the simplest of [ramsay1988]; the slope is a polynomial in p, so that it
-can be computed exactly where there is no float64 (`gnomon.numeric.warps`).
+can be computed exactly where there is no float64 (`gnomon.numeric.learned_limbs`).
 
 A group acts in tau, A(tau_t - tau_s), so it is one modulo its clock (level L3), as gates of
 attention are that learn how far to advance time [puranik2026]. In x itself no lag decides.
@@ -32,9 +32,9 @@ from gnomon.encodings.wrappers.inner import inner_encoding, inner_parameters
 from gnomon.encodings.wrappers.moving import Moving
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
+from gnomon.numeric.checks import reals
+from gnomon.numeric.learned_limbs import broken_line, excess, warped
 from gnomon.numeric.limbs import Limbs
-from gnomon.numeric.reals import reals
-from gnomon.numeric.warps import broken_line, excess, warped
 
 if TYPE_CHECKING:
     from typing import Self

@@ -31,7 +31,7 @@ from gnomon.encodings.wrappers.inner import inner_encoding, inner_parameters
 from gnomon.encodings.wrappers.moving import Moving
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
-from gnomon.numeric.devices import device_beside
+from gnomon.numeric.arrays import device_beside
 from gnomon.numeric.limbs import Limbs
 
 if TYPE_CHECKING:

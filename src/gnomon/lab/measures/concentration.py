@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from gnomon.errors import LabError
 from gnomon.lab.measures.ablation import Importance
-from gnomon.numeric.reals import reals
+from gnomon.numeric.checks import reals
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]

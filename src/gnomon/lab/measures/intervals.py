@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.errors import LabError
-from gnomon.numeric.reals import reals
+from gnomon.numeric.checks import reals
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]

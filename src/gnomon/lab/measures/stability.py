@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from gnomon.errors import LabError
-from gnomon.numeric.reals import reals
+from gnomon.numeric.checks import reals
 from gnomon.results import Result
 
 

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from gnomon.encodings import Alibi
-from gnomon.numeric.visible import seen
+from gnomon.numeric.arrays import concrete_or_none
 from gnomon.torch.attending.asked import Asked
 from gnomon.torch.attending.checking import check_heads
 from gnomon.torch.attending.kernel import attend, padded
@@ -64,12 +64,12 @@ def unfit_places(asked: Asked) -> str | None:
     Two terms cancel to the bias of a pair, so a logit errs by an ulp of the larger one: beside
     timestamps that is more than the bias of a near key.
     """
-    if asked.counted and seen(asked.at_k) is None:
+    if asked.counted and concrete_or_none(asked.at_k) is None:
         return None  # counted in compiled code: as far as the sequence is long
     if asked.empty:
         return None
     numbers = (values for values in asked.numbers.values() if isinstance(values, Tensor))
-    if any(seen(x.detach()) is None for x in (asked.at_q, asked.at_k, *numbers)):
+    if any(concrete_or_none(x.detach()) is None for x in (asked.at_q, asked.at_k, *numbers)):
         return "positions can not be seen"
     with torch.no_grad():
         reached = _largest_term(asked)
@@ -110,7 +110,7 @@ def run(asked: Asked, layout: Layout) -> Tensor:
 
 def _factors(asked: Asked) -> tuple[Tensor, Tensor]:
     """Return the factors of a bias as its encoding gives them, (batch or 1, heads, n, rank)."""
-    known = seen(asked.at_k)
+    known = concrete_or_none(asked.at_k)
     reference = 0.0 if known is None else float(0.5 * (known.min() + known.max()))
     made = []
     for side, at in (("q", asked.at_q), ("k", asked.at_k)):

@@ -30,7 +30,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from gnomon.encodings import Decaying
-from gnomon.numeric.visible import seen
+from gnomon.numeric.arrays import concrete_or_none
 from gnomon.torch.attending.asked import Asked
 from gnomon.torch.attending.kernel import attend
 from gnomon.torch.attending.layout import Layout
@@ -62,7 +62,7 @@ def block_length(asked: Asked) -> int:
     """
     if not isinstance(asked.encoding, Decaying):
         return 0
-    at = seen(asked.at_q)
+    at = concrete_or_none(asked.at_q)
     if at is None or at.size == 0:
         return TILE
     steepest = float(asked.numbers["rates"].detach().abs().max())

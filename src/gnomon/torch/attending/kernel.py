@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gnomon.numeric.visible import wrapped
+from gnomon.numeric.arrays import wrapped
 
 
 def attend(

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.numeric.visible import seen
+from gnomon.numeric.arrays import concrete_or_none
 from gnomon.torch.attending.asked import Asked
 
 _CLOSE = 1e-9
@@ -44,8 +44,8 @@ def layout_of(asked: Asked) -> Layout:
         return Layout(seen=True, ahead=m - n)  # the order of tokens decides which is later
     if asked.counted:
         return Layout(seen=True, step=1.0, start=m - n, ahead=m - n)
-    keys = seen(asked.at_k)
-    queries = keys if asked.at_q is asked.at_k else seen(asked.at_q)
+    keys = concrete_or_none(asked.at_k)
+    queries = keys if asked.at_q is asked.at_k else concrete_or_none(asked.at_q)
     if keys is None or queries is None:
         return Layout(seen=False)
     if keys.ndim != 2 or min(n, m) == 0:

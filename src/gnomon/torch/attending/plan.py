@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from gnomon.encodings import Referred, needs_logits
-from gnomon.numeric.visible import traced
+from gnomon.numeric.arrays import traced
 from gnomon.results import Result
 from gnomon.torch.attending.asked import Asked
 from gnomon.torch.attending.augmented import rank_of, slopes_of, unfit_places

@@ -1,4 +1,4 @@
-"""Which route numbers take, and on how many threads.
+"""Whether kernels are compiled, and on how many threads they run.
 
 `GNOMON_NUMBA=0` in the environment chooses the NumPy route that every compiled kernel has. Counts,
 shuffles, deals, violated triples and sums by lag are then equal bit for bit. Other sums of floats
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def compiled() -> bool:
+def use_numba() -> bool:
     """Say whether compiled kernels are used: numba is installed, and nobody switched it off."""
     if os.environ.get("GNOMON_NUMBA", "1") == "0":
         return False
@@ -93,7 +93,7 @@ def stripes(start: int, stop: int, width: int) -> list[tuple[int, int]]:
     return [(first, min(first + width, stop)) for first in range(start, stop, width)]
 
 
-def each(work: Callable[[int, int], T], pieces: list[tuple[int, int]]) -> list[T]:
+def map_threads(work: Callable[[int, int], T], pieces: list[tuple[int, int]]) -> list[T]:
     """Return work(first, last) for every piece, in order, on threads.
 
     Compiled kernels release the interpreter lock, so plain threads suffice. The pieces do not
@@ -112,4 +112,4 @@ def over_rows(work: Callable[[int, int], T], rows: int, *, block: int = 256) -> 
     >>> over_rows(lambda start, stop: stop - start, 10, block=4)
     [4, 4, 2]
     """
-    return each(work, stripes(0, rows, block))
+    return map_threads(work, stripes(0, rows, block))

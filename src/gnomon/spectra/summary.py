@@ -35,7 +35,7 @@ BETWEEN = {
 ON_A_LINE = "content is drawn along a line; leave the shape out, and pass a direction"
 
 
-def written(found: Spectrum) -> dict[str, Any]:
+def spectrum_to_dict(found: Spectrum) -> dict[str, Any]:
     """Return plain values: length, rank, largest, smallest, condition_on_range, and the rest."""
     known = found.eigenvalues.values
     return {
@@ -55,7 +55,7 @@ def written(found: Spectrum) -> dict[str, Any]:
     }
 
 
-def written_lattice(found: LatticeSpectrum) -> dict[str, Any]:
+def lattice_to_dict(found: LatticeSpectrum) -> dict[str, Any]:
     """Return the same of all places of a picture: its kernel is one of the lag on every axis."""
     known = found.eigenvalues.values
     return {
@@ -149,9 +149,9 @@ def _szego(found: Spectrum) -> dict[str, Any]:
     }
 
 
-def lines(found: Spectrum, *, verbose: bool = False) -> str:
+def spectrum_text(found: Spectrum, *, verbose: bool = False) -> str:
     """Return the spectrum in words; with the first eigenvalues and the profile of lags."""
-    value = written(found)
+    value = spectrum_to_dict(found)
     shown = [f"{found.name} at {found.length} positions: {found.note}", ""]
     shown += _about_eigenvalues(value)
     if found.symbol is not None:
@@ -165,9 +165,9 @@ def lines(found: Spectrum, *, verbose: bool = False) -> str:
     return "\n".join([*shown, "", *_about_coupling(found)])
 
 
-def lattice_lines(found: LatticeSpectrum, *, verbose: bool = False) -> str:
+def lattice_text(found: LatticeSpectrum, *, verbose: bool = False) -> str:
     """Return the spectrum of all places of a picture in words; with the first eigenvalues."""
-    value = written_lattice(found)
+    value = lattice_to_dict(found)
     shown = [f"{found.name} at {found.length} places: {found.note}", ""]
     shown += _about_eigenvalues(value)
     shown.append(
