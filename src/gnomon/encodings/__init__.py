@@ -48,9 +48,6 @@ if TYPE_CHECKING:
     from gnomon.encodings.cards.portrait import Portrait as Portrait
     from gnomon.encodings.cards.portrait import Profile as Profile
     from gnomon.encodings.cards.portrait import portrait as portrait
-    from gnomon.encodings.cards.shown import described as described
-    from gnomon.encodings.cards.shown import shown as shown
-    from gnomon.encodings.cards.shown import usual_parameters as usual_parameters
     from gnomon.encodings.certified import certificate as certificate
     from gnomon.encodings.certified import dimension_of as dimension_of
     from gnomon.encodings.certified import heads_of as heads_of
@@ -113,11 +110,13 @@ if TYPE_CHECKING:
     from gnomon.encodings.referred import Referred as Referred
     from gnomon.encodings.registry import Row as Row
     from gnomon.encodings.registry import catalogue as catalogue
+    from gnomon.encodings.registry import described as described
     from gnomon.encodings.registry import encoding as encoding
     from gnomon.encodings.registry import entry_of as entry_of
+    from gnomon.encodings.registry import shown as shown
     from gnomon.encodings.registry import takes as takes
+    from gnomon.encodings.registry import usual_parameters as usual_parameters
     from gnomon.encodings.relative.transformer_xl import TransformerXL as TransformerXL
-    from gnomon.encodings.rotary.base import Rotating as Rotating
     from gnomon.encodings.rotary.config.build import ROTARY_WAYS as ROTARY_WAYS
     from gnomon.encodings.rotary.config.build import encoding_within as encoding_within
     from gnomon.encodings.rotary.config.build import from_config as from_config
@@ -129,10 +128,11 @@ if TYPE_CHECKING:
     from gnomon.encodings.rotary.decay import Decaying as Decaying
     from gnomon.encodings.rotary.plus import RopePlusPlus as RopePlusPlus
     from gnomon.encodings.rotary.pope import Pope as Pope
+    from gnomon.encodings.rotary.rope import TURN as TURN
     from gnomon.encodings.rotary.rope import Rope as Rope
-    from gnomon.encodings.rotary.scaling.unscaled import UNSCALED as UNSCALED
-    from gnomon.encodings.rotary.turning import TURN as TURN
-    from gnomon.encodings.rotary.turning import turn as turn
+    from gnomon.encodings.rotary.rope import Rotating as Rotating
+    from gnomon.encodings.rotary.rope import turn as turn
+    from gnomon.encodings.rotary.scaling import UNSCALED as UNSCALED
     from gnomon.encodings.scoring import check_order as check_order
     from gnomon.encodings.scoring import masked_scores as masked_scores
     from gnomon.encodings.scoring import read_tokens as read_tokens
@@ -145,14 +145,6 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = front(
     __name__,
     {
-        "content.ordering": (
-            "Arrangement",
-            "arranged",
-            "check_rising",
-            "logits_in_order",
-            "plainly",
-            "refuse_unfit",
-        ),
         "additive.sinusoidal": ("Sinusoidal",),
         "additive.table": ("Table",),
         "additive.table_files": ("SUFFIXES", "names_table", "open_table"),
@@ -189,8 +181,15 @@ __getattr__, __dir__ = front(
         ),
         "card": ("Card", "in_words"),
         "cards.portrait": ("Ladder", "Portrait", "Profile", "portrait"),
-        "cards.shown": ("described", "shown", "usual_parameters"),
         "certified": ("certificate", "dimension_of", "heads_of"),
+        "content.ordering": (
+            "Arrangement",
+            "arranged",
+            "check_rising",
+            "logits_in_order",
+            "plainly",
+            "refuse_unfit",
+        ),
         "content.short": ("reads_neighbours",),
         "entries": ("ENTRIES",),
         "euclidean": ("distances_between", "squared_distances"),
@@ -231,9 +230,17 @@ __getattr__, __dir__ = front(
             "with_axes",
         ),
         "referred": ("Referred",),
-        "registry": ("Row", "catalogue", "encoding", "entry_of", "takes"),
+        "registry": (
+            "Row",
+            "catalogue",
+            "described",
+            "encoding",
+            "entry_of",
+            "shown",
+            "takes",
+            "usual_parameters",
+        ),
         "relative.transformer_xl": ("TransformerXL",),
-        "rotary.base": ("Rotating",),
         "rotary.config.build": ("ROTARY_WAYS", "encoding_within", "from_config", "schedule"),
         "rotary.config.keys": ("TOP",),
         "rotary.config.schedule": ("LayerSchedule",),
@@ -241,9 +248,8 @@ __getattr__, __dir__ = front(
         "rotary.decay": ("Decaying",),
         "rotary.plus": ("RopePlusPlus",),
         "rotary.pope": ("Pope",),
-        "rotary.rope": ("Rope",),
-        "rotary.scaling.unscaled": ("UNSCALED",),
-        "rotary.turning": ("TURN", "turn"),
+        "rotary.rope": ("Rope", "Rotating", "TURN", "turn"),
+        "rotary.scaling": ("UNSCALED",),
         "scoring": ("check_order", "masked_scores", "read_tokens", "refuse_tokens", "with_vectors"),
         "units": ("time_unit",),
         "wrappers.layers": ("Interleaved",),

@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.encodings.lifts import lift
-from gnomon.encodings.rotary.base import Rotating
-from gnomon.encodings.rotary.rope import Rope
-from gnomon.encodings.rotary.scaling.unscaled import UNSCALED
+from gnomon.encodings.rotary.rope import Rope, Rotating
+from gnomon.encodings.rotary.scaling import UNSCALED
 from gnomon.results import Result
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from gnomon.encodings.base import Numbers
 from gnomon.encodings.biases.alibi import official_slopes
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.content.base import TokenRule, last, read, summing_type
-from gnomon.encodings.rotary.turning import tables, turn
+from gnomon.encodings.rotary.rope import tables, turn
 from gnomon.encodings.scoring import later_in_order, scaled
 from gnomon.encodings.starting import drawn
 from gnomon.numeric import checks

@@ -20,8 +20,7 @@ from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.content.base import TokenRule, last, read, summing_type, unit
 from gnomon.encodings.content.short import convolved
 from gnomon.encodings.frequencies import ladder
-from gnomon.encodings.rotary.layouts import LAYOUTS
-from gnomon.encodings.rotary.turning import turn
+from gnomon.encodings.rotary.rope import LAYOUTS, turn
 from gnomon.encodings.scoring import scaled
 from gnomon.encodings.starting import drawn, spread
 from gnomon.numeric import checks

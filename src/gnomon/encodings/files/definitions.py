@@ -21,7 +21,7 @@ import numpy as np
 
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.entries import ENTRIES
-from gnomon.encodings.rotary.scaling.unscaled import Scaling
+from gnomon.encodings.rotary.scaling import Scaling
 from gnomon.errors import EncodingError, nearest
 from gnomon.groups import Block
 
@@ -153,7 +153,7 @@ def _parts(definition: Any) -> tuple[str, dict[str, Any]]:
 
 def _class(entry: str) -> type[Encoding]:
     """Return the class of an entry; entries that are made of a geometry have none here."""
-    from gnomon.encodings.entries.entry import found
+    from gnomon.encodings.entries import found
 
     kind = found(_maker(entry)) if entry in ENTRIES else None
     if not isinstance(kind, type) or not issubclass(kind, Encoding):
@@ -178,7 +178,7 @@ def _parameter(value: Any, tensors: Tensors) -> Any:
 
 
 def _scaling(value: Any) -> Scaling:
-    from gnomon.encodings.rotary.scaling.known import as_scaling
+    from gnomon.encodings.rotary.scaling import as_scaling
 
     if not isinstance(value, Mapping):
         raise DefinitionError("its scaling can not be read")

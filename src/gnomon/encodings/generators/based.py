@@ -17,8 +17,7 @@ import numpy as np
 from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.generated import of_head, of_turns, pair_columns
 from gnomon.encodings.positions import beside_heads
-from gnomon.encodings.rotary.base import Rotating
-from gnomon.encodings.rotary.turning import turn
+from gnomon.encodings.rotary.rope import Rotating, turn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

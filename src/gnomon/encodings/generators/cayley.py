@@ -19,7 +19,7 @@ from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import geometric_frequencies
 from gnomon.encodings.generators.based import Based
 from gnomon.encodings.generators.bases import cayley, skew_of
-from gnomon.encodings.rotary.grids import check_share
+from gnomon.encodings.rotary.rope import check_share
 from gnomon.encodings.starting import learned, of_each_head
 from gnomon.numeric import checks
 

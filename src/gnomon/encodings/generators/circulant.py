@@ -21,7 +21,7 @@ import numpy as np
 
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.generators.based import Based
-from gnomon.encodings.rotary.layouts import reordering
+from gnomon.encodings.rotary.rope import reordering
 from gnomon.encodings.starting import learned, of_each_head
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks

@@ -26,7 +26,7 @@ from gnomon.encodings.border import moved_axis
 from gnomon.encodings.frequencies import circular_distances
 from gnomon.encodings.generated import of_head, of_skew
 from gnomon.encodings.positions import beside_heads
-from gnomon.encodings.rotary.turning import tables, turn
+from gnomon.encodings.rotary.rope import tables, turn
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 from gnomon.numeric.exponential import doubled, expm, squarings_for

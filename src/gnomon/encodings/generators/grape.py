@@ -26,7 +26,7 @@ from gnomon.encodings.frequencies import geometric_frequencies
 from gnomon.encodings.generated import of_head, of_turns
 from gnomon.encodings.generators.bases import orthonormal
 from gnomon.encodings.positions import beside_heads
-from gnomon.encodings.rotary.base import Rotating
+from gnomon.encodings.rotary.rope import Rotating
 from gnomon.encodings.starting import learned, of_each_head
 from gnomon.errors import EncodingError
 from gnomon.groups import planes_turned

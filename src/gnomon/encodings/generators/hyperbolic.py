@@ -23,7 +23,7 @@ import numpy as np
 
 from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.fading import fading_distances
+from gnomon.encodings.frequencies import fading_distances
 from gnomon.encodings.generated import of_columns, of_head
 from gnomon.encodings.generators.carrying import Carrying
 from gnomon.encodings.referred import of_heads, of_pairs

@@ -24,11 +24,11 @@ import numpy as np
 
 from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.fading import fading_distances
+from gnomon.encodings.frequencies import fading_distances
 from gnomon.encodings.generated import of_columns, of_head
 from gnomon.encodings.generators.carrying import Carrying
 from gnomon.encodings.referred import of_heads, of_pairs
-from gnomon.encodings.rotary.turning import tables
+from gnomon.encodings.rotary.rope import tables
 from gnomon.encodings.starting import learned, of_each_head
 from gnomon.errors import EncodingError
 from gnomon.groups import Block, Generator, block_weighed, jordan_weights, run_carried, run_turned

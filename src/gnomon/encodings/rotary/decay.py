@@ -21,11 +21,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.encodings.base import LagDistances, Numbers
-from gnomon.encodings.fading import fading_distances
+from gnomon.encodings.frequencies import fading_distances
 from gnomon.encodings.generated import of_head, of_turns, pair_columns
 from gnomon.encodings.referred import Referred, of_heads, of_pairs
-from gnomon.encodings.rotary.base import Rotating
-from gnomon.encodings.rotary.turning import turn
+from gnomon.encodings.rotary.rope import Rotating, turn
 from gnomon.errors import EncodingError
 from gnomon.groups import block_weighed, faded
 from gnomon.numeric import checks

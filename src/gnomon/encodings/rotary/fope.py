@@ -26,8 +26,7 @@ import numpy as np
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import geometric_frequencies
 from gnomon.encodings.positions import beside_heads
-from gnomon.encodings.rotary.base import Rotating
-from gnomon.encodings.rotary.turning import tables, turn
+from gnomon.encodings.rotary.rope import Rotating, tables, turn
 from gnomon.encodings.starting import learned
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.errors import EncodingError
-from gnomon.numeric import checks
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -26,22 +23,3 @@ def grid_of(lines: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """
     crossed = np.meshgrid(*lines, indexing="ij")
     return np.stack(crossed, axis=-1).reshape(-1, len(lines))
-
-
-def check_share(dimension: int, fraction: float, axes: int) -> int:
-    """Return how many coordinates of a head turn with each axis, or say which numbers do not fit.
-
-    >>> check_share(64, 0.5, 2)
-    16
-    """
-    checks.real("fraction", fraction, above=0.0)
-    if fraction > 1.0:
-        raise EncodingError(f"fraction is {fraction:g}; pass a number above 0, up to 1.")
-    turned = int(dimension * fraction)
-    if turned == 0 or turned % (2 * axes):
-        name = "dimension" if fraction == 1.0 else "fraction"
-        raise EncodingError(
-            f"dimension is {dimension} and {turned} of its coordinates turn; pass a {name} with "
-            f"which a multiple of {2 * axes} turn, two per axis."
-        )
-    return turned // axes

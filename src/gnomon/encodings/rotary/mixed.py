@@ -20,8 +20,7 @@ import numpy as np
 
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import ladder
-from gnomon.encodings.rotary.base import Rotating
-from gnomon.encodings.rotary.grids import check_share
+from gnomon.encodings.rotary.rope import Rotating, check_share
 from gnomon.encodings.starting import learned
 from gnomon.numeric import checks
 

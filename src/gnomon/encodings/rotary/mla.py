@@ -23,10 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.positions import namespace_of
-from gnomon.encodings.rotary.rope import Rope
-from gnomon.encodings.rotary.scaled import Scaled, with_scaling
-from gnomon.encodings.rotary.scaling.unscaled import UNSCALED, Scaling
-from gnomon.encodings.rotary.scaling.yarn import Yarn, magnitude
+from gnomon.encodings.rotary.rope import Rope, Scaled, with_scaling
+from gnomon.encodings.rotary.scaling import UNSCALED, Scaling, Yarn, magnitude
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 

@@ -22,8 +22,8 @@ import numpy as np
 
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import geometric_frequencies
-from gnomon.encodings.rotary.base import Rotating
-from gnomon.encodings.rotary.grids import check_share, grid_of
+from gnomon.encodings.rotary.grids import grid_of
+from gnomon.encodings.rotary.rope import Rotating, check_share
 from gnomon.numeric import checks
 
 if TYPE_CHECKING:

@@ -29,9 +29,7 @@ import numpy as np
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import circular_distances
 from gnomon.encodings.positions import beside_heads
-from gnomon.encodings.rotary.rope import Rope
-from gnomon.encodings.rotary.scaled import with_scaling
-from gnomon.encodings.rotary.turning import turn
+from gnomon.encodings.rotary.rope import Rope, turn, with_scaling
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.rotary.base import Rotating
+from gnomon.encodings.rotary.rope import Rotating
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 

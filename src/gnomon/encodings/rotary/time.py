@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.rotary.base import Rotating
+from gnomon.encodings.rotary.rope import Rotating
 from gnomon.encodings.times import check_spans, spans, unit_of
 from gnomon.numeric import checks
 

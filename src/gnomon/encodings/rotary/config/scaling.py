@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gnomon.encodings.rotary.scaling.unscaled import UNSCALED, Scaling
+from gnomon.encodings.rotary.scaling import UNSCALED, Scaling
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 
@@ -43,7 +43,7 @@ def scaling_of(kind: str, parameters: Mapping[str, Any], source: Source) -> Scal
     """Return the scaling of flat parameters."""
     if kind == "default":
         return UNSCALED
-    from gnomon.encodings.rotary.scaling.known import scaling
+    from gnomon.encodings.rotary.scaling import scaling
 
     return scaling(kind, **_READERS[kind](parameters, source))
 
