@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.rotary.proportional import Proportional
+from gnomon.encodings.rotary.partial import Proportional
 from gnomon.encodings.rotary.rope import Rope
 from gnomon.encodings.rotary.scaling import (
     KNOWN,

@@ -10,15 +10,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.wrappers.clock import Clock
-from gnomon.encodings.wrappers.layers import Interleaved
-from gnomon.encodings.wrappers.randomised import Randomised
+from gnomon.encodings.wrappers import Clock, Interleaved, Randomised
 from gnomon.errors import EncodingError, nearest
 from gnomon.numeric.checks import serves
 
 if TYPE_CHECKING:
+    from gnomon.encodings.arrays import Coordinates, Namespace
     from gnomon.encodings.base import Numbers
-    from gnomon.encodings.positions import Coordinates, Namespace
 
 Shape = tuple[int, ...]
 ARGUMENTS = (

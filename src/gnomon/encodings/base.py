@@ -27,15 +27,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.border import (
+from gnomon.encodings.arrays import (
+    as_coordinates,
+    beside_heads,
     float_array,
     key_positions,
+    namespace_of,
     numbers_in,
     partner_of,
     reconciled,
 )
 from gnomon.encodings.content.ordering import logits_in_order, order_of
-from gnomon.encodings.positions import as_coordinates, beside_heads, namespace_of
 from gnomon.encodings.scoring import (
     check_order,
     masked_scores,
@@ -54,8 +56,8 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Self
 
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.encodings.card import Card
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
     from gnomon.groups import Commuting, Generator
 
 LagDistances = Callable[[NDArray[np.float64]], NDArray[np.float64]]

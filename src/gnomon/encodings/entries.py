@@ -69,12 +69,13 @@ _HEADS = {"heads": 2, "dimension": 4}
 ENTRIES: dict[str, Entry] = {
     # Vectors that are added: functions of the position.
     "sinusoidal": Entry(
-        maker="additive.sinusoidal:Sinusoidal",
+        maker="additive:Sinusoidal",
         examples=({"dimension": 8}, {"dimension": 8, "axes": 2}, {"dimension": 12, "axes": 3}),
         surveyed=(Row(),),
     ),
     "ctlpe": Entry(
-        maker="additive.ctlpe:Ctlpe",
+        maker="additive:Ctlpe",
+        card="additive:CTLPE_CARD",
         examples=({"dimension": 8, "unit": 60.0, "origin": 30.5},),
         shown={"unit": 64.0},
     ),
@@ -157,14 +158,16 @@ ENTRIES: dict[str, Entry] = {
         shown={"base": 500000.0, "original_length": 8192},
     ),
     "rope-proportional": Entry(
-        maker="rotary.proportional:Proportional",
+        maker="rotary.partial:Proportional",
+        card="rotary.partial:PROPORTIONAL_CARD",
         examples=(
             {"dimension": 8, "fraction": 0.5, "layout": "half", "base": 1000000.0},
             {"dimension": 8, "fraction": 0.75, "factor": 2.0},
         ),
     ),
     "m-rope": Entry(
-        maker="rotary.mrope:MRope",
+        maker="rotary.axes:MRope",
+        card="rotary.axes:MROPE_CARD",
         examples=(
             {"dimension": 16, "sections": (4, 2, 2)},
             {"dimension": 16, "sections": (3, 3, 2), "arrangement": "interleaved", "base": 100.0},
@@ -174,32 +177,39 @@ ENTRIES: dict[str, Entry] = {
         shown={"dimension": 128, "sections": (16, 24, 24)},
     ),
     "rope-mixed": Entry(
-        maker="rotary.mixed:Mixed",
+        maker="rotary.axes:Mixed",
+        card="rotary.axes:MIXED_CARD",
         examples=({"dimension": 8, "heads": 2}, {"dimension": 12, "heads": 3, "axes": 3}),
     ),
     "rope-pixel": Entry(
-        maker="rotary.pixel:Pixel",
+        maker="rotary.axes:Pixel",
+        card="rotary.axes:PIXEL_CARD",
         examples=({"dimension": 8}, {"dimension": 16, "axes": 1, "fraction": 0.5}),
     ),
     "rope-patches": Entry(
-        maker="rotary.patches:Patches", examples=({"dimension": 8}, {"dimension": 12, "axes": 3})
+        maker="rotary.axes:Patches",
+        card="rotary.axes:PATCHES_CARD",
+        examples=({"dimension": 8}, {"dimension": 12, "axes": 3}),
     ),
     "mla": Entry(
-        maker="rotary.mla:Mla",
+        maker="rotary.partial:Mla",
+        card="rotary.partial:MLA_CARD",
         examples=(
             {"dimension": 12, "content_dimension": 8},
             {"dimension": 8, "content_dimension": 4, "layout": "half", "base": 500.0},
         ),
     ),
     "xpos": Entry(
-        maker="rotary.xpos:XPos",
+        maker="rotary.decay:XPos",
+        card="rotary.decay:XPOS_CARD",
         examples=(
             {"dimension": 8},
             {"dimension": 8, "layout": "half", "gamma": 0.8, "scale_base": 64.0, "base": 500.0},
         ),
     ),
     "retnet": Entry(
-        maker="rotary.retnet:RetNet",
+        maker="rotary.decay:RetNet",
+        card="rotary.decay:RETNET_CARD",
         examples=(
             {"dimension": 8, "heads": 2},
             {"dimension": 8, "heads": 2, "layout": "half", "spacing": "open"},
@@ -208,7 +218,8 @@ ENTRIES: dict[str, Entry] = {
         shown={"heads": 8},
     ),
     "fope": Entry(
-        maker="rotary.fope:Fope",
+        maker="rotary.variants:Fope",
+        card="rotary.variants:FOPE_CARD",
         examples=(
             {"dimension": 8, "length": 512, "gain": 1.0},
             {"dimension": 16, "length": 64, "heads": 2, "gain": 1.0, "layout": "half", "seed": 3},
@@ -216,7 +227,8 @@ ENTRIES: dict[str, Entry] = {
         shown={"length": 2048},
     ),
     "rope-plus-plus": Entry(
-        maker="rotary.plus:RopePlusPlus",
+        maker="rotary.variants:RopePlusPlus",
+        card="rotary.variants:PLUS_CARD",
         examples=(
             {"dimension": 8, "heads": 2},
             {
@@ -231,7 +243,8 @@ ENTRIES: dict[str, Entry] = {
         shown={"heads": 2},
     ),
     "rope-time": Entry(
-        maker="rotary.time:RopeTime",
+        maker="rotary.axes:RopeTime",
+        card="rotary.axes:TIME_CARD",
         examples=(
             {"dimension": 8, "shortest": 1.0, "longest": 365.0, "unit": 86400.0},
             {"dimension": 8, "layout": "half", "shortest": 2.5, "longest": 4000.0},
@@ -239,7 +252,8 @@ ENTRIES: dict[str, Entry] = {
         shown={"shortest": 4.0, "longest": 1024.0},
     ),
     "pope": Entry(
-        maker="rotary.pope:Pope",
+        maker="rotary.variants:Pope",
+        card="rotary.variants:POPE_CARD",
         examples=({"dimension": 8, "heads": 2, "start": "uniform"},),
         shown={"heads": 8},
     ),
@@ -314,7 +328,8 @@ ENTRIES: dict[str, Entry] = {
     ),
     # Biases on logits that depend on positions alone.
     "alibi": Entry(
-        maker="biases.alibi:Alibi",
+        maker="biases.linear:Alibi",
+        card="biases.linear:ALIBI_CARD",
         examples=(
             {"heads": 3},
             {"heads": 4, "symmetric": True},
@@ -332,29 +347,32 @@ ENTRIES: dict[str, Entry] = {
         shown={"heads": 8},
     ),
     "kerple-log": Entry(
-        maker="biases.kerple:KerpleLog",
-        card="biases.kerple:CARDS:kerple-log",
+        maker="biases.kernels:KerpleLog",
+        card="biases.kernels:KERPLE_CARDS:kerple-log",
         examples=({"heads": 2}, {"heads": 3, "scale": (0.5, 2.0, 1.0), "rate": 0.1}),
         shown={"heads": 8},
     ),
     "kerple-power": Entry(
-        maker="biases.kerple:KerplePower",
-        card="biases.kerple:CARDS:kerple-power",
+        maker="biases.kernels:KerplePower",
+        card="biases.kernels:KERPLE_CARDS:kerple-power",
         examples=({"heads": 2}, {"heads": 3, "scale": 0.01, "exponent": (0.5, 1.0, 1.5)}),
         shown={"heads": 8},
     ),
     "fire": Entry(
-        maker="biases.fire:Fire",
+        maker="biases.learned:Fire",
+        card="biases.learned:FIRE_CARD",
         examples=({"heads": 2, "hidden": 8, "threshold": 4.5, "rate": 2.0, "seed": 5},),
         shown={"heads": 8},
     ),
     "sandwich": Entry(
-        maker="biases.sandwich:Sandwich",
+        maker="biases.kernels:Sandwich",
+        card="biases.kernels:SANDWICH_CARD",
         examples=({"heads": 3, "vector_dimension": 8},),
         shown={"heads": 8},
     ),
     "mlp-bias": Entry(
-        maker="biases.mlp:MlpBias",
+        maker="biases.learned:MlpBias",
+        card="biases.learned:MLP_CARD",
         examples=(
             {"heads": 2, "hidden": 6, "logarithmic": True, "seed": 1},
             {"heads": 2, "hidden": 8, "depth": 1, "axes": 2, "seed": 4},
@@ -362,7 +380,8 @@ ENTRIES: dict[str, Entry] = {
         shown={"heads": 8, "logarithmic": True},
     ),
     "decay-time": Entry(
-        maker="biases.time:DecayTime",
+        maker="biases.linear:DecayTime",
+        card="biases.linear:TIME_CARD",
         examples=(
             {"heads": 3, "shortest": 1.0, "longest": 30.0, "unit": 86400.0},
             {"heads": 2, "shortest": 20.0, "longest": 300.0, "symmetric": True},
@@ -371,7 +390,8 @@ ENTRIES: dict[str, Entry] = {
     ),
     # Logits in which queries and keys meet vectors of their lag.
     "shaw": Entry(
-        maker="relative.shaw:Shaw",
+        maker="relative:Shaw",
+        card="relative:SHAW_CARD",
         examples=(
             {"dimension": 8},
             {
@@ -385,7 +405,8 @@ ENTRIES: dict[str, Entry] = {
         ),
     ),
     "transformer-xl": Entry(
-        maker="relative.transformer_xl:TransformerXL",
+        maker="relative:TransformerXL",
+        card="relative:XL_CARD",
         examples=(
             {"dimension": 8, "heads": 2},
             {"dimension": 8, "heads": 3, "model_dimension": 6, "base": 100.0, "sigma": 0.3},
@@ -393,14 +414,19 @@ ENTRIES: dict[str, Entry] = {
         shown={"heads": 8},
     ),
     "deberta": Entry(
-        maker="relative.deberta:Deberta",
+        maker="relative:Deberta",
+        card="relative:DEBERTA_CARD",
         examples=(
             {"dimension": 8, "heads": 2, "largest_lag": 16},
             {"dimension": 8, "heads": 2, "largest_lag": 40, "buckets": 16, "sigma": 1.0},
         ),
         shown={"heads": 8, "largest_lag": 512},
     ),
-    "wavelet": Entry(maker="relative.wavelet:Wavelet", examples=({"dimension": 8, "scales": 4},)),
+    "wavelet": Entry(
+        maker="relative:Wavelet",
+        card="relative:WAVELET_CARD",
+        examples=({"dimension": 8, "scales": 4},),
+    ),
     # Rules in which content decides: learned clocks, paths, and counted tokens.
     "fox": Entry(
         maker="content.fox:Fox",
@@ -443,7 +469,8 @@ ENTRIES: dict[str, Entry] = {
     # No encoding at all, and encodings around another one.
     "nope": Entry(maker="nope:Nope", examples=({},)),
     "rope-nope-layers": Entry(
-        maker="wrappers.layers:Interleaved",
+        maker="wrappers:Interleaved",
+        card="wrappers:LAYERS_CARD",
         examples=(
             {"inner": {"name": "rope", "dimension": 8}},
             {"inner": {"name": "rope", "dimension": 8}, "layer": 3},
@@ -458,7 +485,8 @@ ENTRIES: dict[str, Entry] = {
         shown={"inner": {"name": "rope", "dimension": 64}},
     ),
     "randomised": Entry(
-        maker="wrappers.randomised:Randomised",
+        maker="wrappers:Randomised",
+        card="wrappers:RANDOMISED_CARD",
         examples=(
             {"inner": {"name": "rope", "dimension": 8}, "largest": 2048, "length": 64},
             {"inner": {"name": "sinusoidal", "dimension": 8}, "largest": 2048, "length": 64},
@@ -467,7 +495,8 @@ ENTRIES: dict[str, Entry] = {
         shown={"inner": {"name": "rope", "dimension": 64}},
     ),
     "clock": Entry(
-        maker="wrappers.clock:Clock",
+        maker="wrappers:Clock",
+        card="wrappers:CLOCK_CARD",
         examples=(
             {
                 "inner": {"name": "rope", "dimension": 8},
@@ -488,7 +517,8 @@ ENTRIES: dict[str, Entry] = {
     ),
     # Vectors that are looked up: random, learned, given, or fitted to a corpus.
     "random": Entry(
-        maker="additive.random:Random",
+        maker="additive:Random",
+        card="additive:RANDOM_CARD",
         examples=({"dimension": 8},),
         surveyed=(  # unit normals, and as BERT starts its own table
             Row(parameters={"sigma": 1.0}, label="random, sigma 1", pairs=False, known=False),
@@ -496,9 +526,11 @@ ENTRIES: dict[str, Entry] = {
         ),
     ),
     "learned": Entry(
-        maker="additive.learned:Learned", examples=({"rows": 64, "dimension": 8, "seed": 1},)
+        maker="tables:Learned",
+        card="tables:LEARNED_CARD",
+        examples=({"rows": 64, "dimension": 8, "seed": 1},),
     ),
-    "table": Entry(maker="additive.table_files:open_table", card="additive.table:CARD"),
+    "table": Entry(maker="tables:open_table", card="tables:CARD"),
     "mds": Entry(maker="fitted.fitted:mds", card="fitted.fitted:CARDS:mds"),
     "mds-low-rank": Entry(maker="fitted.fitted:low_rank", card="fitted.fitted:CARDS:mds-low-rank"),
     "smacof": Entry(maker="fitted.fitted:smacof", card="fitted.fitted:CARDS:smacof"),

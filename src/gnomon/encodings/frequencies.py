@@ -24,8 +24,8 @@ from gnomon.numeric.learned_turns import learned_phases
 from gnomon.numeric.limbs import Limbs, Turns, limb_phases
 
 if TYPE_CHECKING:
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.encodings.base import LagDistances
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
 
 Floats = NDArray[np.float64]
 _CHUNK = 2**21

@@ -1,4 +1,4 @@
-r"""Groups that fade: queries by exp(tX)^T, keys by exp(-sX), keys before their query.
+"""Groups that fade: queries by exp(tX)^T, keys by exp(-sX), keys before their query.
 
     q~ = exp((t - r) X)^T q,   k~ = exp((r - s) X) k,   q~.k~ = q^T exp((t - s) X) k
 
@@ -29,9 +29,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from gnomon.encodings.arrays import (
+    as_coordinates,
+    beside_heads,
+    check_lists,
+    float_array,
+    key_positions,
+    numbers_in,
+    reconciled,
+)
 from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.border import check_lists, float_array, key_positions, numbers_in, reconciled
-from gnomon.encodings.positions import as_coordinates, beside_heads
 from gnomon.encodings.scoring import scaled
 from gnomon.errors import EncodingError
 from gnomon.groups import Side, causal_logits
@@ -40,7 +47,7 @@ from gnomon.numeric.differences import since
 from gnomon.numeric.visible import seen
 
 if TYPE_CHECKING:
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
 _ROOM = 16.0
 
@@ -264,3 +271,35 @@ def of_heads(values: Array, *, xp: Namespace) -> Array:
 def of_pairs(values: Array, place: int) -> Array:
     """Return number `place` of (k,), or of heads (heads, k) beside the pairs (n, m)."""
     return values[place] if values.ndim == 1 else values[:, place][:, None, None]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Carrying(Referred):
+    """Base of fading groups that are no turns of plain pairs: a subclass has its formulas."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("transform",)
+    dimension: int
+    heads: int | None = None
+    """Heads with numbers of their own; None: one set serves all."""
+
+    def __post_init__(self) -> None:
+        checks.one_axis(self.name, self.axes)
+        checks.real("reference", self.reference)
+        if self.heads is not None:
+            checks.whole("heads", self.heads, least=1)
+
+    def check_side(self, x: Array, side: str, numbers: Numbers) -> None:
+        """Refuse vectors that are not of this head dimension, or of another number of heads."""
+        del numbers
+        if x.ndim == 0 or x.shape[-1] != self.dimension:
+            raise EncodingError(
+                f"{side} has shape {tuple(x.shape)}, but this encoding carries vectors of "
+                f"dimension {self.dimension}; pass an array of shape "
+                f"(..., positions, {self.dimension})."
+            )
+        if self.heads is not None and (x.ndim < 3 or x.shape[-3] != self.heads):
+            raise EncodingError(
+                f"{side} has shape {tuple(x.shape)}, but this encoding has numbers for "
+                f"{self.heads} heads; pass an array of shape "
+                f"(..., {self.heads}, positions, {self.dimension})."
+            )

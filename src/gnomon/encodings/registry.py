@@ -76,7 +76,7 @@ def encoding(name: str | PathLike[str] | Generator, **parameters: Any) -> Encodi
 
 def _names_table(name: str) -> bool:
     """Whether a name that is no encoding's is that of a file; readers are loaded only then."""
-    from gnomon.encodings.additive.table_files import names_table
+    from gnomon.encodings.tables import names_table
 
     return names_table(name)
 

@@ -15,15 +15,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gnomon.encodings.border import lags_between, numbers_in
-from gnomon.encodings.positions import as_coordinates, namespace_of
+from gnomon.encodings.arrays import as_coordinates, lags_between, namespace_of, numbers_in
 from gnomon.errors import EncodingError
 from gnomon.numeric.checks import serves
 from gnomon.numeric.devices import device_beside
 
 if TYPE_CHECKING:
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.encodings.base import Encoding, Numbers
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
 
 
 def masked_scores(

@@ -25,12 +25,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.additive.learned import given
-from gnomon.encodings.additive.random import normal_rows
-from gnomon.encodings.additive.taking import or_nan, take
+from gnomon.encodings.arrays import lags_between, moved_axis, or_nan, take
 from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.border import lags_between, moved_axis
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.starting import normal_rows
+from gnomon.encodings.tables import given_table
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 from gnomon.numeric.visible import hidden
@@ -38,7 +37,7 @@ from gnomon.numeric.visible import hidden
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
 CARD = Card(
     name="t5",
@@ -138,7 +137,7 @@ class T5(Encoding):
             )
         if self.table is not None:
             shape = (self.buckets, self.heads)
-            object.__setattr__(self, "table", given(self.table, shape, "table"))
+            object.__setattr__(self, "table", given_table(self.table, shape, "table"))
 
     @property
     def card(self) -> Card:

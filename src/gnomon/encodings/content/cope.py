@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from gnomon.encodings.arrays import along, within
 from gnomon.encodings.base import Numbers
-from gnomon.encodings.border import along, within
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.content.base import ContentRule
 from gnomon.encodings.scoring import later_in_order, scaled
@@ -28,7 +28,7 @@ from gnomon.numeric.limbs import Limbs
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
 CARD = Card(
     name="cope",

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from gnomon.encodings.arrays import moved_axis
 from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.border import moved_axis
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.content.base import LearnedRule
 from gnomon.encodings.scoring import of_own_places, scaled
 from gnomon.encodings.starting import spread
-from gnomon.encodings.wrappers.inner import inner_encoding, inner_parameters
+from gnomon.encodings.wrappers import inner_encoding, inner_parameters
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
 OWN = ("mixer_in", "mixer_in_bias", "mixer_out", "mixer_out_bias")
 SLOPE = 0.01

@@ -28,7 +28,7 @@ from gnomon.numeric.activations import log_sigmoid
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
 CARD = Card(
     name="fox",

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from gnomon.encodings.arrays import lags_between
 from gnomon.encodings.base import Numbers
-from gnomon.encodings.biases.alibi import official_slopes
-from gnomon.encodings.border import lags_between
+from gnomon.encodings.biases.linear import official_slopes
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.content.base import ContentRule, read, summing_type
 from gnomon.encodings.scoring import scaled
@@ -30,7 +30,7 @@ from gnomon.numeric.activations import softplus
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
 GATED = ("both", "queries", "keys")
 SHORTEST = 1e-6

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.encodings.base import Numbers
-from gnomon.encodings.biases.alibi import official_slopes
+from gnomon.encodings.biases.linear import official_slopes
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.content.base import TokenRule, last, read, summing_type
 from gnomon.encodings.rotary.rope import tables, turn
@@ -28,7 +28,7 @@ from gnomon.numeric.activations import log_sigmoid
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
 NORMED = ("both", "keys")
 CARD = Card(

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import array_api_compat
 import numpy as np
 
-from gnomon.encodings.border import along, lags_between
+from gnomon.encodings.arrays import along, lags_between
 from gnomon.encodings.content.short import by_document, reads_neighbours, rising
 from gnomon.encodings.scoring import later_in_order
 from gnomon.errors import EncodingError
@@ -35,8 +35,8 @@ from gnomon.numeric.limbs import Limbs
 from gnomon.numeric.visible import seen
 
 if TYPE_CHECKING:
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.encodings.base import Numbers
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
 
 
 class Arrangement(NamedTuple):

@@ -37,7 +37,7 @@ from gnomon.numeric.devices import device_beside
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
 CHUNK = 64
 """Tokens whose reflections are taken together."""

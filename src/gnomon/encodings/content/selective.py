@@ -28,7 +28,7 @@ from gnomon.numeric import checks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
 CARD = Card(
     name="selective-rope",

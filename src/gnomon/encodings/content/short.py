@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gnomon.numeric.limbs import Limbs, whole_difference
 
 if TYPE_CHECKING:
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
 
 def convolved(x: Array, taps: Array, keys: Coordinates, *, xp: Namespace) -> Array:

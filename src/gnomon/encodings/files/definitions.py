@@ -26,7 +26,7 @@ from gnomon.errors import EncodingError, nearest
 from gnomon.groups import Block
 
 Tensors = dict[str, Any]
-TABLE = "additive.table:Table"
+TABLE = "tables:Table"
 """The class behind the entry `table`, whose maker reads other files."""
 REFUSALS = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, MemoryError)
 """What constructors raise for values they were not made for, beside sentences of ours."""

@@ -14,8 +14,8 @@ def given_encoding(given: Any) -> Encoding:
     if isinstance(given, Encoding):
         return given
     if isinstance(given, str | PathLike):
-        from gnomon.encodings.additive.table_files import names_table
         from gnomon.encodings.registry import encoding
+        from gnomon.encodings.tables import names_table
 
         if names_table(fspath(given)):
             return encoding(given)

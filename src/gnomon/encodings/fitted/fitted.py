@@ -22,12 +22,19 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.additive.taking import or_nan, row_numbers, seen_whole, take
+from gnomon.encodings.arrays import (
+    Array,
+    Coordinates,
+    Namespace,
+    or_nan,
+    row_numbers,
+    seen_whole,
+    take,
+)
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import Card, in_words, proved
 from gnomon.encodings.fitted.filling import FILLED
 from gnomon.encodings.fitted.rows import Rules
-from gnomon.encodings.positions import Array, Coordinates, Namespace
 from gnomon.errors import EncodingError
 from gnomon.results import plain
 

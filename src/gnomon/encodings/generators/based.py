@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gnomon.encodings.arrays import beside_heads
 from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.generated import of_head, of_turns, pair_columns
-from gnomon.encodings.positions import beside_heads
 from gnomon.encodings.rotary.rope import Rotating, turn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.groups import Commuting, Generator
 
 

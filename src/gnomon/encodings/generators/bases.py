@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gnomon.numeric.exponential import identity
 
 if TYPE_CHECKING:
-    from gnomon.encodings.positions import Array, Namespace
+    from gnomon.encodings.arrays import Array, Namespace
 
 
 def orthonormal(vectors: Array, *, xp: Namespace) -> Array:

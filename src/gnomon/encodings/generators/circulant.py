@@ -29,8 +29,8 @@ from gnomon.numeric import checks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gnomon.encodings.arrays import Array, Namespace
     from gnomon.encodings.base import Numbers
-    from gnomon.encodings.positions import Array, Namespace
 
 CARD = Card(
     name="string-circulant",

@@ -27,8 +27,8 @@ from gnomon.numeric import checks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gnomon.encodings.arrays import Array, Namespace
     from gnomon.encodings.base import Numbers
-    from gnomon.encodings.positions import Array, Namespace
 
 PURPOSE = 31
 """Keeps this stream apart from others of the same seed."""

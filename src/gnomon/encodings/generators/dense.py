@@ -21,11 +21,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from gnomon.encodings.arrays import beside_heads, moved_axis
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
-from gnomon.encodings.border import moved_axis
 from gnomon.encodings.frequencies import circular_distances
 from gnomon.encodings.generated import of_head, of_skew
-from gnomon.encodings.positions import beside_heads
 from gnomon.encodings.rotary.rope import tables, turn
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
@@ -36,7 +35,7 @@ from gnomon.numeric.visible import seen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.groups import Commuting, Generator
 
 

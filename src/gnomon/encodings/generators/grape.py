@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gnomon.encodings.arrays import beside_heads
 from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import geometric_frequencies
 from gnomon.encodings.generated import of_head, of_turns
 from gnomon.encodings.generators.bases import orthonormal
-from gnomon.encodings.positions import beside_heads
 from gnomon.encodings.rotary.rope import Rotating
 from gnomon.encodings.starting import learned, of_each_head
 from gnomon.errors import EncodingError
@@ -35,7 +35,7 @@ from gnomon.numeric import checks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.groups import Commuting, Generator
 
 CARD = Card(

@@ -25,8 +25,7 @@ from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import fading_distances
 from gnomon.encodings.generated import of_columns, of_head
-from gnomon.encodings.generators.carrying import Carrying
-from gnomon.encodings.referred import of_heads, of_pairs
+from gnomon.encodings.referred import Carrying, of_heads, of_pairs
 from gnomon.encodings.starting import learned, of_each_head
 from gnomon.groups import Block, Generator, block_weighed, faded, light_cone
 from gnomon.numeric import checks
@@ -36,7 +35,7 @@ from gnomon.numeric.bounded import softplus_inverse
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
 DAMPINGS = ("common", "own")
 CARD = Card(

@@ -38,11 +38,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import array_api_compat
 import numpy as np
 
+from gnomon.encodings.arrays import beside_heads, namespace_of
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import circular_distances, on_axes, phases
 from gnomon.encodings.generated import of_head, of_turns, pair_columns
-from gnomon.encodings.positions import beside_heads, namespace_of
 from gnomon.encodings.rotary.scaling import KNOWN, UNSCALED, Scaling, as_scaling
 from gnomon.errors import EncodingError
 from gnomon.groups import turned_pairs
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.groups import Commuting, Generator
 
 LAYOUTS = ("interleaved", "half")

@@ -55,7 +55,7 @@ from gnomon.results import plain
 if TYPE_CHECKING:
     from typing import Self
 
-    from gnomon.encodings.positions import Array, Namespace
+    from gnomon.encodings.arrays import Array, Namespace
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -222,7 +222,7 @@ def _sharpened(source: Source, layer: LayerSchedule, layout: str | None) -> Enco
             "The config's queries are multiplied by a temperature that grows with the position, "
             "which an encoding alone does not hold; ask gnomon.schedule for both."
         )
-    from gnomon.encodings.wrappers.layers import Interleaved
+    from gnomon.encodings.wrappers import Interleaved
 
     _, parameters = parameters_of(source, layer.layer_type, None)
     return Interleaved(
@@ -300,13 +300,13 @@ def _encoding(
         "layout": layout or layout_of(source),
     }
     if kind == "proportional":
-        from gnomon.encodings.rotary.proportional import Proportional
+        from gnomon.encodings.rotary.partial import Proportional
 
         factor = parameters.get("factor", 1.0)
         return Proportional(fraction=shape.fraction, factor=factor, **made)
     made["scaling"] = scaling_of(kind, parameters, source)
     if shape.content:
-        from gnomon.encodings.rotary.mla import Mla
+        from gnomon.encodings.rotary.partial import Mla
 
         return Mla(content_dimension=shape.content, **made)
     return _on_axes(source, parameters, {**made, "fraction": shape.fraction})
@@ -321,7 +321,7 @@ def _on_axes(source: Source, parameters: Mapping[str, Any], made: dict[str, Any]
         from gnomon.encodings.rotary.rope import Rope
 
         return Rope(**made)
-    from gnomon.encodings.rotary.mrope import MRope
+    from gnomon.encodings.rotary.axes import MRope
 
     if any(parameters.get(key) for key in SECTIONED[1:]):
         if source.model_type in SECTIONS and arrangement != "interleaved":

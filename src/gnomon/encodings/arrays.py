@@ -1,4 +1,4 @@
-"""Positions at the border: any array or list in, coordinates of one namespace out.
+"""Arrays at the border: any array or list in, floats, coordinates and numbers of one library out.
 
 A position has one or several *axes*. With one axis positions have shape (...,); with several, the
 last axis of the array runs over them: (..., axes). Formulas see coordinates of shape (..., axes),
@@ -8,11 +8,17 @@ they never resolve a namespace themselves [array-api].
 Positions and vectors meet by their number of axes, never by a guess from sizes: against vectors x
 of shape (..., heads, n, d), positions of shape (n,) serve all; with one axis less than x, (..., n)
 has a place for each; with two less, (..., n) leaves the heads out and serves every head.
+
+Rows of a table stand at whole positions: (c_1, ..., c_k) on axes of sizes (n_1, ..., n_k) has row
+(...(c_1 n_2 + c_2) n_3 + ...) + c_k. Where positions can be seen, the encodings themselves refuse
+those without a row, in words. Where they can not, in code that is being compiled, such a position
+gives a vector of NaN: a plain gather would count a negative position from the end, or clamp it, and
+nothing would say so.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import array_api_compat
 import numpy as np
@@ -20,9 +26,15 @@ import numpy as np
 from gnomon.errors import EncodingError
 from gnomon.numeric.checks import serves
 from gnomon.numeric.devices import device_beside
-from gnomon.numeric.limbs import Limbs, limbs_of, split
-from gnomon.numeric.reals import refuse_masked
-from gnomon.numeric.visible import hidden, reading
+from gnomon.numeric.differences import between
+from gnomon.numeric.limbs import Limbs, Turns, limbs_of, split, turns_of
+from gnomon.numeric.reals import refuse_complex, refuse_masked
+from gnomon.numeric.visible import hidden, reading, seen, traced
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gnomon.encodings.base import Encoding
 
 Array = Any
 """An array of any library that keeps the array API standard."""
@@ -219,3 +231,191 @@ def check_steps(values: np.ndarray[Any, Any], epsilon: float, kind: str) -> None
             f"The positions reach {farthest:.6g} as {kind}, which tells whole numbers apart up to "
             f"{2.0 / epsilon:.0f}; pass them as float64 or as whole numbers, or subtract an origin."
         )
+
+
+def reconciled(first: Array, second: Array) -> Namespace:
+    """Return the one library of two arrays; a list, or positions in limbs, follow the other."""
+    spaces = {namespace_of(x) for x in (first, second) if array_api_compat.is_array_api_obj(x)}
+    foreign = spaces - {np}
+    if len(foreign) > 1 or (foreign and np in spaces):
+        names = " and ".join(sorted(type(x).__module__.split(".")[0] for x in (first, second)))
+        raise EncodingError(
+            f"The two arrays of one call come from {names}; pass both from one library."
+        )
+    return (foreign or {np}).pop()
+
+
+def partner_of(first: Array, second: Array) -> Array:
+    """Return the array, of two positions, whose library and device decide for both."""
+    first, second = (x.whole if isinstance(x, Limbs) else x for x in (first, second))
+    reconciled(first, second)
+    return first if array_api_compat.is_array_api_obj(first) else second
+
+
+def float_array(x: Array, name: str, *, xp: Namespace) -> Array:
+    """Return x as an array of real numbers; a list becomes float64 where there is."""
+    refuse_masked(x, f"{name} holds", kind=EncodingError)
+    if not array_api_compat.is_array_api_obj(x):
+        x = xp.asarray(
+            refuse_complex(x, f"{name} holds", kind=EncodingError),
+            dtype=xp.float64 if has_float64(xp) else xp.float32,
+        )
+    if not xp.isdtype(x.dtype, "real floating") or x.dtype.itemsize < 2:  # float8 has no products
+        raise EncodingError(
+            f"{name} holds {x.dtype}; pass real numbers (floats) of 16, 32 or 64 bits."
+        )
+    return x
+
+
+def key_positions(q: Array, k: Array, positions_q: Array, positions_k: Array | None) -> Array:
+    """Return where keys stand: where they are said to, or where as many queries do."""
+    if positions_k is not None:
+        return positions_k
+    if q.ndim > 1 and k.ndim > 1 and q.shape[-2] != k.shape[-2]:
+        raise EncodingError(
+            f"q has {q.shape[-2]} vectors and k {k.shape[-2]}, so they do not stand at the same "
+            "positions; pass positions_k, too."
+        )
+    return positions_q
+
+
+def numbers_in(encoding: Encoding, like: Array, *, xp: Namespace) -> dict[str, Any]:
+    """Return the numbers of an encoding in the library and on the device of an array."""
+    known = array_api_compat.is_array_api_obj(like)
+    device = device_beside(like, xp=xp) if known else None
+    return {
+        name: constant(name, values, device, xp=xp) for name, values in encoding.numbers.items()
+    }
+
+
+def constant(name: str, values: Any, device: Any, *, xp: Namespace) -> Any:
+    """Return one number of a formula: float64 where there is, else float32, frequencies in turns.
+
+    Numbers that count, such as rows, keep their integers.
+    """
+    if xp is np:
+        return values
+    made = stored(name, values, wide=has_float64(xp, device))
+    if not isinstance(made, Turns):
+        return xp.asarray(made, device=device)
+    digits = tuple(xp.asarray(digit, device=device) for digit in made.digits)
+    return Turns(radians=xp.asarray(made.radians, device=device), digits=digits)
+
+
+def stored(name: str, values: Any, *, wide: bool) -> Any:
+    """Return one number of a formula in NumPy, in the types that a library will hold it in.
+
+    It is a copy: PyTorch would share the definition's own memory.
+    """
+    if values.dtype.kind in "iu":
+        return values.astype(np.int64 if wide else np.int32)
+    if wide:
+        return values.copy()
+    narrow = values.astype(np.float32)
+    return narrow if name != "frequencies" else Turns(radians=narrow, digits=turns_of(values))
+
+
+def check_lists(queries: Coordinates, keys: Coordinates) -> None:
+    """Refuse a single position where a bias needs lists of them."""
+    if queries.ndim < 2 or keys.ndim < 2:
+        raise EncodingError(
+            "A bias is between lists of positions, and a single position was given; pass positions "
+            "of shape (n,), such as [3]."
+        )
+
+
+def lags_between(queries: Coordinates, keys: Coordinates, *, xp: Namespace) -> Array:
+    """Return i - j for coordinates (..., n, axes) and (..., m, axes): (..., n, m, axes)."""
+    check_lists(queries, keys)
+    return between(queries, keys, xp=xp)
+
+
+def along(x: Array, index: Array, *, axis: int, xp: Namespace) -> Array:
+    """Return x at an index along axis -1 or -2; other axes of both, as many, may be one for all.
+
+    PyTorch's own function fixes the sizes of a graph whose length is left open, but not those of a
+    trace (`torch.jit.trace`), where sizes are tensors that nothing here may be decided by.
+    """
+    if not array_api_compat.is_torch_namespace(xp):
+        return xp.take_along_axis(x, index, axis=axis)
+    if traced():
+        return x.take_along_dim(index, dim=axis)
+    pairs = list(zip(x.shape, index.shape, strict=True))
+    own, size = list(x.shape), list(index.shape)
+    for i, (a, b) in enumerate(pairs):
+        if i == len(pairs) + axis:
+            continue
+        if isinstance(a, int) and a == 1:
+            own[i] = b
+        elif isinstance(b, int) and b == 1:
+            size[i] = a
+    return x.expand(own).gather(axis, index.expand(size))
+
+
+def within(x: Array, low: float, high: float, *, xp: Namespace) -> Array:
+    """Return x, no smaller than low and no larger than high.
+
+    The standard's clip fixes sizes in a PyTorch graph whose length is left open; clamp does not.
+    """
+    return x.clamp(low, high) if array_api_compat.is_torch_namespace(xp) else xp.clip(x, low, high)
+
+
+def moved_axis(x: Array, axis: int, to: int, *, xp: Namespace) -> Array:
+    """Return x with one axis moved to another place, and the order of all others kept.
+
+    The standard has moveaxis as well, for which `torch.func.vmap` has no rule.
+    """
+    order = list(range(x.ndim))
+    order.insert(to % x.ndim, order.pop(axis % x.ndim))
+    return xp.permute_dims(x, tuple(order))
+
+
+def seen_whole(coordinates: Coordinates, *, what: str) -> NDArray[np.int64] | None:
+    """Return whole coordinates as NumPy's where they can be seen; a fraction is refused."""
+    values = seen(coordinates)
+    if values is None:
+        return None
+    rounded = np.rint(values)
+    if not np.array_equal(values, rounded):
+        first = float(values[values != rounded].flat[0])
+        raise EncodingError(
+            f"Position {first} is not a whole number, and {what} knows whole positions only; round "
+            "the positions, or use an encoding with a formula in the position."
+        )
+    return rounded.astype(np.int64)
+
+
+def whole_parts(coordinates: Coordinates, *, xp: Namespace) -> tuple[Array, Array]:
+    """Return coordinates as integers, and where nothing was left over."""
+    if isinstance(coordinates, Limbs):
+        return coordinates.whole, coordinates.fraction == 0
+    rounded = xp.round(coordinates)
+    return xp.astype(rounded, xp.int64), rounded == coordinates
+
+
+def row_numbers(
+    coordinates: Coordinates, shape: tuple[int, ...], *, clamp: bool = False, xp: Namespace
+) -> tuple[Array, Array]:
+    """Return the row of every position, and whether there is one; others get a row that exists.
+
+    With `clamp`, positions past the end of an axis have its last row.
+    """
+    whole, fits = whole_parts(coordinates, xp=xp)
+    rows, there = 0, xp.all(fits, axis=-1)  # no `True & ...`: torch.jit.trace has no such product
+    for axis, size in enumerate(shape):
+        here = whole[..., axis]
+        there = there & (here >= 0)
+        there = there if clamp else there & (here < size)
+        rows = rows * size + xp.clip(here, 0, size - 1)
+    return rows, there
+
+
+def take(values: Array, rows: Array, *, xp: Namespace) -> Array:
+    """Return the rows (..., dimension) of values for row numbers of any shape."""
+    flat = xp.take(values, xp.reshape(rows, (-1,)), axis=0)
+    return xp.reshape(flat, (*rows.shape, *values.shape[1:]))
+
+
+def or_nan(vectors: Array, there: Any, *, xp: Namespace) -> Array:
+    """Return vectors (..., dimension) with NaN where there is none."""
+    return xp.where(there[..., None], vectors, xp.nan)
