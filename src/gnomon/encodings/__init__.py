@@ -57,39 +57,39 @@ if TYPE_CHECKING:
     from gnomon.encodings.content.ordering import check_rising as check_rising
     from gnomon.encodings.content.ordering import logits_in_order as logits_in_order
     from gnomon.encodings.content.ordering import plainly as plainly
+    from gnomon.encodings.content.ordering import reads_neighbours as reads_neighbours
     from gnomon.encodings.content.ordering import refuse_unfit as refuse_unfit
-    from gnomon.encodings.content.short import reads_neighbours as reads_neighbours
     from gnomon.encodings.entries import ENTRIES as ENTRIES
-    from gnomon.encodings.files.given import given_encoding as given_encoding
-    from gnomon.encodings.files.stored import write_encoding as write_encoding
+    from gnomon.encodings.files import given_encoding as given_encoding
+    from gnomon.encodings.files import write_encoding as write_encoding
     from gnomon.encodings.fitted.files import fitted_bytes as fitted_bytes
-    from gnomon.encodings.fitted.filling import FILLED as FILLED
-    from gnomon.encodings.fitted.filling import MEASURED as MEASURED
-    from gnomon.encodings.fitted.filling import PROJECTED as PROJECTED
-    from gnomon.encodings.fitted.filling import filled as filled
+    from gnomon.encodings.fitted.finishing import GIVEN as GIVEN
     from gnomon.encodings.fitted.finishing import Finish as Finish
+    from gnomon.encodings.fitted.finishing import Places as Places
+    from gnomon.encodings.fitted.finishing import Points as Points
+    from gnomon.encodings.fitted.finishing import check_rank as check_rank
+    from gnomon.encodings.fitted.finishing import directions as directions
+    from gnomon.encodings.fitted.finishing import filled as filled
     from gnomon.encodings.fitted.finishing import finish as finish
+    from gnomon.encodings.fitted.finishing import places_of as places_of
+    from gnomon.encodings.fitted.finishing import points_of_distances as points_of_distances
+    from gnomon.encodings.fitted.fitted import FILLED as FILLED
+    from gnomon.encodings.fitted.fitted import MEASURED as MEASURED
+    from gnomon.encodings.fitted.fitted import PROJECTED as PROJECTED
     from gnomon.encodings.fitted.fitted import Fitted as Fitted
+    from gnomon.encodings.fitted.fitted import Rules as Rules
+    from gnomon.encodings.fitted.fitted import factors as factors
     from gnomon.encodings.fitted.fitted import fit as fit
+    from gnomon.encodings.fitted.fitted import opened as opened
+    from gnomon.encodings.fitted.fitted import retrained as retrained
+    from gnomon.encodings.fitted.fitted import rules_of as rules_of
     from gnomon.encodings.fitted.group import LONG as LONG
     from gnomon.encodings.fitted.group import biases_of as biases_of
     from gnomon.encodings.fitted.group import encoding_of as encoding_of
     from gnomon.encodings.fitted.group import longest_life as longest_life
     from gnomon.encodings.fitted.group import slopes_of as slopes_of
     from gnomon.encodings.fitted.group import usable as usable
-    from gnomon.encodings.fitted.opened import factors as factors
-    from gnomon.encodings.fitted.opened import opened as opened
-    from gnomon.encodings.fitted.opened import retrained as retrained
-    from gnomon.encodings.fitted.opened import rules_of as rules_of
-    from gnomon.encodings.fitted.points import GIVEN as GIVEN
-    from gnomon.encodings.fitted.points import Places as Places
-    from gnomon.encodings.fitted.points import Points as Points
-    from gnomon.encodings.fitted.points import check_rank as check_rank
-    from gnomon.encodings.fitted.points import directions as directions
-    from gnomon.encodings.fitted.points import places_of as places_of
-    from gnomon.encodings.fitted.points import points_of_distances as points_of_distances
-    from gnomon.encodings.fitted.rows import Rules as Rules
-    from gnomon.encodings.generators.comrope import ComRope as ComRope
+    from gnomon.encodings.generators.dense import ComRope as ComRope
     from gnomon.encodings.generators.dense import Dense as Dense
     from gnomon.encodings.generators.given import Given as Given
     from gnomon.encodings.generators.hyperbolic import Hyperbolic as Hyperbolic
@@ -117,8 +117,8 @@ if TYPE_CHECKING:
     from gnomon.encodings.rotary.config.build import encoding_within as encoding_within
     from gnomon.encodings.rotary.config.build import from_config as from_config
     from gnomon.encodings.rotary.config.build import schedule as schedule
-    from gnomon.encodings.rotary.config.keys import TOP as TOP
     from gnomon.encodings.rotary.config.schedule import LayerSchedule as LayerSchedule
+    from gnomon.encodings.rotary.config.source import TOP as TOP
     from gnomon.encodings.rotary.config.source import check_plain as check_plain
     from gnomon.encodings.rotary.config.source import read_config as read_config
     from gnomon.encodings.rotary.decay import Decaying as Decaying
@@ -192,30 +192,38 @@ __getattr__, __dir__ = front(
             "check_rising",
             "logits_in_order",
             "plainly",
+            "reads_neighbours",
             "refuse_unfit",
         ),
-        "content.short": ("reads_neighbours",),
         "entries": ("ENTRIES",),
-        "files.given": ("given_encoding",),
-        "files.stored": ("write_encoding",),
+        "files": ("given_encoding", "write_encoding"),
         "fitted.files": ("fitted_bytes",),
-        "fitted.filling": ("FILLED", "MEASURED", "PROJECTED", "filled"),
-        "fitted.finishing": ("Finish", "finish"),
-        "fitted.fitted": ("Fitted", "fit"),
-        "fitted.group": ("LONG", "biases_of", "encoding_of", "longest_life", "slopes_of", "usable"),
-        "fitted.opened": ("factors", "opened", "retrained", "rules_of"),
-        "fitted.points": (
+        "fitted.finishing": (
+            "Finish",
             "GIVEN",
             "Places",
             "Points",
             "check_rank",
             "directions",
+            "filled",
+            "finish",
             "places_of",
             "points_of_distances",
         ),
-        "fitted.rows": ("Rules",),
-        "generators.comrope": ("ComRope",),
-        "generators.dense": ("Dense",),
+        "fitted.fitted": (
+            "FILLED",
+            "Fitted",
+            "MEASURED",
+            "PROJECTED",
+            "Rules",
+            "factors",
+            "fit",
+            "opened",
+            "retrained",
+            "rules_of",
+        ),
+        "fitted.group": ("LONG", "biases_of", "encoding_of", "longest_life", "slopes_of", "usable"),
+        "generators.dense": ("ComRope", "Dense"),
         "generators.given": ("Given",),
         "generators.hyperbolic": ("Hyperbolic",),
         "generators.jordan": ("Jordan",),
@@ -235,9 +243,8 @@ __getattr__, __dir__ = front(
         ),
         "relative": ("TransformerXL",),
         "rotary.config.build": ("ROTARY_WAYS", "encoding_within", "from_config", "schedule"),
-        "rotary.config.keys": ("TOP",),
         "rotary.config.schedule": ("LayerSchedule",),
-        "rotary.config.source": ("check_plain", "read_config"),
+        "rotary.config.source": ("TOP", "check_plain", "read_config"),
         "rotary.decay": ("Decaying",),
         "rotary.rope": ("Rope", "Rotating", "TURN", "turn"),
         "rotary.scaling": ("UNSCALED",),

@@ -315,7 +315,7 @@ class Encoding(ABC):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the encoding to a `.safetensors` file, which `gnomon.encoding(path)` opens."""
-        from gnomon.encodings.files.stored import write_encoding
+        from gnomon.encodings.files import write_encoding
 
         write_encoding(self, path)
 

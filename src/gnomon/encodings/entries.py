@@ -295,25 +295,29 @@ ENTRIES: dict[str, Entry] = {
         ),
     ),
     "liere": Entry(
-        maker="generators.liere:Liere",
+        maker="generators.dense:Liere",
+        card="generators.dense:LIERE_CARD",
         examples=(
             {"dimension": 8, "block": 4, "spread": 0.5},
             {"dimension": 6, "block": 3, "axes": 2, "heads": 2, "spread": 0.5},
         ),
     ),
     "string-cayley": Entry(
-        maker="generators.cayley:CayleyString",
+        maker="generators.string:CayleyString",
+        card="generators.string:CAYLEY_CARD",
         examples=(
             {"dimension": 8, "spread": 0.3},
             {"dimension": 8, "axes": 2, "heads": 2, "spread": 0.2, "layout": "half"},
         ),
     ),
     "string-circulant": Entry(
-        maker="generators.circulant:CirculantString",
+        maker="generators.string:CirculantString",
+        card="generators.string:CIRCULANT_CARD",
         examples=({"dimension": 8}, {"dimension": 7, "axes": 2, "heads": 2, "base": 100.0}),
     ),
     "comrope": Entry(
-        maker="generators.comrope:ComRope",
+        maker="generators.dense:ComRope",
+        card="generators.dense:COMROPE_CARD",
         examples=(
             {"dimension": 8, "block": 4, "axes": 2, "spread": 0.3},
             {"dimension": 8, "block": 4, "axes": 2, "heads": 2, "variant": "axis-partition"},
@@ -429,32 +433,38 @@ ENTRIES: dict[str, Entry] = {
     ),
     # Rules in which content decides: learned clocks, paths, and counted tokens.
     "fox": Entry(
-        maker="content.fox:Fox",
+        maker="content.gates:Fox",
+        card="content.gates:FOX_CARD",
         examples=({**_HEADS, "sigma": 0.5},),
         shown={"heads": 8, "dimension": 64},
     ),
     "selective-rope": Entry(
-        maker="content.selective:SelectiveRope",
+        maker="content.paths:SelectiveRope",
+        card="content.paths:SELECTIVE_CARD",
         examples=(_HEADS, {**_HEADS, "layout": "half", "kernel": 3, "base": 100.0}),
         shown={"heads": 8, "dimension": 64},
     ),
     "path": Entry(
-        maker="content.path:Path",
+        maker="content.paths:Path",
+        card="content.paths:PATH_CARD",
         examples=(_HEADS, {**_HEADS, "sigma": 0.5, "kernel": 3, "seed": 1}),
         shown={"heads": 8, "dimension": 64},
     ),
     "grape-additive": Entry(
-        maker="content.grape:GrapeAdditive",
+        maker="content.gates:GrapeAdditive",
+        card="content.gates:ADDITIVE_CARD",
         examples=(_HEADS,),
         shown={"heads": 8, "dimension": 64},
     ),
     "grape-path": Entry(
-        maker="content.grape_path:GrapePath",
+        maker="content.gates:GrapePath",
+        card="content.gates:PATH_CARD",
         examples=({**_HEADS, "features": 4},),
         shown={"heads": 8, "dimension": 64},
     ),
     "cope": Entry(
-        maker="content.cope:Cope",
+        maker="content.gates:Cope",
+        card="content.gates:COPE_CARD",
         examples=({**_HEADS, "rows": 3, "sigma": 0.5},),
         shown={"heads": 8, "dimension": 64},
     ),

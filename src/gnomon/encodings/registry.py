@@ -225,8 +225,7 @@ def described(
 
 def _layer_of(name: str) -> dict[str, Any] | None:
     """Return how near the kernel of a group in a file is to the corpus it was read from."""
-    from gnomon.encodings.files.container import format_of
-    from gnomon.encodings.files.stored import origin_of
+    from gnomon.encodings.files import format_of, origin_of
 
     file = Path(name)
     if format_of(file) is None:
@@ -239,7 +238,7 @@ def _layer_of(name: str) -> dict[str, Any] | None:
 
 def _entry_of_file(made: Encoding) -> str:
     """Return the entry of what a file holds; a fitted table is a table there."""
-    from gnomon.encodings.files.definitions import entry_name
+    from gnomon.encodings.definitions import entry_name
     from gnomon.encodings.fitted.fitted import Fitted
 
     return "table" if isinstance(made, Fitted) else entry_name(made)

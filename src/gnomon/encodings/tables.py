@@ -278,7 +278,7 @@ def open_table(
             f"{file} is no table that can be read; pass one of: {', '.join(SUFFIXES)}."
         )
     if file.suffix == ".safetensors" and member is None:
-        from gnomon.encodings.files.stored import open_encoding
+        from gnomon.encodings.files import open_encoding
 
         stored = open_encoding(file)
         if stored is not None:

@@ -15,13 +15,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings.nope import Nope
-from gnomon.encodings.rotary.config.keys import (
-    SECTIONED,
-    check_ignored,
-    check_parameters,
-    check_top,
-    rope_type,
-)
 from gnomon.encodings.rotary.config.layers import (
     ATTENDING_LISTS,
     base_in,
@@ -42,7 +35,7 @@ from gnomon.encodings.rotary.config.models import (
     UNLIKE,
     WITHOUT_ATTENTION,
 )
-from gnomon.encodings.rotary.config.scaling import base_of, scaling_of
+from gnomon.encodings.rotary.config.rotation import base_of, scaling_of, shape_of
 from gnomon.encodings.rotary.config.schedule import (
     LayerSchedule,
     QueryTemperature,
@@ -52,8 +45,16 @@ from gnomon.encodings.rotary.config.schedule import (
     temperature_of,
     window_of,
 )
-from gnomon.encodings.rotary.config.shape import shape_of
-from gnomon.encodings.rotary.config.source import Config, Source, read_config
+from gnomon.encodings.rotary.config.source import (
+    SECTIONED,
+    Config,
+    Source,
+    check_ignored,
+    check_parameters,
+    check_top,
+    read_config,
+    rope_type,
+)
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 

@@ -1,39 +1,31 @@
 """Any encoding as a `.safetensors` file: what it is made of, its card, and where it came from.
 
-Header: `format`, `definition` (JSON of `gnomon.encodings.files.definitions`), `card`, `origin`
-(JSON of whatever the maker says of it), and `digest`, BLAKE2 of those texts and of all tensors.
-Tensors, as wide as they are: what the definition names, and under `constants.` the other numbers of
-its formula, such as frequencies, so that a reader in any language needs no formula of ours for
-them. They are made anew here, and a file whose constants are others is refused: it was written by a
-version with another formula. Nothing of a file is believed unchecked, and nothing of it is run.
+A `.safetensors` file is eight bytes of length, a JSON header padded to a multiple of eight, and the
+data. `format` in the header says which of ours it is: `gnomon.encoding.1` is a fitted table
+(`gnomon.encodings.fitted.files`), `gnomon.encoding.2` any encoding, as here:
+
+`definition` (JSON of `gnomon.encodings.definitions`), `card`, `origin` (JSON of whatever the maker
+says of it), and `digest`, BLAKE2 of those texts and of all tensors. Tensors, as wide as they are:
+what the definition names, and under `constants.` the other numbers of its formula, such as
+frequencies, so that a reader in any language needs no formula of ours for them. They are made anew
+here, and a file whose constants are others is refused: it was written by a version with another
+formula. Nothing of a file is believed unchecked, and nothing of it is run.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.files.container import (
-    ANY,
-    check_known,
-    digest_of,
-    format_of,
-    ordered,
-    unreadable,
-)
-from gnomon.encodings.files.definitions import (
-    REFUSALS,
-    DefinitionError,
-    Tensors,
-    made,
-    written,
-)
+from gnomon.encodings.definitions import REFUSALS, DefinitionError, Tensors, made, written
 from gnomon.errors import EncodingError
 from gnomon.files import write_with
 from gnomon.reading import parse_json
@@ -74,7 +66,7 @@ def read_encoding(path: str | os.PathLike[str]) -> Encoding:
     file = Path(path)
     if not os.path.isfile(file):  # noqa: PTH113 - a name that is too long is no file, not an error
         raise EncodingError(f"There is no file {file}; check the path of the encoding.")
-    about, tensors = _opened(file)
+    about, tensors = read_tensors(file, ANY)
     kind = about.get("format", "")
     if kind != ANY:
         from gnomon.encodings.fitted.files import read_fitted
@@ -99,7 +91,7 @@ def origin_of(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     file = Path(path)
     read_encoding(file)
-    about, _ = _opened(file)
+    about, _ = read_tensors(file, ANY)
     found = json.loads(about["origin"] if about["format"] == ANY else about["card"])
     return dict(found if about["format"] == ANY else found["origin"])
 
@@ -107,19 +99,6 @@ def origin_of(path: str | os.PathLike[str]) -> dict[str, Any]:
 def _constants(encoding: Encoding) -> dict[str, Any]:
     numbers, learned = encoding.numbers, encoding.learnable
     return {name: np.asarray(values) for name, values in numbers.items() if name not in learned}
-
-
-def _opened(file: Path) -> tuple[dict[str, str], Tensors]:
-    """Return the header, and the tensors where it says that they are of this format."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(os.fspath(file), framework="np") as opened:
-            about, names = opened.metadata() or {}, sorted(opened.keys())
-            ours = about.get("format") == ANY
-            return about, {name: opened.get_tensor(name) for name in names if ours}
-    except (OSError, SafetensorError, TypeError, ValueError, AttributeError, KeyError) as error:
-        raise unreadable(file, error) from error
 
 
 def _checked(file: Path, about: dict[str, str], tensors: Tensors) -> Encoding:
@@ -179,3 +158,101 @@ def _same(first: Any, second: Any) -> bool:
         return False
     size = float(np.abs(first).max(initial=0.0))
     return bool(np.allclose(first, second, rtol=SAME, atol=SAME * 1e-3 * size))
+
+
+OURS = "gnomon.encoding."
+TABLE, ANY = f"{OURS}1", f"{OURS}2"
+KNOWN = (TABLE, ANY)
+
+
+def digest_of(tensors: Mapping[str, Any], *texts: str) -> str:
+    """Return BLAKE2 of texts and then of tensors with their names and shapes."""
+    digest = blake2b(digest_size=16)
+    for text in texts:
+        digest.update(f"{len(text)} {text}".encode())
+    for name in sorted(tensors):
+        digest.update(f"{name} {tensors[name].shape}".encode())
+        digest.update(np.ascontiguousarray(tensors[name]).data)
+    return digest.hexdigest()
+
+
+def ordered(stored: bytes) -> bytes:
+    """Put the header in one order: the library has none, and equal encodings are equal files."""
+    length = 8 + int.from_bytes(stored[:8], "little")
+    header = json.dumps(json.loads(stored[8:length]), sort_keys=True).encode("ascii")
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header + stored[length:]
+
+
+def format_of(file: Path) -> str | None:
+    """Return which of our formats a file has; None where it holds something else.
+
+    A file that can not be opened is also None: who reads it next says why.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(os.fspath(file), framework="np") as opened:
+            kind = (opened.metadata() or {}).get("format", "")
+    except (OSError, SafetensorError, TypeError, ValueError):
+        return None
+    return kind if kind.startswith(OURS) else None
+
+
+def check_known(file: Path, kind: str) -> None:
+    """Refuse a format of ours that this version does not read."""
+    if kind not in KNOWN:
+        raise EncodingError(
+            f"{file} has the format {kind}, and this version of Gnomon reads "
+            f"{' and '.join(KNOWN)}; use a newer one, or save the encoding again."
+        )
+
+
+def read_tensors(
+    file: Path, kind: str, *, check: Callable[[list[str]], None] | None = None
+) -> tuple[dict[str, str], Tensors]:
+    """Return the header, and the tensors where it says that they are of a format.
+
+    Names of tensors are checked before any is read.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(os.fspath(file), framework="np") as opened:
+            about, names = opened.metadata() or {}, sorted(opened.keys())
+            ours = about.get("format") == kind
+            if ours and check is not None:
+                check(names)
+            return about, {name: opened.get_tensor(name) for name in names if ours}
+    except EncodingError:
+        raise
+    except (OSError, SafetensorError, TypeError, ValueError, AttributeError, KeyError) as error:
+        raise _unreadable(file, error) from error
+
+
+def _unreadable(file: Path, error: Exception) -> EncodingError:
+    """Return the sentence for a file that is no `.safetensors` at all."""
+    reason = " ".join(str(error).split())[:120] or type(error).__name__
+    return EncodingError(
+        f"{file} can not be read as .safetensors ({reason}); save it again, or copy it again."
+    )
+
+
+def given_encoding(given: Any) -> Encoding:
+    """Return an encoding, read from its file where a path was given."""
+    if isinstance(given, Encoding):
+        return given
+    if isinstance(given, str | PathLike):
+        from gnomon.encodings.registry import encoding
+        from gnomon.encodings.tables import names_table
+
+        if names_table(fspath(given)):
+            return encoding(given)
+        raise EncodingError(
+            f"{fspath(given)!r} names no file of an encoding; pass the path of a .safetensors "
+            "file, or what gnomon.encoding(...) returns."
+        )
+    raise EncodingError(
+        f"A layer is made of an encoding, and this is {type(given).__name__}; pass what "
+        "gnomon.encoding(...) returns, or the path of its file."
+    )
