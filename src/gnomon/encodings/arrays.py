@@ -76,7 +76,7 @@ def as_coordinates(positions: Array, axes: int, *, like: Array | None = None) ->
         device = array_api_compat.device(partner) if like is not None and xp is not np else None
         return _own_coordinates(positions, axes, device, xp=xp)
     values = _as_numpy(positions)
-    check_visible(values, xp=np)
+    _check_visible(values, xp=np)
     if xp is np:
         return with_axes(values.astype(np.float64), axes)
     return foreign_coordinates(with_axes(values, axes), device_beside(partner, xp=xp), xp=xp)
@@ -88,7 +88,7 @@ def _own_coordinates(values: Array, axes: int, device: Any, *, xp: Namespace) ->
         raise EncodingError(
             f"The positions have type {values.dtype}; pass whole numbers or real numbers."
         )
-    check_visible(values, xp=xp)
+    _check_visible(values, xp=xp)
     if device is not None and array_api_compat.is_torch_namespace(xp):
         values = array_api_compat.to_device(values, device)
     values = with_axes(values, axes)
@@ -196,18 +196,18 @@ def _as_numpy(positions: Array) -> np.ndarray[Any, Any]:
         ) from error
 
 
-def check_visible(values: Array, *, xp: Namespace) -> None:
+def _check_visible(values: Array, *, xp: Namespace) -> None:
     """Refuse positions that are no places, where values can be seen: not while code is compiled."""
     if isinstance(values, np.ndarray):
         refuse_masked(values, "The positions hold", kind=EncodingError)
         check_numbers(values)
         if values.dtype.kind == "f":
-            check_steps(values, float(np.finfo(values.dtype).eps), str(values.dtype))
+            _check_steps(values, float(np.finfo(values.dtype).eps), str(values.dtype))
     elif xp.isdtype(values.dtype, "real floating") and not hidden(values):
         with reading():
             seen = np.asarray(xp.astype(values, xp.float32))
         check_numbers(seen)
-        check_steps(seen, float(xp.finfo(values.dtype).eps), str(values.dtype))
+        _check_steps(seen, float(xp.finfo(values.dtype).eps), str(values.dtype))
 
 
 def check_numbers(values: np.ndarray[Any, Any]) -> None:
@@ -223,7 +223,7 @@ def check_numbers(values: np.ndarray[Any, Any]) -> None:
         )
 
 
-def check_steps(values: np.ndarray[Any, Any], epsilon: float, kind: str) -> None:
+def _check_steps(values: np.ndarray[Any, Any], epsilon: float, kind: str) -> None:
     """Refuse positions in a type that does not tell neighbours of them apart: they are rounded."""
     farthest = float(np.max(np.abs(values), initial=0.0))
     if farthest > 2.0 / epsilon:

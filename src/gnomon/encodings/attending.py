@@ -30,7 +30,7 @@ ARGUMENTS = (
     "tokens",
 )
 """What attention takes in every library, beside q, k, v, the encoding and the route."""
-WAYS = ("scores", "logits")
+_WAYS = ("scores", "logits")
 """Methods by which an encoding makes logits otherwise than others do."""
 
 
@@ -195,7 +195,7 @@ def needs_logits(encoding: Encoding) -> str | None:
         return f"{encoding.name!r} is a rule on content"
     if encoding.on_values:
         return f"{encoding.name!r} acts on values, too"
-    if any(getattr(type(encoding), way) is not getattr(Encoding, way) for way in WAYS):
+    if any(getattr(type(encoding), way) is not getattr(Encoding, way) for way in _WAYS):
         return f"{encoding.name!r} has logits of its own"
     return None
 

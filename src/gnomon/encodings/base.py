@@ -64,7 +64,7 @@ LagDistances = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """From lags (..., axes) to distances (...,)."""
 Numbers = Mapping[str, Any]
 """The numbers of a formula by name, in the library that the formula runs in."""
-DRAWN = 512
+_DRAWN = 512
 """Positions that a picture shows at most."""
 
 
@@ -333,7 +333,7 @@ class Encoding(ABC):
         points = np.indices(shape).reshape(len(shape), -1).T
         left = getattr(self, "left", None)  # of fitted rows some may be refused: they are NaN
         points = points if left is None else points[np.isfinite(left).all(axis=1)]
-        return points[:DRAWN, 0] if self.axes == 1 else points[:DRAWN]
+        return points[:_DRAWN, 0] if self.axes == 1 else points[:_DRAWN]
 
     def _repr_html_(self) -> str:
         """Show what this encoding is, with its hyper-parameters."""

@@ -26,7 +26,7 @@ from gnomon.errors import EncodingError, nearest
 from gnomon.groups import Block
 
 Tensors = dict[str, Any]
-TABLE = "tables:Table"
+_TABLE = "tables:Table"
 """The class behind the entry `table`, whose maker reads other files."""
 REFUSALS = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, MemoryError)
 """What constructors raise for values they were not made for, beside sentences of ours."""
@@ -50,7 +50,7 @@ def entry_name(encoding: Encoding) -> str:
 
 
 def _maker(name: str) -> str:
-    return TABLE if name == "table" else ENTRIES[name].maker
+    return _TABLE if name == "table" else ENTRIES[name].maker
 
 
 def written(encoding: Encoding) -> tuple[dict[str, Any], Tensors]:

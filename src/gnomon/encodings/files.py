@@ -31,9 +31,9 @@ from gnomon.files import write_with
 from gnomon.reading import parse_json
 from gnomon.results import plain
 
-CONSTANTS = "constants."
+_CONSTANTS = "constants."
 TEXTS = ("definition", "card", "origin")
-SAME = 1e-9
+_SAME = 1e-9
 """Share by which constants may differ between machines, whose powers round for themselves."""
 
 
@@ -43,7 +43,7 @@ def encoding_bytes(encoding: Encoding, origin: Mapping[str, Any] | None = None) 
 
     definition, tensors = written(encoding)
     for name, values in _constants(encoding).items():
-        tensors[f"{CONSTANTS}{name}"] = np.array(values, order="C")
+        tensors[f"{_CONSTANTS}{name}"] = np.array(values, order="C")
     contents = {"definition": definition, "card": encoding.card.to_dict(), "origin": origin or {}}
     texts = {name: json.dumps(plain(part), allow_nan=False) for name, part in contents.items()}
     digest = digest_of(tensors, *(texts[name] for name in TEXTS))
@@ -105,7 +105,7 @@ def _checked(file: Path, about: dict[str, str], tensors: Tensors) -> Encoding:
     try:
         texts = _texts(about)
         _check_whole(about, tensors)
-        own = {n: v for n, v in tensors.items() if not n.startswith(CONSTANTS)}
+        own = {n: v for n, v in tensors.items() if not n.startswith(_CONSTANTS)}
         encoding = made(texts["definition"], own)
         _check_constants(encoding, tensors)
     except (DefinitionError, RecursionError) as error:
@@ -146,7 +146,7 @@ def _check_constants(encoding: Encoding, tensors: Tensors) -> None:
     except REFUSALS as error:
         reason = " ".join(str(error).split()).partition(";")[0][:160]
         raise DefinitionError(f"its formula can not be made: {reason}") from error
-    stored = {n.removeprefix(CONSTANTS): v for n, v in tensors.items() if n.startswith(CONSTANTS)}
+    stored = {n.removeprefix(_CONSTANTS): v for n, v in tensors.items() if n.startswith(_CONSTANTS)}
     for name in sorted(wanted.keys() | stored.keys()):
         first, second = wanted.get(name), stored.get(name)
         if first is None or second is None or not _same(first, second):
@@ -157,12 +157,12 @@ def _same(first: Any, second: Any) -> bool:
     if first.shape != second.shape:
         return False
     size = float(np.abs(first).max(initial=0.0))
-    return bool(np.allclose(first, second, rtol=SAME, atol=SAME * 1e-3 * size))
+    return bool(np.allclose(first, second, rtol=_SAME, atol=_SAME * 1e-3 * size))
 
 
 OURS = "gnomon.encoding."
 TABLE, ANY = f"{OURS}1", f"{OURS}2"
-KNOWN = (TABLE, ANY)
+_KNOWN = (TABLE, ANY)
 
 
 def digest_of(tensors: Mapping[str, Any], *texts: str) -> str:
@@ -201,10 +201,10 @@ def format_of(file: Path) -> str | None:
 
 def check_known(file: Path, kind: str) -> None:
     """Refuse a format of ours that this version does not read."""
-    if kind not in KNOWN:
+    if kind not in _KNOWN:
         raise EncodingError(
             f"{file} has the format {kind}, and this version of Gnomon reads "
-            f"{' and '.join(KNOWN)}; use a newer one, or save the encoding again."
+            f"{' and '.join(_KNOWN)}; use a newer one, or save the encoding again."
         )
 
 

@@ -76,7 +76,7 @@ def circular_distances(frequencies: Floats, energies: Floats | None = None) -> L
 
     def distances(lags: Floats) -> Floats:
         flat = lags.reshape(-1, lags.shape[-1])
-        if is_ladder(flat):
+        if _is_ladder(flat):
             squares = ladder_sine_squares(len(flat), flat[1, 0], frequencies[:, 0], weights)
         else:
             squares = _sine_squares(flat, frequencies, weights)
@@ -85,7 +85,7 @@ def circular_distances(frequencies: Floats, energies: Floats | None = None) -> L
     return distances
 
 
-def is_ladder(lags: Floats) -> bool:
+def _is_ladder(lags: Floats) -> bool:
     """Say whether lags are 0, s, 2s, ... on one axis, and enough of them to pay."""
     if lags.shape[1] != 1 or len(lags) < 64:
         return False

@@ -141,7 +141,7 @@ def _by_lag(closed: LagDistances, points: Floats, *, mixes: bool) -> tuple[Float
     steps = np.diff(points, axis=0)
     if points.shape[1] == 1 and len(points) > 1 and steps[0, 0] != 0 and np.ptp(steps) == 0:
         profile = closed(np.abs(steps[0, 0]) * np.arange(len(points), dtype=np.float64)[:, None])
-        return toeplitz(profile), profile
+        return _toeplitz(profile), profile
     if not mixes and np.array_equal(points, np.rint(points)):
         spans = tuple(int(span) + 1 for span in np.ptp(points, axis=0))
         if np.prod(spans, dtype=np.float64) <= 4 * len(points) ** 2:
@@ -149,10 +149,10 @@ def _by_lag(closed: LagDistances, points: Floats, *, mixes: bool) -> tuple[Float
     return _all_pairs(closed, points), None
 
 
-def toeplitz(profile: Floats) -> Floats:
+def _toeplitz(profile: Floats) -> Floats:
     """Return the read-only matrix with entry profile[|i-j|] at (i, j), as a view of 2n - 1 numbers.
 
-    >>> toeplitz(np.array([0.0, 1.0, 2.0]))
+    >>> _toeplitz(np.array([0.0, 1.0, 2.0]))
     array([[0., 1., 2.],
            [1., 0., 1.],
            [2., 1., 0.]])

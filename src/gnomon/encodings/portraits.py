@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from gnomon.encodings.base import Encoding
 
 Floats = NDArray[np.float64]
-ROWS = 128
+_ROWS = 128
 """Positions of which rows are drawn, at most."""
-LAGS = 512
+_LAGS = 512
 """Positions of a profile, at most."""
-ROUNDING = 1e-9
+_ROUNDING = 1e-9
 """Distances that differ by less, as a part of the largest, are equal but for rounding."""
-LADDERS = {
+_LADDERS = {
     "frequencies": ("pair", "frequency, radians per position"),
     "slopes": ("head", "slope, logits per position"),
     "rates": ("pair", "decay, -ln per position"),
@@ -60,7 +60,7 @@ class Profile(Result):
     def varies(self) -> bool:
         """Whether positions with the same lag differ in distance."""
         top = np.nanmax(np.abs(self.high), initial=0.0)
-        return bool((self.high - self.low > ROUNDING * top).any())
+        return bool((self.high - self.low > _ROUNDING * top).any())
 
     @property
     def whole(self) -> bool:
@@ -123,7 +123,7 @@ def _rows(encoding: Encoding) -> tuple[str, Floats, Floats]:
         return _bias(encoding)
     if "content" in encoding.kinds:
         return _logits(encoding)
-    points = _raster(encoding, ROWS)
+    points = _raster(encoding, _ROWS)
     flat = points[:, 0] if encoding.axes == 1 else points
     if "vectors" in encoding.kinds:
         return "vectors", points, np.asarray(encoding.vectors(flat), dtype=np.float64)
@@ -132,7 +132,7 @@ def _rows(encoding: Encoding) -> tuple[str, Floats, Floats]:
 
 def _bias(encoding: Encoding) -> tuple[str, Floats, Floats]:
     """Return the bias of one query with the keys along the first axis, by head."""
-    points = _along(encoding, 0, ROWS)
+    points = _along(encoding, 0, _ROWS)
     flat = points[:, 0] if encoding.axes == 1 else points
     query = len(flat) - 1 if encoding.card.causal_only else len(flat) // 2
     bias = np.asarray(encoding.bias(flat[query : query + 1], flat), dtype=np.float64)
@@ -141,7 +141,7 @@ def _bias(encoding: Encoding) -> tuple[str, Floats, Floats]:
 
 def _logits(encoding: Encoding) -> tuple[str, Floats, Floats]:
     """Return the logits of one query with the keys along the first axis, by head, all alike."""
-    points = _along(encoding, 0, ROWS)
+    points = _along(encoding, 0, _ROWS)
     flat = points[:, 0] if encoding.axes == 1 else points
     query = len(flat) - 1 if encoding.card.causal_only or encoding.in_order else len(flat) // 2
     width = int(getattr(encoding, "dimension", 8))
@@ -222,7 +222,7 @@ def _profiles(encoding: Encoding) -> list[Profile]:
 
 
 def _profile(encoding: Encoding, axis: int, name: str) -> Profile:
-    points = _along(encoding, axis, LAGS)
+    points = _along(encoding, axis, _LAGS)
     found = lift(encoding, points, lift=name)
     lags = points[:, axis] - points[0, axis]
     if found.profile is not None:
@@ -241,7 +241,7 @@ def _profile(encoding: Encoding, axis: int, name: str) -> Profile:
 
 def _ladders(encoding: Encoding) -> list[Ladder]:
     found = []
-    for name, (counted, measured) in LADDERS.items():
+    for name, (counted, measured) in _LADDERS.items():
         per = measured if encoding.span is None else measured.replace("per position", "per unit")
         values = encoding.numbers.get(name)
         if values is None or np.size(values) == 0:

@@ -242,7 +242,7 @@ class Referred(Encoding):
         if known is None:
             return
         reached = self.exponent(float(np.max(np.abs(where))), known)
-        most = limit(x.dtype, xp=xp)
+        most = _limit(x.dtype, xp=xp)
         if reached > most:
             raise EncodingError(
                 f"The factors of {self.name!r} reach e^{reached:.4g} at these positions, and "
@@ -251,7 +251,7 @@ class Referred(Encoding):
             )
 
 
-def limit(dtype: Any, *, xp: Namespace) -> float:
+def _limit(dtype: Any, *, xp: Namespace) -> float:
     """Return the largest exponent whose factor, and its inverse, a type holds."""
     about = xp.finfo(dtype)
     return min(math.log(float(about.max) / _ROOM), -math.log(float(about.smallest_normal)))

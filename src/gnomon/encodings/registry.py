@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ENTRIES", "Entry", "Row", "catalogue", "encoding", "entry_of", "takes"]
 _KINDS = ("vectors", "transform", "bias", "content")
-DIMENSION = 64
+_DIMENSION = 64
 """A common size of one attention head."""
 
 
@@ -183,11 +183,11 @@ def usual_parameters(name: str) -> dict[str, Any]:
     """
     entry = entry_of(name)
     example = entry.examples[0] if entry.examples else {}
-    usual = example | ({"dimension": DIMENSION} if "dimension" in example else {}) | entry.shown
+    usual = example | ({"dimension": _DIMENSION} if "dimension" in example else {}) | entry.shown
     return {key: value for key, value in usual.items() if key in entry.shown or _needed(name, key)}
 
 
-def declared_parameters(name: str) -> dict[str, Any]:
+def _declared_parameters(name: str) -> dict[str, Any]:
     """Return the parameters of an encoding with their defaults; None where one must be given."""
     empty = inspect.Parameter.empty
     known = _declared(name).items()
@@ -209,7 +209,7 @@ def described(
     made = shown(name, **(given or {})) if make or given or _names_table(name) else None
     card = entry_of(name).read_card() if made is None else made.card
     known = name if made is None or not _names_table(name) else _entry_of_file(made)
-    declared = declared_parameters(known)
+    declared = _declared_parameters(known)
     contents = {
         **card.to_dict(),
         "citation": cite(card.source),

@@ -96,7 +96,7 @@ if TYPE_CHECKING:
 
     from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
-SIGMA = 0.02
+_SIGMA = 0.02
 """The usual standard deviation at the start, that of BERT and of Transformer-XL."""
 
 _SHAW_PURPOSES = {"table": 1, "value_table": 2}
@@ -141,7 +141,7 @@ class Shaw(Encoding):
     largest_lag: int = 16
     largest_lag_after: int | None = None
     with_values: bool = False
-    sigma: float = SIGMA
+    sigma: float = _SIGMA
     seed: int = 0
     table: Any = field(default=None, repr=False)
     value_table: Any = field(default=None, repr=False)
@@ -183,7 +183,7 @@ class Shaw(Encoding):
     @cached_property
     def _learned(self) -> dict[str, NDArray[np.float64]]:
         shapes = dict.fromkeys(self.learnable, (self.rows, self.dimension))
-        return settled(self, normal_numbers(self, shapes, _SHAW_PURPOSES))
+        return settled(self, _normal_numbers(self, shapes, _SHAW_PURPOSES))
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
@@ -209,14 +209,14 @@ class Shaw(Encoding):
     ) -> Array:
         """Return the logits (..., n, m)."""
         del tokens
-        check_vectors(q, "q", dimension=self.dimension)
-        check_vectors(k, "k", dimension=self.dimension)
-        lags = signed_lags(queries, keys, xp=xp)
+        _check_vectors(q, "q", dimension=self.dimension)
+        _check_vectors(k, "k", dimension=self.dimension)
+        lags = _signed_lags(queries, keys, xp=xp)
         table = xp.astype(numbers["table"], q.dtype)
         by_lag = xp.matmul(q, xp.matrix_transpose(table))
-        found = picked(by_lag, self._rows_of(lags, xp=xp), xp=xp)
+        found = _picked(by_lag, self._rows_of(lags, xp=xp), xp=xp)
         logits = xp.matmul(q, xp.matrix_transpose(k)) + found
-        return scaled(or_nan_lags(logits, lags, xp=xp), scale)
+        return scaled(_or_nan_lags(logits, lags, xp=xp), scale)
 
     def value_terms(
         self,
@@ -230,13 +230,13 @@ class Shaw(Encoding):
         """Return what weights (..., n, m) add to their values: (..., n, dimension)."""
         if not self.with_values:
             return None
-        rows = self._rows_of(signed_lags(queries, keys, xp=xp), xp=xp)
+        rows = self._rows_of(_signed_lags(queries, keys, xp=xp), xp=xp)
         sums = sums_by_row(weights, rows, self.rows, xp=xp)
         return xp.matmul(sums, xp.astype(numbers["value_table"], weights.dtype))
 
     def _rows_of(self, lags: Array, *, xp: Namespace) -> Array:
         """Return the row of every lag i - j: that of j - i in the paper's order."""
-        return clipped(-lags, -self.largest_lag, self.after, xp=xp)
+        return _clipped(-lags, -self.largest_lag, self.after, xp=xp)
 
 
 WAVELET_CARD = Card(
@@ -310,16 +310,16 @@ class Wavelet(Encoding):
     ) -> Array:
         """Return the logits (..., n, m)."""
         del tokens
-        check_vectors(q, "q", dimension=self.dimension)
-        check_vectors(k, "k", dimension=self.dimension)
-        lags = signed_lags(queries, keys, xp=xp)
-        content, span = xp.matmul(q, xp.matrix_transpose(k)), whole_span(queries, keys)
+        _check_vectors(q, "q", dimension=self.dimension)
+        _check_vectors(k, "k", dimension=self.dimension)
+        lags = _signed_lags(queries, keys, xp=xp)
+        content, span = xp.matmul(q, xp.matrix_transpose(k)), _whole_span(queries, keys)
         if span is None:
             return scaled(_one_by_one(q, lags, content, numbers, xp=xp), scale)
         known = xp.arange(span[0], span[1] + 1, dtype=lags.dtype, device=device_beside(q, xp=xp))
         table = ricker((known[:, None] - numbers["shift"]) / numbers["scale"], xp=xp)
         by_lag = xp.matmul(q, xp.matrix_transpose(xp.astype(table, q.dtype)))
-        return scaled(content + picked(by_lag, clipped(lags, *span, xp=xp), xp=xp), scale)
+        return scaled(content + _picked(by_lag, _clipped(lags, *span, xp=xp), xp=xp), scale)
 
 
 def _one_by_one(q: Array, lags: Array, logits: Array, numbers: Numbers, *, xp: Namespace) -> Array:
@@ -374,7 +374,7 @@ class TransformerXL(Encoding):
     heads: int
     model_dimension: int | None = None
     base: float = 10000.0
-    sigma: float = SIGMA
+    sigma: float = _SIGMA
     seed: int = 0
     content_bias: Any = field(default=None, repr=False)
     position_bias: Any = field(default=None, repr=False)
@@ -414,7 +414,7 @@ class TransformerXL(Encoding):
 
     @cached_property
     def _learned(self) -> dict[str, NDArray[np.float64]]:
-        return settled(self, normal_numbers(self, self._shapes, _XL_PURPOSES))
+        return settled(self, _normal_numbers(self, self._shapes, _XL_PURPOSES))
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
@@ -441,19 +441,19 @@ class TransformerXL(Encoding):
     ) -> Array:
         """Return the logits (..., heads, n, m)."""
         del tokens
-        check_vectors(q, "q", dimension=self.dimension, heads=self.heads)
-        check_vectors(k, "k", dimension=self.dimension, heads=self.heads)
+        _check_vectors(q, "q", dimension=self.dimension, heads=self.heads)
+        _check_vectors(k, "k", dimension=self.dimension, heads=self.heads)
         u, v, w = (xp.astype(numbers[name], q.dtype) for name in self.learnable)
         met = xp.matmul(q + u[:, None, :], xp.matrix_transpose(k))
         seen = xp.matmul(q + v[:, None, :], w)
         frequencies = numbers["frequencies"]
-        left = turned_query(seen, phases(queries, frequencies, xp=xp), xp=xp)
+        left = _turned_query(seen, phases(queries, frequencies, xp=xp), xp=xp)
         at_k = phases(keys, frequencies, xp=xp)
         right = xp.astype(xp.concat([xp.cos(at_k), xp.sin(at_k)], axis=-1), q.dtype)
         return scaled(met + xp.matmul(left, xp.matrix_transpose(right)), scale)
 
 
-def turned_query(seen: Array, angles: Array, *, xp: Namespace) -> Array:
+def _turned_query(seen: Array, angles: Array, *, xp: Namespace) -> Array:
     """Return (a sin wi + b cos wi, b sin wi - a cos wi) for (a, b) (..., n, 2p), angles wi.
 
     In float32 or better, and rounded once to the type of the query.
@@ -468,7 +468,7 @@ def turned_query(seen: Array, angles: Array, *, xp: Namespace) -> Array:
 
 _DEBERTA_PURPOSES = {"key_table": 6, "query_table": 7}
 """Keep the starts of the two tables apart."""
-TERMS = 3
+_TERMS = 3
 """Products that are added: content with content, content with lag, lag with content."""
 DEBERTA_CARD = Card(
     name="deberta",
@@ -560,7 +560,7 @@ class Deberta(Encoding):
     heads: int
     largest_lag: int = 512
     buckets: int | None = None
-    sigma: float = SIGMA
+    sigma: float = _SIGMA
     seed: int = 0
     key_table: Any = field(default=None, repr=False)
     query_table: Any = field(default=None, repr=False)
@@ -599,7 +599,7 @@ class Deberta(Encoding):
     @cached_property
     def _learned(self) -> dict[str, NDArray[np.float64]]:
         shapes = dict.fromkeys(_DEBERTA_PURPOSES, self._shape)
-        return settled(self, normal_numbers(self, shapes, _DEBERTA_PURPOSES))
+        return settled(self, _normal_numbers(self, shapes, _DEBERTA_PURPOSES))
 
     @cached_property
     def _rows(self) -> NDArray[np.int64] | None:
@@ -637,39 +637,39 @@ class Deberta(Encoding):
     ) -> Array:
         """Return the logits (..., heads, n, m)."""
         del tokens
-        check_vectors(q, "q", dimension=self.dimension, heads=self.heads)
-        check_vectors(k, "k", dimension=self.dimension, heads=self.heads)
-        lags = signed_lags(queries, keys, xp=xp)
+        _check_vectors(q, "q", dimension=self.dimension, heads=self.heads)
+        _check_vectors(k, "k", dimension=self.dimension, heads=self.heads)
+        lags = _signed_lags(queries, keys, xp=xp)
         rows = self._rows_of(lags, numbers, xp=xp)
         of_keys, of_queries = (
             xp.matrix_transpose(xp.astype(numbers[name], q.dtype)) for name in self.learnable
         )
         content = xp.matmul(q, xp.matrix_transpose(k))
-        to_lags = picked(xp.matmul(q, of_keys), rows, xp=xp)
-        from_lags = picked(xp.matmul(k, of_queries), xp.matrix_transpose(rows), xp=xp)
+        to_lags = _picked(xp.matmul(q, of_keys), rows, xp=xp)
+        from_lags = _picked(xp.matmul(k, of_queries), xp.matrix_transpose(rows), xp=xp)
         logits = content + to_lags + xp.matrix_transpose(from_lags)
-        return scaled(or_nan_lags(logits, lags, xp=xp), scale / math.sqrt(TERMS))
+        return scaled(_or_nan_lags(logits, lags, xp=xp), scale / math.sqrt(_TERMS))
 
     def _rows_of(self, lags: Array, numbers: Numbers, *, xp: Namespace) -> Array:
         """Return the row of every lag i - j."""
         if self.buckets is None:
-            return clipped(lags, -self.largest_lag, self.largest_lag - 1, xp=xp)
-        places = clipped(lags, -self.largest_lag, self.largest_lag, xp=xp)
+            return _clipped(lags, -self.largest_lag, self.largest_lag - 1, xp=xp)
+        places = _clipped(lags, -self.largest_lag, self.largest_lag, xp=xp)
         return take(numbers["rows"], places, xp=xp)
 
 
-def signed_lags(queries: Coordinates, keys: Coordinates, *, xp: Namespace) -> Array:
+def _signed_lags(queries: Coordinates, keys: Coordinates, *, xp: Namespace) -> Array:
     """Return the lags i - j of one axis, shape (..., n, m)."""
     return lags_between(queries, keys, xp=xp)[..., 0]
 
 
-def clipped(lags: Array, least: int, most: int, *, xp: Namespace) -> Array:
+def _clipped(lags: Array, least: int, most: int, *, xp: Namespace) -> Array:
     """Return whole lags from `least` to `most`, counted from 0: others have the nearest of them."""
     kind = xp.int64 if lags.dtype == xp.float64 else xp.int32
     return xp.astype(within(xp.trunc(lags), least, most, xp=xp), kind) - least
 
 
-def whole_span(queries: Coordinates, keys: Coordinates) -> tuple[int, int] | None:
+def _whole_span(queries: Coordinates, keys: Coordinates) -> tuple[int, int] | None:
     """Return the least and the largest lag where positions are seen to be whole and close by.
 
     Close by: there are at most four lags for each position, so that a table of lags pays.
@@ -684,7 +684,7 @@ def whole_span(queries: Coordinates, keys: Coordinates) -> tuple[int, int] | Non
     return (least, most) if near else None
 
 
-def picked(scores: Array, rows: Array, *, xp: Namespace) -> Array:
+def _picked(scores: Array, rows: Array, *, xp: Namespace) -> Array:
     """Return scores[..., i, rows[..., i, j]] for scores (..., n, rows) and rows (..., n, m)."""
     axes = max(scores.ndim, rows.ndim)
     return along(_raised(scores, axes), _raised(rows, axes), axis=-1, xp=xp)
@@ -697,14 +697,14 @@ def _raised(x: Array, axes: int) -> Array:
     return x
 
 
-def or_nan_lags(logits: Array, lags: Array, *, xp: Namespace) -> Array:
+def _or_nan_lags(logits: Array, lags: Array, *, xp: Namespace) -> Array:
     """Return logits, NaN where a lag is NaN: in compiled code nothing refuses such positions."""
     if isinstance(lags, np.ndarray) or not hidden(lags):
         return logits
     return xp.where(lags == lags, logits, xp.nan)  # noqa: PLR0124 - false for NaN alone
 
 
-def normal_numbers(
+def _normal_numbers(
     encoding: Any, shapes: Mapping[str, tuple[int, ...]], purposes: Mapping[str, int]
 ) -> dict[str, NDArray[np.float64]]:
     """Return the normal numbers from which training starts, by name."""
@@ -714,7 +714,7 @@ def normal_numbers(
     }
 
 
-def check_vectors(x: Array, name: str, *, dimension: int, heads: int | None = None) -> None:
+def _check_vectors(x: Array, name: str, *, dimension: int, heads: int | None = None) -> None:
     """Refuse queries or keys of another dimension, or of another number of heads; one serves all.
 
     Without `heads` an encoding does not tell heads apart.

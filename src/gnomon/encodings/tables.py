@@ -79,7 +79,7 @@ class Table(Encoding):
     """Which row of the source is that of position 0."""
 
     def __post_init__(self) -> None:
-        checked = checked_table(self.values, self.source)
+        checked = _checked_table(self.values, self.source)
         checked.flags.writeable = False
         object.__setattr__(self, "values", checked)
 
@@ -112,10 +112,10 @@ class Table(Encoding):
 
     def vectors_at(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Array:
         """Return the rows at whole positions, shape (..., dimension)."""
-        return table_rows(coordinates, numbers["values"], what=f"the table {self.source}", xp=xp)
+        return _table_rows(coordinates, numbers["values"], what=f"the table {self.source}", xp=xp)
 
 
-def table_rows(coordinates: Coordinates, values: Array, *, what: str, xp: Namespace) -> Array:
+def _table_rows(coordinates: Coordinates, values: Array, *, what: str, xp: Namespace) -> Array:
     """Return the rows of a table at coordinates (..., 1); a position outside is refused, or NaN."""
     last = values.shape[0] - 1
     whole = seen_whole(coordinates, what=what)
@@ -131,7 +131,7 @@ def table_rows(coordinates: Coordinates, values: Array, *, what: str, xp: Namesp
     return take(values, rows, xp=xp)
 
 
-def checked_table(values: Any, source: str) -> NDArray[np.float64]:
+def _checked_table(values: Any, source: str) -> NDArray[np.float64]:
     """Return a copy in float64, or say why the array is no table of position vectors."""
     array = checks.array(source, values)
     if array.ndim != 2 or 0 in array.shape:
@@ -232,12 +232,12 @@ class Learned(Encoding):
 
     def vectors_at(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Array:
         """Return the rows at whole positions, shape (..., dimension)."""
-        return table_rows(coordinates, numbers["values"], what="the learned table", xp=xp)
+        return _table_rows(coordinates, numbers["values"], what="the learned table", xp=xp)
 
 
 def given_table(values: Any, shape: tuple[int, ...], name: str = "values") -> NDArray[np.float64]:
     """Return learned numbers, read-only, or say why they do not fit."""
-    table = checked_table(values, name)
+    table = _checked_table(values, name)
     if table.shape != shape:
         raise EncodingError(
             f"{name} has shape {table.shape} and this encoding has {shape}; pass numbers of that "
@@ -297,7 +297,7 @@ def _beginning(values: Any, source: str, first_row: int) -> Table:
     """Return the table whose position 0 is a given row of the values."""
     if not first_row:
         return Table(values=values, source=source)
-    whole = checked_table(values, source)
+    whole = _checked_table(values, source)
     if first_row >= len(whole):
         raise EncodingError(
             f"first_row is {first_row}, and {source} has rows 0 to {len(whole) - 1}; choose one of "

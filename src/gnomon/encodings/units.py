@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Floats = NDArray[np.float64]
-EPOCH = (1e8, 1e10)
+_EPOCH = (1e8, 1e10)
 """Times that are taken for seconds since 1970: March 1973 to the year 2286."""
 
 
@@ -98,7 +98,7 @@ def time_unit(times: Any = None, *, gaps: Any = None, seconds: bool | None = Non
         every = np.concatenate([np.diff(one) for one in sequences])
         span = max(float(one[-1] - one[0]) for one in sequences)
         origin = min(float(one[0]) for one in sequences)
-        epoch = dated or all(EPOCH[0] <= one[0] and one[-1] <= EPOCH[1] for one in sequences)
+        epoch = dated or all(_EPOCH[0] <= one[0] and one[-1] <= _EPOCH[1] for one in sequences)
         calendar = epoch if seconds is None else bool(seconds)
     return _chosen(every, span, origin, calendar=calendar)
 
@@ -132,8 +132,8 @@ def _chosen(every: Floats, span: float, origin: float | None, *, calendar: bool)
 def _reasons(
     unit: str | float, gaps: tuple[float, float, float], span: float, ties: int, *, calendar: bool
 ) -> tuple[str, ...]:
-    low, median, high = (in_words(gap, calendar=calendar) for gap in gaps)
-    reach = in_words(span, calendar=calendar)
+    low, median, high = (_in_words(gap, calendar=calendar) for gap in gaps)
+    reach = _in_words(span, calendar=calendar)
     name = f"a {unit}" if isinstance(unit, str) else f"{unit:g}"
     made = [
         f"the median gap is {median}, so the unit is {name}",
@@ -145,10 +145,10 @@ def _reasons(
     return tuple(made)
 
 
-def in_words(span: float, *, calendar: bool) -> str:
+def _in_words(span: float, *, calendar: bool) -> str:
     """Return a span in the largest unit that it fills, or as a number.
 
-    >>> in_words(5400.0, calendar=True), in_words(5400.0, calendar=False)
+    >>> _in_words(5400.0, calendar=True), _in_words(5400.0, calendar=False)
     ('1.5 hours', '5400')
     """
     if not calendar:

@@ -53,9 +53,9 @@ if TYPE_CHECKING:
 
     from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
-LEAST = 0.01
+_LEAST = 0.01
 """The authors' lower bound of every parameter."""
-LARGEST_EXPONENT = 2.0
+_LARGEST_EXPONENT = 2.0
 _PEER = "encodings/test_encoding_kerple.py"
 _READING = (
     "what is learned is folded into its bounds, |x| for x{top}, where the authors clamp it to 0.01 "
@@ -103,13 +103,13 @@ KERPLE_CARDS = {
 }
 
 
-def log_bias(lags: Array, scale: Array, rate: Array, *, xp: Namespace) -> Array:
+def _log_bias(lags: Array, scale: Array, rate: Array, *, xp: Namespace) -> Array:
     """Return -s ln(1 + r lag) for lags (..., n, m) from 0 on: shape (..., heads, n, m)."""
     lags = xp.expand_dims(lags, axis=-3)
     return -scale[:, None, None] * xp.log1p(rate[:, None, None] * lags)
 
 
-def power_bias(lags: Array, scale: Array, exponent: Array, *, xp: Namespace) -> Array:
+def _power_bias(lags: Array, scale: Array, exponent: Array, *, xp: Namespace) -> Array:
     """Return -s lag^p for lags (..., n, m) from 0 on: shape (..., heads, n, m)."""
     lags = xp.expand_dims(lags, axis=-3)
     here = lags == 0.0  # the logarithm of 0, in the slope of the exponent, is not wanted
@@ -117,10 +117,10 @@ def power_bias(lags: Array, scale: Array, exponent: Array, *, xp: Namespace) -> 
     return -scale[:, None, None] * xp.where(here, 0.0, powers)
 
 
-def folded(x: Array, *, most: float | None = None, xp: Namespace) -> Array:
+def _folded(x: Array, *, most: float | None = None, xp: Namespace) -> Array:
     """Return |x|; with an upper bound, what is past it reflected, and 0 from twice the bound on.
 
-    >>> folded(np.array([-0.5, 1.5, 2.5, 9.0]), most=2.0, xp=np)
+    >>> _folded(np.array([-0.5, 1.5, 2.5, 9.0]), most=2.0, xp=np)
     array([0.5, 1.5, 1.5, 0. ])
     """
     size = xp.abs(x)
@@ -130,7 +130,7 @@ def folded(x: Array, *, most: float | None = None, xp: Namespace) -> Array:
     return xp.where(size > most, back, size)
 
 
-def of_heads(name: str, values: Any, heads: int, *, most: float | None) -> tuple[float, ...]:
+def _of_heads(name: str, values: Any, heads: int, *, most: float | None) -> tuple[float, ...]:
     """Return one number from 0 on for each head; a single one serves all."""
     given = checks.array(name, values)
     usable = given.dtype.kind in "iuf" and given.shape in ((), (heads,))
@@ -145,10 +145,10 @@ def of_heads(name: str, values: Any, heads: int, *, most: float | None) -> tuple
     return tuple(np.broadcast_to(given.astype(np.float64), heads).tolist())
 
 
-def started(seed: int, heads: int, place: int, most: float) -> NDArray[np.float64]:
+def _started(seed: int, heads: int, place: int, most: float) -> NDArray[np.float64]:
     """Return what a parameter starts from: uniform below `most`, at least the authors' bound."""
     uniform = 0.5 * (1.0 + spread(place, (heads,), seed))
-    return np.maximum(most * uniform, LEAST)
+    return np.maximum(most * uniform, _LEAST)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -172,8 +172,8 @@ class Kerple(Encoding):
         checks.whole("seed", self.seed, least=0)
         for place, (name, most) in enumerate(self.starts.items()):
             given = getattr(self, name)
-            given = started(self.seed, self.heads, place, most) if given is None else given
-            made = of_heads(name, given, self.heads, most=self.bounds.get(name))
+            given = _started(self.seed, self.heads, place, most) if given is None else given
+            made = _of_heads(name, given, self.heads, most=self.bounds.get(name))
             object.__setattr__(self, name, made)
 
     @property
@@ -194,7 +194,7 @@ class Kerple(Encoding):
     def with_numbers(self, **numbers: Any) -> Self:
         """Return the same encoding with other numbers, as training left them: they are folded."""
         within = {
-            name: folded(checks.array(name, values), most=self.bounds.get(name), xp=np)
+            name: _folded(checks.array(name, values), most=self.bounds.get(name), xp=np)
             if name in self.starts
             else values
             for name, values in numbers.items()
@@ -239,8 +239,8 @@ class KerpleLog(Kerple):
     rate: Any = None
 
     def _between(self, lags: Array, numbers: Numbers, *, xp: Namespace) -> Array:
-        scale, rate = (folded(numbers[name], xp=xp) for name in ("scale", "rate"))
-        return log_bias(lags, scale, rate, xp=xp)
+        scale, rate = (_folded(numbers[name], xp=xp) for name in ("scale", "rate"))
+        return _log_bias(lags, scale, rate, xp=xp)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -252,13 +252,13 @@ class KerplePower(Kerple):
     """
 
     title: ClassVar[str] = "kerple-power"
-    starts: ClassVar[dict[str, float]] = {"scale": 1.0, "exponent": LARGEST_EXPONENT}
-    bounds: ClassVar[dict[str, float]] = {"exponent": LARGEST_EXPONENT}
+    starts: ClassVar[dict[str, float]] = {"scale": 1.0, "exponent": _LARGEST_EXPONENT}
+    bounds: ClassVar[dict[str, float]] = {"exponent": _LARGEST_EXPONENT}
     exponent: Any = None
 
     def _between(self, lags: Array, numbers: Numbers, *, xp: Namespace) -> Array:
-        exponent = folded(numbers["exponent"], most=LARGEST_EXPONENT, xp=xp)
-        return power_bias(lags, folded(numbers["scale"], xp=xp), exponent, xp=xp)
+        exponent = _folded(numbers["exponent"], most=_LARGEST_EXPONENT, xp=xp)
+        return _power_bias(lags, _folded(numbers["scale"], xp=xp), exponent, xp=xp)
 
 
 _TESTS = "encodings/test_encoding_sandwich.py"

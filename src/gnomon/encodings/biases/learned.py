@@ -73,15 +73,15 @@ FIRE_CARD = Card(
         ),
     ),
 )
-WEIGHTS = ("weights_in", "biases_in", "weights_out", "biases_out")
+_WEIGHTS = ("weights_in", "biases_in", "weights_out", "biases_out")
 
 
-def squashed(x: Array, rate: Array, *, xp: Namespace) -> Array:
+def _squashed(x: Array, rate: Array, *, xp: Namespace) -> Array:
     """Return ln(1 + |c| x)."""
     return xp.log1p(xp.abs(rate) * x)
 
 
-def as_floats(coordinates: Coordinates, *, xp: Namespace) -> Array:
+def _as_floats(coordinates: Coordinates, *, xp: Namespace) -> Array:
     """Return coordinates as floats; limbs are added up, rounded once."""
     if isinstance(coordinates, Limbs):
         return xp.astype(coordinates.whole, xp.float32) + coordinates.fraction
@@ -99,10 +99,10 @@ def quotients(
 ) -> Array:
     """Return g(|i - j|) / (g(max(i, L)) + e), what the network reads: shape (..., n, m)."""
     lags = xp.abs(lags_between(queries, keys, xp=xp)[..., 0])
-    at = as_floats(queries, xp=xp)[..., 0]
+    at = _as_floats(queries, xp=xp)[..., 0]
     longest = xp.where(at > threshold, at, threshold)
-    scale = squashed(longest, rate, xp=xp) + epsilon
-    return squashed(lags, rate, xp=xp) / scale[..., None]
+    scale = _squashed(longest, rate, xp=xp) + epsilon
+    return _squashed(lags, rate, xp=xp) / scale[..., None]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -140,7 +140,7 @@ class Fire(Encoding):
             checks.real(name, value)
             object.__setattr__(self, name, float(value))
         shapes = ((1, self.hidden), (self.hidden,), (self.hidden, self.heads), (self.heads,))
-        for place, (name, shape) in enumerate(zip(WEIGHTS, shapes, strict=True)):
+        for place, (name, shape) in enumerate(zip(_WEIGHTS, shapes, strict=True)):
             inputs = 1 if place < 2 else self.hidden
             settle(self, name, shape, seed=self.seed, place=place, inputs=inputs)
 
@@ -157,7 +157,7 @@ class Fire(Encoding):
     @property
     def learnable(self) -> tuple[str, ...]:
         """Name all numbers."""
-        return ("rate", "multiplier", *WEIGHTS)
+        return ("rate", "multiplier", *_WEIGHTS)
 
     def bias_between(
         self, queries: Coordinates, keys: Coordinates, numbers: Numbers, *, xp: Namespace
@@ -165,8 +165,8 @@ class Fire(Encoding):
         """Return the biases, shape (..., heads, queries, keys)."""
         threshold = xp.abs(numbers["multiplier"]) * self.threshold
         read = quotients(queries, keys, numbers["rate"], threshold, epsilon=self.epsilon, xp=xp)
-        layer = affine(read[..., None], numbers["weights_in"], numbers["biases_in"], xp=xp)
-        made = affine(relu(layer, xp=xp), numbers["weights_out"], numbers["biases_out"], xp=xp)
+        layer = _affine(read[..., None], numbers["weights_in"], numbers["biases_in"], xp=xp)
+        made = _affine(_relu(layer, xp=xp), numbers["weights_out"], numbers["biases_out"], xp=xp)
         return moved_axis(made, -1, -3, xp=xp)
 
 
@@ -194,12 +194,12 @@ MLP_CARD = Card(
         ),
     ),
 )
-FIRST = ("weights_in", "biases_in")
-HIDDEN = ("weights", "biases")
-LAST = ("weights_out", "biases_out")
+_FIRST = ("weights_in", "biases_in")
+_HIDDEN = ("weights", "biases")
+_LAST = ("weights_out", "biases_out")
 
 
-def signed_log(lags: Array, *, xp: Namespace) -> Array:
+def _signed_log(lags: Array, *, xp: Namespace) -> Array:
     """Return sign(x) ln(1 + |x|), with a slope of 1 at 0."""
     return xp.where(lags < 0.0, -xp.log1p(xp.abs(lags)), xp.log1p(xp.abs(lags)))
 
@@ -234,7 +234,7 @@ class MlpBias(Encoding):
         checks.whole("depth", self.depth, least=1)
         checks.whole("seed", self.seed, least=0)
         for place, (name, shape) in enumerate(self._shapes().items()):
-            inputs = self.axes if name in FIRST else self.hidden
+            inputs = self.axes if name in _FIRST else self.hidden
             settle(self, name, shape, seed=self.seed, place=place, inputs=inputs)
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
@@ -248,7 +248,7 @@ class MlpBias(Encoding):
             (width, self.heads),
             (self.heads,),
         )
-        return dict(zip((*FIRST, *HIDDEN, *LAST), shapes, strict=True))
+        return dict(zip((*_FIRST, *_HIDDEN, *_LAST), shapes, strict=True))
 
     @property
     def card(self) -> Card:
@@ -263,30 +263,30 @@ class MlpBias(Encoding):
     @property
     def learnable(self) -> tuple[str, ...]:
         """Name all numbers; with one hidden layer there are none between hidden layers."""
-        return (*FIRST, *(HIDDEN if self.depth > 1 else ()), *LAST)
+        return (*_FIRST, *(_HIDDEN if self.depth > 1 else ()), *_LAST)
 
     def bias_between(
         self, queries: Coordinates, keys: Coordinates, numbers: Numbers, *, xp: Namespace
     ) -> Array:
         """Return the biases, shape (..., heads, queries, keys)."""
         lags = lags_between(queries, keys, xp=xp)
-        read = signed_log(lags, xp=xp) if self.logarithmic else lags
-        layer = affine(read, numbers["weights_in"], numbers["biases_in"], xp=xp)
+        read = _signed_log(lags, xp=xp) if self.logarithmic else lags
+        layer = _affine(read, numbers["weights_in"], numbers["biases_in"], xp=xp)
         for place in range(self.depth - 1):
             weights, biases = numbers["weights"][place, ...], numbers["biases"][place, ...]
-            layer = affine(silu(layer, xp=xp), weights, biases, xp=xp)
-        made = affine(silu(layer, xp=xp), numbers["weights_out"], numbers["biases_out"], xp=xp)
+            layer = _affine(silu(layer, xp=xp), weights, biases, xp=xp)
+        made = _affine(silu(layer, xp=xp), numbers["weights_out"], numbers["biases_out"], xp=xp)
         return moved_axis(made, -1, -3, xp=xp)
 
 
-def affine(x: Array, weights: Array, biases: Array, *, xp: Namespace) -> Array:
+def _affine(x: Array, weights: Array, biases: Array, *, xp: Namespace) -> Array:
     """Return x W + b in the wider type of both: inputs are float64 where there is."""
     dtype = xp.result_type(x.dtype, weights.dtype)
     product = xp.matmul(xp.astype(x, dtype), xp.astype(weights, dtype))
     return product + xp.astype(biases, dtype)
 
 
-def relu(x: Array, *, xp: Namespace) -> Array:
+def _relu(x: Array, *, xp: Namespace) -> Array:
     """Return what is positive of x; NaN stays NaN."""
     return xp.where(x < 0.0, xp.zeros_like(x), x)
 

@@ -99,19 +99,19 @@ def _ladder(heads: int) -> tuple[float, ...]:
     return tuple(2.0 ** (-8.0 * (head + 1) / heads) for head in range(heads))
 
 
-def linear_bias(lags: Array, slopes: Array, *, xp: Namespace) -> Array:
+def _linear_bias(lags: Array, slopes: Array, *, xp: Namespace) -> Array:
     """Return -m_h lag for lags (..., queries, keys): shape (..., heads, queries, keys)."""
     return -slopes[:, None, None] * xp.expand_dims(lags, axis=-3)
 
 
-def two_slopes(lags: Array, before: Array, after: Array, *, xp: Namespace) -> Array:
+def _two_slopes(lags: Array, before: Array, after: Array, *, xp: Namespace) -> Array:
     """Return -m_h lag where keys come before their query, m'_h lag where they come after."""
     zero = xp.zeros_like(lags)
     seen, ahead = xp.where(lags > 0, lags, zero), xp.where(lags < 0, -lags, zero)
-    return linear_bias(seen, before, xp=xp) + linear_bias(ahead, after, xp=xp)
+    return _linear_bias(seen, before, xp=xp) + _linear_bias(ahead, after, xp=xp)
 
 
-def euclidean(steps: Array, *, xp: Namespace) -> Array:
+def _euclidean(steps: Array, *, xp: Namespace) -> Array:
     """Return the length of lags (..., axes), with a slope of 0 at lag 0 where it has a kink."""
     if steps.shape[-1] == 1:
         return xp.abs(steps[..., 0])
@@ -237,9 +237,9 @@ class Alibi(Encoding):
         steps = lags_between(queries, keys, xp=xp)
         if self.slopes_after is not None:
             after = numbers["slopes_after"]
-            return two_slopes(steps[..., 0], numbers["slopes"], after, xp=xp)
-        lags = euclidean(steps, xp=xp) if self.symmetric else steps[..., 0]
-        return linear_bias(lags, numbers["slopes"], xp=xp)
+            return _two_slopes(steps[..., 0], numbers["slopes"], after, xp=xp)
+        lags = _euclidean(steps, xp=xp) if self.symmetric else steps[..., 0]
+        return _linear_bias(lags, numbers["slopes"], xp=xp)
 
     def lag_distances(
         self, lift: str, probe: NDArray[np.float64] | None = None
@@ -390,7 +390,7 @@ class DecayTime(Encoding):
     ) -> Array:
         """Return the biases, shape (..., heads, queries, keys)."""
         lags = lags_between(queries, keys, xp=xp)[..., 0]
-        return linear_bias(xp.abs(lags) if self.symmetric else lags, numbers["slopes"], xp=xp)
+        return _linear_bias(xp.abs(lags) if self.symmetric else lags, numbers["slopes"], xp=xp)
 
     def lag_distances(
         self, lift: str, probe: NDArray[np.float64] | None = None

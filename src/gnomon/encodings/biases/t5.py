@@ -89,7 +89,7 @@ def _bound(step: int, exact: int, wide: int, largest_lag: int) -> int:
     return low
 
 
-def lag_buckets(lags: Array, bounds: Array, *, exact: int, after: int, xp: Namespace) -> Array:
+def _lag_buckets(lags: Array, bounds: Array, *, exact: int, after: int, xp: Namespace) -> Array:
     """Return the bucket of every lag i - j, from the bounds of those that hold several lags.
 
     Keys after their query have the buckets from `after` on; with `after` 0 there is one direction,
@@ -177,7 +177,7 @@ class T5(Encoding):
         lags = lags_between(queries, keys, xp=xp)[..., 0]
         after = self.buckets // 2 if self.bidirectional else 0
         exact = (after or self.buckets) // 2
-        found = lag_buckets(lags, numbers["bounds"], exact=exact, after=after, xp=xp)
+        found = _lag_buckets(lags, numbers["bounds"], exact=exact, after=after, xp=xp)
         entries = take(numbers["table"], found, xp=xp)
         if not isinstance(lags, np.ndarray) and hidden(lags):  # NaN would have a bucket
             entries = or_nan(entries, lags == lags, xp=xp)  # noqa: PLR0124 - false for NaN alone

@@ -150,7 +150,7 @@ class Fox(TokenRule):
         return logits + xp.astype(passed, logits.dtype)
 
 
-NORMED = ("both", "keys")
+_NORMED = ("both", "keys")
 PATH_CARD = Card(
     name="grape-path",
     family="content",
@@ -197,7 +197,7 @@ class GrapePath(TokenRule):
         super().__post_init__()
         checks.whole("features", self.features, least=2, multiple_of=2, why="they turn in pairs")
         checks.real("sigma", self.sigma, above=0.0)
-        checks.one_of("normed", self.normed, NORMED)
+        checks.one_of("normed", self.normed, _NORMED)
         self.keep_learned()
 
     @property
@@ -260,8 +260,8 @@ def _even(x: Array, *, xp: Namespace) -> Array:
     return x / xp.sqrt(xp.mean(x * x, axis=-1, keepdims=True) + 2.0**-23)
 
 
-GATED = ("both", "queries", "keys")
-SHORTEST = 1e-6
+_GATED = ("both", "queries", "keys")
+_SHORTEST = 1e-6
 """A way that is shorter counts as if it had this length."""
 ADDITIVE_CARD = Card(
     name="grape-additive",
@@ -308,7 +308,7 @@ class GrapeAdditive(ContentRule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.one_of("gated", self.gated, GATED)
+        checks.one_of("gated", self.gated, _GATED)
         checks.whole("seed", self.seed, least=0)
         self.keep_learned()
 
@@ -368,7 +368,7 @@ def _gate(x: Array, ways: Array, *, dtype: Any, xp: Namespace) -> Array:
     wide = xp.astype(ways, dtype)
     square = xp.sum(wide * wide, axis=-1)
     # chosen before the root, whose slope at 0 is not finite
-    length = xp.sqrt(xp.where(square > SHORTEST**2, square, SHORTEST**2))
+    length = xp.sqrt(xp.where(square > _SHORTEST**2, square, _SHORTEST**2))
     seen = read(x, wide, dtype=dtype, xp=xp) / length[:, None]
     return softplus(seen * x.shape[-1] ** -0.5, xp=xp)
 
@@ -451,13 +451,13 @@ class Cope(ContentRule):
         places = xp.flip(xp.cumulative_sum(xp.flip(counts, axis=-1), axis=-1), axis=-1)
         places = within(places, 0, self.rows - 1, xp=xp)
         by_row = xp.matmul(q, xp.matrix_transpose(xp.astype(numbers["table"], q.dtype)))
-        logits = xp.matmul(q, xp.matrix_transpose(k)) + between_rows(
+        logits = xp.matmul(q, xp.matrix_transpose(k)) + _between_rows(
             by_row, places, whole=xp.int32 if isinstance(keys, Limbs) else xp.int64, xp=xp
         )
         return scaled(logits, scale)
 
 
-def between_rows(by_row: Array, places: Array, *, whole: Any, xp: Namespace) -> Array:
+def _between_rows(by_row: Array, places: Array, *, whole: Any, xp: Namespace) -> Array:
     """Return the entries of by_row (..., n, rows) at places (..., n, m), linear between rows.
 
     Row numbers have the type `whole`: PyTorch takes int64 alone, JAX may have int32 alone.

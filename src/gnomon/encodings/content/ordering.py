@@ -101,8 +101,8 @@ def arranged(
     index = xp.arange(m, device=_device(later, xp=xp)) + xp.zeros_like(later, dtype=xp.int32)
     of_q, of_k = _parts(at_q), _parts(at_k)
     ordered = _sorted(of_k, index, xp=xp)
-    distinct = _all(rising(_coordinates(of_k, ordered, xp=xp), xp=xp)[..., 1:], xp=xp)
-    rises = _all(rising(at_k, xp=xp)[..., 1:], xp=xp)
+    distinct = _all(_rising(_coordinates(of_k, ordered, xp=xp), xp=xp)[..., 1:], xp=xp)
+    rises = _all(_rising(at_k, xp=xp)[..., 1:], xp=xp)
     aligned = _all(_same(of_q, [part[..., m - n :] for part in of_k]), xp=xp)
     given = _made(of_q, of_k, index, hidden & (index < m - n), hidden, sort=False, xp=xp)
     moved = _made(of_q, of_k, ordered, later | (hidden & ~asked), hidden, sort=True, xp=xp)
@@ -147,7 +147,7 @@ def _made(
     fits = found & ~(hidden & _between(~hidden, xp=xp))[..., m - n :]
     fits = _all(fits, xp=xp)
     if sort:  # of two tokens at one position none is the earlier one
-        rises = rising(_coordinates(of_k, order, xp=xp), xp=xp)
+        rises = _rising(_coordinates(of_k, order, xp=xp), xp=xp)
         fits = fits & _all(rises | absent | _first(absent, xp=xp), xp=xp)
     return Arrangement(rows, order, absent, absent | hidden, fits)
 
@@ -240,7 +240,7 @@ def logits_in_order(
         at_k = _coordinates(_parts(at_k), made.order, xp=xp)
         segments = None if segments is None else _along(segments, made.order, xp=xp)
     if segments is not None and reads_neighbours(encoding):
-        at_k = by_document(at_k, segments, xp=xp)
+        at_k = _by_document(at_k, segments, xp=xp)
     first = k.shape[-2] - q.shape[-2]
     at_q = at_k[..., first:, :]
     logits = encoding.content_scores(q, k, at_q, at_k, numbers, scale=scale, tokens=tokens, xp=xp)
@@ -342,10 +342,10 @@ def convolved(x: Array, taps: Array, keys: Coordinates, *, xp: Namespace) -> Arr
     total = x * held[:, None, :, size - 1]
     if size == 1:
         return total
-    document = xp.cumulative_sum(xp.astype(~rising(keys, xp=xp), x.dtype), axis=-1)
+    document = xp.cumulative_sum(xp.astype(~_rising(keys, xp=xp), x.dtype), axis=-1)
     for back in range(1, size):
-        moved = shifted(x, back, axis=-2, xp=xp)
-        same = (document - shifted(document, back, axis=-1, xp=xp)) == 0
+        moved = _shifted(x, back, axis=-2, xp=xp)
+        same = (document - _shifted(document, back, axis=-1, xp=xp)) == 0
         reach = xp.where(same[..., None], moved, xp.zeros_like(moved))
         total = total + reach * held[:, None, :, size - 1 - back]
     return total
@@ -356,7 +356,7 @@ def reads_neighbours(encoding: Any) -> bool:
     return bool(encoding.in_order and getattr(encoding, "kernel", 1) > 1)
 
 
-def by_document(keys: Coordinates, segments: Array, *, xp: Namespace) -> Coordinates:
+def _by_document(keys: Coordinates, segments: Array, *, xp: Namespace) -> Coordinates:
     """Return coordinates (..., m, 1) that fall where another segment (..., m) begins, too.
 
     They rise by 1 within a document and fall by 1 to the next: all that taps look at.
@@ -364,7 +364,7 @@ def by_document(keys: Coordinates, segments: Array, *, xp: Namespace) -> Coordin
     same = xp.concat(
         [segments[..., :1] != segments[..., :1], segments[..., 1:] == segments[..., :-1]], axis=-1
     )
-    falls = xp.astype(~(rising(keys, xp=xp) & same), xp.int32)
+    falls = xp.astype(~(_rising(keys, xp=xp) & same), xp.int32)
     places = xp.cumulative_sum(xp.ones_like(falls) - 2 * falls, axis=-1)[..., None]
     if isinstance(keys, Limbs):
         places = xp.astype(places, xp.int32)
@@ -372,7 +372,7 @@ def by_document(keys: Coordinates, segments: Array, *, xp: Namespace) -> Coordin
     return xp.astype(places, keys.dtype)
 
 
-def rising(keys: Coordinates, *, xp: Namespace) -> Array:
+def _rising(keys: Coordinates, *, xp: Namespace) -> Array:
     """Return where (..., m) the position is above that of the token before; never at the first."""
     if isinstance(keys, Limbs):
         whole = whole_difference(keys.whole[..., 1:, 0], keys.whole[..., :-1, 0], xp=xp)
@@ -384,7 +384,7 @@ def rising(keys: Coordinates, *, xp: Namespace) -> Array:
     return xp.concat([first, steps], axis=-1) > 0
 
 
-def shifted(x: Array, back: int, *, axis: int, xp: Namespace) -> Array:
+def _shifted(x: Array, back: int, *, axis: int, xp: Namespace) -> Array:
     """Return x moved on by `back` tokens along axis -1 or -2, with 0 in front."""
     count = x.shape[axis]
     none = xp.zeros_like(x)

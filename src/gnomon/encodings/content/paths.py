@@ -172,7 +172,7 @@ def path_logits(q: Array, k: Array, named: Array, steps: Array, *, xp: Namespace
         first, past = max(start - cached, 0), max(end - cached, 0)  # queries of this chunk
         early, inside, beyond = q[..., :first, :], q[..., first:past, :], q[..., past:, :]
         keys, ways, sizes = (x[..., start:end, :] for x in (k, named, steps))
-        met, carry = solved(keys, ways, sizes, xp=xp)
+        met, carry = _solved(keys, ways, sizes, xp=xp)
         ends = xp.matrix_transpose(keys - xp.matmul(xp.matrix_transpose(met), ways))
         seen = _up_to_query(inside, ways, xp=xp)
         local = _up_to_query(inside, keys, xp=xp) - xp.matmul(seen, met)
@@ -190,7 +190,7 @@ def _joint(q: Array, k: Array, named: Array, *, xp: Namespace) -> tuple[Array, A
     return q + none, k + none, named + none
 
 
-def solved(k: Array, named: Array, steps: Array, *, xp: Namespace) -> tuple[Array, Array]:
+def _solved(k: Array, named: Array, steps: Array, *, xp: Namespace) -> tuple[Array, Array]:
     """Return T tril(diag(b) W K^T, -1) and T diag(b) W of one chunk, T = (I + L)^-1."""
     size, weighed = named.shape[-2], steps * named
     eye = xp.eye(size, dtype=named.dtype, device=device_beside(named, xp=xp))

@@ -39,8 +39,8 @@ from gnomon.files import check_writable, dump_json, write_together, write_with
 from gnomon.reading import parse_json
 
 FORMAT = TABLE
-DENSE, FACTORED = {"weight", "status"}, {"left", "right", "status"}
-LARGEST = float(np.finfo(np.float32).max)
+_DENSE, _FACTORED = {"weight", "status"}, {"left", "right", "status"}
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 def fitted_bytes(fitted: Fitted) -> bytes:
@@ -101,13 +101,13 @@ def read_fitted(path: str | os.PathLike[str]) -> Fitted:
 
 
 def _check_names(file: Path, names: list[str]) -> None:
-    if set(names) not in (DENSE, FACTORED):
+    if set(names) not in (_DENSE, _FACTORED):
         raise _damaged(file, f"it holds {', '.join(names[:9]) or 'no tensor'}")
 
 
 def _checked(file: Path, about: dict[str, str], tensors: dict[str, Any]) -> Fitted:
     try:
-        known = read_card(about.get("card", ""))
+        known = _read_card(about.get("card", ""))
     except CardError as error:
         raise _damaged(file, str(error)) from error
     left, right = _factors(file, tensors)
@@ -151,7 +151,7 @@ def _factors(file: Path, tensors: dict[str, Any]) -> tuple[NDArray[Any], NDArray
     if not np.isfinite(right).all():
         raise _damaged(file, "right holds numbers that are not finite")
     largest = np.abs(left).max(where=np.isfinite(left), initial=0.0) * np.abs(right).max()
-    if largest * len(right) > LARGEST:
+    if largest * len(right) > _LARGEST:
         raise _damaged(file, "the product of its factors is too large for float32")
     return left, right
 
@@ -167,7 +167,7 @@ def _damaged(file: Path, found: str) -> EncodingError:
 
 
 FILE = "encoding.safetensors"
-CONFIG = "config.json"
+_CONFIG = "config.json"
 
 
 def save_pretrained(fitted: Fitted, folder: str | os.PathLike[str]) -> None:
@@ -177,7 +177,7 @@ def save_pretrained(fitted: Fitted, folder: str | os.PathLike[str]) -> None:
     stored, card = fitted_bytes(fitted), dump_json(fitted.to_dict()).encode("utf-8")
     write_together(
         place,
-        {FILE: lambda handle: handle.write(stored), CONFIG: lambda handle: handle.write(card)},
+        {FILE: lambda handle: handle.write(stored), _CONFIG: lambda handle: handle.write(card)},
     )
 
 
@@ -218,7 +218,7 @@ class CardError(ValueError):
     """What is wrong with a card, as a clause."""
 
 
-def read_card(text: str) -> dict[str, Any]:
+def _read_card(text: str) -> dict[str, Any]:
     """Return the fields of a card that an encoding is made of, or raise `CardError`."""
     try:
         card = parse_json(text)

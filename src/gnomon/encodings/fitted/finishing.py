@@ -166,7 +166,7 @@ def check_rank(rank: int, *, dimension: int, most: int, what: str) -> None:
 
 
 Floats = NDArray[np.float64]
-MOST_NUMBERS = 2**29
+_MOST_NUMBERS = 2**29
 """Of both factors together: 4 GB while they are made."""
 
 
@@ -260,10 +260,10 @@ def finish(points: Points, how: Finish, *, factored: bool | None = None) -> Fitt
 def _check_size(points: Points, how: Finish) -> None:
     """Refuse what no model has and no memory holds, before it is asked for."""
     rank, rows = points.coordinates.shape[1], how.reach or prod(points.shape)
-    if rank * (rows + how.dimension) > MOST_NUMBERS:
+    if rank * (rows + how.dimension) > _MOST_NUMBERS:
         raise EncodingError(
             f"{rows:,} positions and dimension {how.dimension:,} at rank {rank} are more than "
-            f"{MOST_NUMBERS:,} numbers; pass a smaller dimension, rank or reach (--dimension, "
+            f"{_MOST_NUMBERS:,} numbers; pass a smaller dimension, rank or reach (--dimension, "
             "--rank, --reach)."
         )
 

@@ -106,7 +106,7 @@ FILLED, PROJECTED, MEASURED = 0, 1, 2
 MASKED_RULES = ("continue", "interpolate", "refuse")
 BEYOND = ("refuse", "clamp", "interpolate")
 SCALES = ("corpus", "match", "learned")
-CARD_KEYS = (
+_CARD_KEYS = (
     "method estimator minimises dimension rank factored stored shape length reach masked_rule "
     "beyond past scale factor gain rotation warnings origin"
 )
@@ -268,7 +268,7 @@ class Fitted(Encoding):
         """Return the card as plain JSON values: what it is, how it was made, what it rests on."""
         card = self.card
         about = {"name": card.name, "formula": card.formula, "source": card.source}
-        return about | {key: plain(getattr(self, key)) for key in CARD_KEYS.split()}
+        return about | {key: plain(getattr(self, key)) for key in _CARD_KEYS.split()}
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the encoding to a `.safetensors` file with its card in the header."""

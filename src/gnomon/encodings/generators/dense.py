@@ -280,7 +280,7 @@ LIERE_CARD = Card(
         ),
     ),
 )
-ON_GRIDS = Card(**{**vars(LIERE_CARD), "level": in_words("L6"), "relative": False})
+_ON_GRIDS = Card(**{**vars(LIERE_CARD), "level": in_words("L6"), "relative": False})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -310,7 +310,7 @@ class Liere(Dense):
     @property
     def card(self) -> Card:
         """Return the card of LieRE, which is relative where its matrices commute."""
-        return LIERE_CARD if self.commutes else ON_GRIDS
+        return LIERE_CARD if self.commutes else _ON_GRIDS
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
@@ -329,7 +329,7 @@ class Liere(Dense):
 
 _COMROPE_PURPOSE = 31
 """Keeps this stream apart from others of the same seed."""
-VARIANTS = ("axis-partition", "linearly-dependent")
+_VARIANTS = ("axis-partition", "linearly-dependent")
 COMROPE_CARD = Card(
     name="comrope",
     family="generator",
@@ -368,7 +368,7 @@ class ComRope(Dense):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.one_of("variant", self.variant, VARIANTS)
+        checks.one_of("variant", self.variant, _VARIANTS)
         checks.real("spread", self.spread, above=0.0)
         checks.whole("seed", self.seed, least=0)
         stream = np.random.default_rng([self.seed, _COMROPE_PURPOSE])

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
-DAMPINGS = ("common", "own")
+_DAMPINGS = ("common", "own")
 CARD = Card(
     name="rope-hyperbolic",
     family="generator",
@@ -98,7 +98,7 @@ class Hyperbolic(Carrying):
         checks.real("base", self.base, above=0.0)
         checks.real("rate", self.rate, above=0.0)
         checks.real("excess", self.excess, above=self.least)
-        checks.one_of("damping", self.damping, DAMPINGS)
+        checks.one_of("damping", self.damping, _DAMPINGS)
         pairs = self.dimension // 2
         ladder = self.rate * float(self.base) ** (-np.arange(pairs) / pairs)
         count = 1 if self.damping == "common" else pairs

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
-PROOFS = proved(
+_PROOFS = proved(
     ORACLE,
     (
         "scipy.linalg.expm of the whole generator",
@@ -67,7 +67,7 @@ CARD = Card(
     reading="The exact representation, on the lag itself: the authors' stabilised variant, on "
     "d / (1 + d/L), is no group. Queries get the contragredient map. Frequencies are the first "
     "d / 2m of rotary encoding's, as in the authors' code.",
-    proofs=PROOFS,
+    proofs=_PROOFS,
 )
 SCALED = Card(
     **{

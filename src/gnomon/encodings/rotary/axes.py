@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
     from gnomon.encodings.arrays import Array, Namespace
 
-ARRANGEMENTS = ("chunked", "interleaved", "spatial-first")
+_ARRANGEMENTS = ("chunked", "interleaved", "spatial-first")
 _TRANSFORMERS = "agreement/test_transformers_axes.py"
 MROPE_CARD = Card(
     name="m-rope",
@@ -133,7 +133,7 @@ class MRope(Scaled):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.one_of("arrangement", self.arrangement, ARRANGEMENTS)
+        checks.one_of("arrangement", self.arrangement, _ARRANGEMENTS)
         object.__setattr__(self, "scaling", self.line.scaling)
         given = np.ravel(np.asarray(self.sections, dtype=object)).tolist()
         for section in given:
@@ -224,12 +224,12 @@ def random_rotations(count: int, axes: int, seed: int) -> NDArray[np.float64]:
     return np.asarray(rotations)
 
 
-def starting_frequencies(
+def _starting_frequencies(
     dimension: int, heads: int, axes: int, *, base: float, seed: int
 ) -> NDArray[np.float64]:
     """Return frequencies (heads, pairs, axes): a ladder of lengths along each direction of a head.
 
-    >>> starting_frequencies(4, 1, 1, base=100.0, seed=0).ravel()
+    >>> _starting_frequencies(4, 1, 1, base=100.0, seed=0).ravel()
     array([1. , 0.1])
     """
     lengths = ladder(dimension // axes, base, xp=np, dtype=np.float64)
@@ -256,7 +256,7 @@ class Mixed(Rotating):
         checks.real("base", self.base, above=0.0)
         share = check_share(self.dimension, 1.0, self.axes)
         shape = (self.heads, share * self.axes // 2, self.axes)
-        start = starting_frequencies(
+        start = _starting_frequencies(
             self.dimension, self.heads, self.axes, base=float(self.base), seed=self.seed
         )
         made = learned("frequencies", self.frequencies, start, shape)
@@ -303,7 +303,7 @@ def patch_centres(*shape: int) -> NDArray[np.float64]:
     """
     for size in shape:
         checks.whole("the size of a grid", size, least=1)
-    return grid_of([2.0 * ((np.arange(size) + 0.5) / size) - 1.0 for size in shape])
+    return _grid_of([2.0 * ((np.arange(size) + 0.5) / size) - 1.0 for size in shape])
 
 
 def moved_centres(
@@ -391,7 +391,7 @@ def pixel_positions(*shape: int) -> NDArray[np.float64]:
     """
     for size in shape:
         checks.whole("the size of a grid", size, least=1)
-    return grid_of([np.linspace(-1.0, 1.0, size) for size in shape])
+    return _grid_of([np.linspace(-1.0, 1.0, size) for size in shape])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -424,10 +424,10 @@ class Pixel(Rotating):
         return on_axes(np.pi * np.linspace(1.0, self.max_frequency / 2.0, pairs), self.axes)
 
 
-def grid_of(lines: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _grid_of(lines: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return all points with these coordinates on each axis, the last axis fastest.
 
-    >>> grid_of([np.array([0.0, 1.0]), np.array([5.0])]).tolist()
+    >>> _grid_of([np.array([0.0, 1.0]), np.array([5.0])]).tolist()
     [[0.0, 5.0], [1.0, 5.0]]
     """
     crossed = np.meshgrid(*lines, indexing="ij")

@@ -86,7 +86,7 @@ class Decaying(Referred, Rotating):
         self, x: Array, steps: Array, numbers: Numbers, *, side: str, xp: Namespace
     ) -> Array:
         """Return every pair times its decay; keys times the inverse."""
-        rates = of_heads(spread(numbers["rates"], layout=self.layout, xp=xp), xp=xp)
+        rates = of_heads(_spread(numbers["rates"], layout=self.layout, xp=xp), xp=xp)
         return x * xp.astype(faded(_signed(steps, side), rates, xp=xp), x.dtype)
 
     def placed(
@@ -145,7 +145,7 @@ class Decaying(Referred, Rotating):
         return fading_distances(rates.reshape(-1), turns, np.full(rates.size, 1.0 / len(rates)))
 
 
-def spread(rates: Array, *, layout: str, xp: Namespace) -> Array:
+def _spread(rates: Array, *, layout: str, xp: Namespace) -> Array:
     """Return the rate of every coordinate, (..., d), from those of pairs."""
     if layout == "half":
         return xp.concat([rates, rates], axis=-1)

@@ -369,21 +369,21 @@ def tables(
     return (cosine, sine) if factor == 1.0 else (cosine * factor, sine * factor)
 
 
-def turn_interleaved(x: Array, cosine: Array, sine: Array, *, dtype: Any, xp: Namespace) -> Array:
+def _turn_interleaved(x: Array, cosine: Array, sine: Array, *, dtype: Any, xp: Namespace) -> Array:
     """Turn the pairs (2k, 2k+1) of x (..., 2 pairs) by angles with these cosines and sines."""
     first, second = x[..., 0::2], x[..., 1::2]
     turned = xp.stack(turned_pairs(first, second, cosine, sine, dtype=dtype, xp=xp), axis=-1)
     return xp.reshape(turned, (*turned.shape[:-2], x.shape[-1]))
 
 
-def turn_half(x: Array, cosine: Array, sine: Array, *, dtype: Any, xp: Namespace) -> Array:
+def _turn_half(x: Array, cosine: Array, sine: Array, *, dtype: Any, xp: Namespace) -> Array:
     """Turn the pairs (k, k + pairs) of x (..., 2 pairs) by angles with these cosines and sines."""
     pairs = x.shape[-1] // 2
     first, second = x[..., :pairs], x[..., pairs:]
     return xp.concat(turned_pairs(first, second, cosine, sine, dtype=dtype, xp=xp), axis=-1)
 
 
-TURN = {"interleaved": turn_interleaved, "half": turn_half}
+TURN = {"interleaved": _turn_interleaved, "half": _turn_half}
 
 
 def turn(

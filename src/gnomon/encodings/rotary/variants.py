@@ -192,7 +192,7 @@ FOPE_CARD = Card(
 )
 
 
-def starting_coefficients(
+def _starting_coefficients(
     count: int, heads: int, *, gain: float, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return C and S, (heads, count, count): the identity and noise, as the published code has it.
@@ -241,7 +241,7 @@ class Fope(Rotating):
                 f"length is {self.length}, within which no frequency completes a turn; pass a "
                 "length of 7 or more."
             )
-        start = starting_coefficients(count, self.heads, gain=float(self.gain), seed=self.seed)
+        start = _starting_coefficients(count, self.heads, gain=float(self.gain), seed=self.seed)
         for name, values in zip(("cosines", "sines"), start, strict=True):
             made = learned(name, getattr(self, name), values, values.shape)
             object.__setattr__(self, name, made)
