@@ -330,6 +330,34 @@ def lags_between(queries: Coordinates, keys: Coordinates, *, xp: Namespace) -> A
     return between(queries, keys, xp=xp)
 
 
+def check_dimension(x: Array, name: str, dimension: int, *, does: str, axes: int = 1) -> None:
+    """Refuse vectors of another dimension than an encoding turns, carries, adds or has.
+
+    Shapes alone are looked at, here and below, so that a compiler that follows finds no NumPy.
+    """
+    if x.ndim < axes or x.shape[-1] != dimension:
+        raise EncodingError(
+            f"{name} has shape {tuple(x.shape)}, but this encoding {does} vectors of dimension "
+            f"{dimension}; pass an array of shape (..., positions, {dimension})."
+        )
+
+
+def check_own_heads(
+    x: Array, name: str, heads: int | None, *, has: str, one_for_all: bool = False
+) -> None:
+    """Refuse vectors of another number of heads than there are numbers for; None: one set for all.
+
+    With `one_for_all` vectors of a single head may meet the numbers of every head.
+    """
+    if heads is None:
+        return
+    if x.ndim < 3 or not (serves(x.shape[-3], heads) if one_for_all else x.shape[-3] == heads):
+        raise EncodingError(
+            f"{name} has shape {tuple(x.shape)}, but this encoding has {has} for {heads} heads; "
+            f"pass an array of shape (..., {heads}, positions, {x.shape[-1]})."
+        )
+
+
 def along(x: Array, index: Array, *, axis: int, xp: Namespace) -> Array:
     """Return x at an index along axis -1 or -2; other axes of both, as many, may be one for all.
 

@@ -32,7 +32,9 @@ import numpy as np
 from gnomon.encodings.arrays import (
     as_coordinates,
     beside_heads,
+    check_dimension,
     check_lists,
+    check_own_heads,
     float_array,
     key_positions,
     numbers_in,
@@ -291,15 +293,5 @@ class Carrying(Referred):
     def check_side(self, x: Array, side: str, numbers: Numbers) -> None:
         """Refuse vectors that are not of this head dimension, or of another number of heads."""
         del numbers
-        if x.ndim == 0 or x.shape[-1] != self.dimension:
-            raise EncodingError(
-                f"{side} has shape {tuple(x.shape)}, but this encoding carries vectors of "
-                f"dimension {self.dimension}; pass an array of shape "
-                f"(..., positions, {self.dimension})."
-            )
-        if self.heads is not None and (x.ndim < 3 or x.shape[-3] != self.heads):
-            raise EncodingError(
-                f"{side} has shape {tuple(x.shape)}, but this encoding has numbers for "
-                f"{self.heads} heads; pass an array of shape "
-                f"(..., {self.heads}, positions, {self.dimension})."
-            )
+        check_dimension(x, side, self.dimension, does="carries")
+        check_own_heads(x, side, self.heads, has="numbers")

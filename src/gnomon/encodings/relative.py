@@ -75,7 +75,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.arrays import along, lags_between, take, within
+from gnomon.encodings.arrays import (
+    along,
+    check_dimension,
+    check_own_heads,
+    lags_between,
+    take,
+    within,
+)
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import geometric_frequencies, phases
@@ -84,7 +91,6 @@ from gnomon.encodings.starting import drawn, kept, settled
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 from gnomon.numeric.binned import sums_by_row
-from gnomon.numeric.checks import serves
 from gnomon.numeric.devices import device_beside
 from gnomon.numeric.visible import hidden, seen
 
@@ -719,13 +725,5 @@ def _check_vectors(x: Array, name: str, *, dimension: int, heads: int | None = N
 
     Without `heads` an encoding does not tell heads apart.
     """
-    if x.ndim < 2 or x.shape[-1] != dimension:
-        raise EncodingError(
-            f"{name} has shape {tuple(x.shape)}, but this encoding has vectors of dimension "
-            f"{dimension}; pass an array of shape (..., positions, {dimension})."
-        )
-    if heads is not None and (x.ndim < 3 or not serves(x.shape[-3], heads)):
-        raise EncodingError(
-            f"{name} has shape {tuple(x.shape)}, but this encoding has numbers for {heads} heads; "
-            f"pass an array of shape (..., {heads}, positions, {dimension})."
-        )
+    check_dimension(x, name, dimension, does="has", axes=2)
+    check_own_heads(x, name, heads, has="numbers", one_for_all=True)

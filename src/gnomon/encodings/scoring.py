@@ -15,7 +15,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gnomon.encodings.arrays import as_coordinates, lags_between, namespace_of, numbers_in
+from gnomon.encodings.arrays import (
+    as_coordinates,
+    check_dimension,
+    lags_between,
+    namespace_of,
+    numbers_in,
+)
 from gnomon.errors import EncodingError
 from gnomon.numeric.checks import serves
 from gnomon.numeric.devices import device_beside
@@ -110,11 +116,7 @@ def with_vectors(
 ) -> Array:
     """Return queries or keys with the vectors of an encoding added."""
     vectors = encoding.vectors_at(coordinates, numbers, xp=xp)
-    if x.shape[-1] != vectors.shape[-1]:
-        raise EncodingError(
-            f"{name} has shape {tuple(x.shape)}, but this encoding adds vectors of dimension "
-            f"{vectors.shape[-1]}; pass an array of shape (..., positions, {vectors.shape[-1]})."
-        )
+    check_dimension(x, name, vectors.shape[-1], does="adds")
     return x + xp.astype(vectors, x.dtype)
 
 

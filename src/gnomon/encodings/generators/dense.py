@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.arrays import beside_heads, moved_axis
+from gnomon.encodings.arrays import beside_heads, check_dimension, check_own_heads, moved_axis
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import circular_distances
@@ -179,17 +179,8 @@ class Dense(Encoding):
 
     def _check_vectors(self, x: Array, name: str) -> None:
         """Refuse vectors of another dimension or number of heads."""
-        if x.ndim == 0 or x.shape[-1] != self.dimension:
-            raise EncodingError(
-                f"{name} has shape {tuple(x.shape)}, but this encoding turns vectors of dimension "
-                f"{self.dimension}; pass an array of shape (..., positions, {self.dimension})."
-            )
-        if self.heads is not None and (x.ndim < 3 or x.shape[-3] != self.heads):
-            raise EncodingError(
-                f"{name} has shape {tuple(x.shape)}, but this encoding has matrices for "
-                f"{self.heads} heads; pass an array of shape "
-                f"(..., {self.heads}, positions, {self.dimension})."
-            )
+        check_dimension(x, name, self.dimension, does="turns")
+        check_own_heads(x, name, self.heads, has="matrices")
 
     def generator(self, head: int = 0) -> Generator | Commuting:
         """Return the turns of a head, where the matrices of all axes commute."""

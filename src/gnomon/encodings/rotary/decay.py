@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gnomon.encodings.arrays import check_own_heads
 from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import fading_distances, geometric_frequencies
@@ -129,11 +130,7 @@ class Decaying(Referred, Rotating):
         """Refuse vectors of another dimension or number of heads."""
         self.check_vectors(x, side, numbers["frequencies"])
         shape = numbers["rates"].shape
-        if len(shape) == 2 and (x.ndim < 3 or x.shape[-3] != shape[0]):
-            raise EncodingError(
-                f"{side} has shape {tuple(x.shape)}, but this encoding has rates for {shape[0]} "
-                f"heads; pass an array of shape (..., {shape[0]}, positions, {self.dimension})."
-            )
+        check_own_heads(x, side, shape[0] if len(shape) == 2 else None, has="rates")
 
     def lag_distances(
         self, lift: str, probe: NDArray[np.float64] | None = None

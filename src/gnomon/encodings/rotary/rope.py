@@ -38,7 +38,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import array_api_compat
 import numpy as np
 
-from gnomon.encodings.arrays import beside_heads, namespace_of
+from gnomon.encodings.arrays import (
+    beside_heads,
+    check_dimension,
+    check_own_heads,
+    namespace_of,
+)
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import circular_distances, on_axes, phases
@@ -185,22 +190,10 @@ class Rotating(Encoding):
         return of_turns(of_head(self.frequencies, head, 2), columns)
 
     def check_vectors(self, x: Array, name: str, frequencies: Any) -> None:
-        """Refuse vectors that are not of this head dimension, or of another number of heads.
-
-        Shapes alone are looked at, so that a compiler that follows this finds no NumPy in it.
-        """
-        if x.ndim == 0 or x.shape[-1] != self.dimension:
-            raise EncodingError(
-                f"{name} has shape {tuple(x.shape)}, but this encoding turns vectors of dimension "
-                f"{self.dimension}; pass an array of shape (..., positions, {self.dimension})."
-            )
+        """Refuse vectors that are not of this head dimension, or of another number of heads."""
+        check_dimension(x, name, self.dimension, does="turns")
         shape = getattr(frequencies, "radians", frequencies).shape
-        heads = shape[0] if len(shape) == 3 else None
-        if heads is not None and (x.ndim < 3 or x.shape[-3] != heads):
-            raise EncodingError(
-                f"{name} has shape {tuple(x.shape)}, but this encoding has frequencies for {heads} "
-                f"heads; pass an array of shape (..., {heads}, positions, {self.dimension})."
-            )
+        check_own_heads(x, name, shape[0] if len(shape) == 3 else None, has="frequencies")
 
     def lag_distances(
         self, lift: str, probe: NDArray[np.float64] | None = None

@@ -51,7 +51,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.arrays import beside_heads, within
+from gnomon.encodings.arrays import beside_heads, check_own_heads, within
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.content.base import check_heads
@@ -296,11 +296,7 @@ class Fope(Rotating):
     ) -> Array:
         """Return vectors (..., n, dimension), each turned by the series at its position."""
         self.check_vectors(x, side, numbers["frequencies"])
-        if self.heads > 1 and (x.ndim < 3 or x.shape[-3] != self.heads):
-            raise EncodingError(
-                f"{side} has shape {tuple(x.shape)}, but this encoding has series for {self.heads} "
-                f"heads; pass an array of shape (..., {self.heads}, positions, {self.dimension})."
-            )
+        check_own_heads(x, side, self.heads if self.heads > 1 else None, has="series")
         cosine, sine = self.tables(beside_heads(coordinates, x), numbers, xp=xp)
         return turn(x, cosine, sine, layout=self.layout, xp=xp)
 
