@@ -1,9 +1,9 @@
 """What the catalogue knows of each encoding: where it is made, examples, and rows of a survey.
 
-Adding an encoding is one file and one `Entry` here: the class or function that makes it, its card,
-and *examples* of its parameters. The examples bring it the whole suite of laws, the agreement of
-frameworks and the oracle; its card says which laws those are. Modules are named by strings, and
-loaded when an entry is first used.
+Adding an encoding is one class, in the module of its family or in a file of its own, and one
+`Entry` here: the class or function that makes it, its card, and *examples* of its parameters. The
+examples bring it the whole suite of laws, the agreement of frameworks and the oracle; its card says
+which laws those are. Modules are named by strings, and loaded when an entry is first used.
 """
 
 from __future__ import annotations
