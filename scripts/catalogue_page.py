@@ -102,8 +102,7 @@ def main(page: Path) -> None:
     """Write the catalogue into the page; a page without its place is left alone."""
     if str(SOURCE) not in sys.path:
         sys.path.insert(0, str(SOURCE))
-    from gnomon.encodings.cards.shown import described
-    from gnomon.encodings.registry import ENTRIES
+    from gnomon.encodings.registry import ENTRIES, described
 
     text = page.read_text(encoding="utf-8")
     if not SLOT.search(text):

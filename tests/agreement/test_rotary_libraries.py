@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.rotary.pixel import pixel_positions
+from gnomon.encodings.rotary.axes import pixel_positions
 
 torch = pytest.importorskip("torch")
 

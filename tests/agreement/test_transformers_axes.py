@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.rotary.patches import patch_centres
+from gnomon.encodings.rotary.axes import patch_centres
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -185,7 +185,7 @@ def test_moved_centres_are_drawn_as_dinov3_draws_them(monkeypatch):
     """The same uniform numbers give the same centres: shift, stretch per axis, stretch of all."""
     from transformers.models.dinov3_vit import modeling_dinov3_vit as peer
 
-    from gnomon.encodings.rotary.patches import moved_centres
+    from gnomon.encodings.rotary.axes import moved_centres
 
     drawn = iter([[0.3, -0.8], [-0.5, 0.9], [0.7]])
 

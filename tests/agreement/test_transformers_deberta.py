@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.relative.deberta import projected
+from gnomon.encodings.relative import projected
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

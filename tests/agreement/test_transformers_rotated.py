@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.rotary.layouts import convert_vectors
+from gnomon.encodings.rotary.rope import convert_vectors
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -169,7 +169,7 @@ def test_weights_are_converted_as_transformers_converts_llama_weights(rows, rng)
     from transformers.core_model_loading import PermuteForRope
     from transformers.models.llama.configuration_llama import LlamaConfig
 
-    from gnomon.encodings.rotary.layouts import convert_weights
+    from gnomon.encodings.rotary.rope import convert_weights
 
     config = LlamaConfig(hidden_size=48, num_attention_heads=4)
     shape = (48, 20) if rows == "weight" else (48,)
@@ -182,7 +182,7 @@ def test_weights_are_converted_as_transformers_converts_llama_weights(rows, rng)
 
 
 def test_converted_weights_give_the_same_scores_in_the_other_layout(rng):
-    from gnomon.encodings.rotary.layouts import convert_weights
+    from gnomon.encodings.rotary.rope import convert_weights
 
     hidden = rng.normal(size=(10, 24))
     weights = rng.normal(size=(2, 24, 24))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gnomon
-from gnomon.encodings.files.stored import origin_of
+from gnomon.encodings.files import origin_of
 
 PERIOD = 5
 

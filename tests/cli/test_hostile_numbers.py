@@ -12,7 +12,7 @@ import pytest
 
 import gnomon
 from gnomon.cli.app import app
-from gnomon.encodings.cards.shown import usual_parameters
+from gnomon.encodings.registry import usual_parameters
 from gnomon.errors import InputError
 
 BASES: dict[str, tuple[str, ...]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.encodings.biases.alibi import best_slope, official_slopes
+from gnomon.encodings.biases.linear import best_slope, official_slopes
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
 

@@ -8,7 +8,7 @@ import pytest
 import gnomon
 from gnomon import oracle
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.wrappers.clock import Clock
+from gnomon.encodings.wrappers import Clock
 from gnomon.errors import EncodingError
 
 INNER = {

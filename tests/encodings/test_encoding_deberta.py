@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.relative.deberta import bucket_sizes, projected
+from gnomon.encodings.relative import bucket_sizes, projected
 from gnomon.errors import EncodingError
 
 HEADS, DIMENSION, REACH = 2, 4, 8

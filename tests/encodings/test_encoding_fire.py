@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from gnomon.encodings.biases.fire import Fire, quotients
-from gnomon.encodings.biases.kerple import KerpleLog
+from gnomon.encodings.biases.kernels import KerpleLog
+from gnomon.encodings.biases.learned import Fire, quotients
 from gnomon.errors import EncodingError
 
 

@@ -10,10 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
-from gnomon.encodings.fitted.filling import filled, runs, stretched
-from gnomon.encodings.fitted.finishing import Finish, finish, root_mean_square
-from gnomon.encodings.fitted.points import Points
-from gnomon.encodings.fitted.rotation import orthonormal_rows
+from gnomon.encodings.fitted.finishing import (
+    Finish,
+    Points,
+    filled,
+    finish,
+    orthonormal_rows,
+    root_mean_square,
+    runs,
+    stretched,
+)
 from gnomon.errors import EncodingError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.encodings.biases.alibi import official_slopes
+from gnomon.encodings.biases.linear import official_slopes
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 import pytest
 
-from gnomon.encodings.biases.kerple import KerpleLog, KerplePower
+from gnomon.encodings.biases.kernels import KerpleLog, KerplePower
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError

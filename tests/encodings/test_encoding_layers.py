@@ -7,8 +7,7 @@ import pytest
 
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.wrappers.inner import inner_encoding, inner_parameters
-from gnomon.encodings.wrappers.layers import sharpening
+from gnomon.encodings.wrappers import inner_encoding, inner_parameters, sharpening
 from gnomon.errors import EncodingError
 from gnomon.numeric.limbs import Limbs
 

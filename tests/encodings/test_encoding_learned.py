@@ -84,7 +84,7 @@ def test_positions_without_a_row_are_refused_where_they_are_seen_and_nan_where_n
     torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
     import array_api_compat.torch as xp
 
-    from gnomon.encodings.border import numbers_in
+    from gnomon.encodings.arrays import numbers_in
 
     made, places = encoding(name, **TABLES[name]), np.array([11, 12, -1])
     for library in (np, torch, jax.numpy):

@@ -11,9 +11,8 @@ from scipy.spatial.distance import cdist
 
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.card import Card, in_words
-from gnomon.encodings.euclidean import distances_between
 from gnomon.encodings.frequencies import ladder_sine_squares
-from gnomon.encodings.lifts import lift
+from gnomon.encodings.lifts import distances_between, lift
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
 

@@ -7,7 +7,7 @@ import pytest
 
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.rotary.mixed import random_rotations
+from gnomon.encodings.rotary.axes import random_rotations
 from gnomon.errors import EncodingError
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.rotary.mrope import axes_of_pairs
+from gnomon.encodings.rotary.axes import axes_of_pairs
 from gnomon.errors import EncodingError
 
 SECTIONS = {

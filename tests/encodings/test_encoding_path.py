@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.encodings.content.path import CHUNK, path_logits
+from gnomon.encodings.content.paths import CHUNK, path_logits
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
 

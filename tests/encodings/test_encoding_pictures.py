@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.rotary.patches import moved_centres, patch_centres
-from gnomon.encodings.rotary.pixel import pixel_positions
+from gnomon.encodings.rotary.axes import moved_centres, patch_centres, pixel_positions
 from gnomon.errors import EncodingError
 
 

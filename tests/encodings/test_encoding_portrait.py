@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.encodings.cards.portrait import portrait, unit_pairs
-from gnomon.encodings.cards.shown import described, shown, usual_parameters
-from gnomon.encodings.registry import ENTRIES, encoding
+from gnomon.encodings.portraits import portrait, unit_pairs
+from gnomon.encodings.registry import ENTRIES, described, encoding, shown, usual_parameters
 from gnomon.errors import EncodingError
 
 EXAMPLES = [

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gnomon.encodings.additive.random import mix
 from gnomon.encodings.registry import encoding
+from gnomon.encodings.starting import mix
 from gnomon.errors import EncodingError
 
 

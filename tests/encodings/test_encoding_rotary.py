@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.rotary.layouts import (
+from gnomon.encodings.rotary.rope import (
     convert_vectors,
     convert_weights,
     half_from_interleaved,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from gnomon.encodings.biases.sandwich import Sandwich
+from gnomon.encodings.biases.kernels import Sandwich
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError

@@ -12,8 +12,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 import gnomon
-from gnomon.encodings.files.container import ANY, digest_of
-from gnomon.encodings.files.stored import TEXTS, encoding_bytes, origin_of, write_encoding
+from gnomon.encodings.files import ANY, TEXTS, digest_of, encoding_bytes, origin_of, write_encoding
 from gnomon.encodings.registry import encoding
 from gnomon.encodings.rotary.rope import Rope
 from gnomon.errors import EncodingError, StorageError

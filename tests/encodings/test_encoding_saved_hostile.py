@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from safetensors.numpy import load, save
 
-from gnomon.encodings.files.container import digest_of
-from gnomon.encodings.files.stored import TEXTS, encoding_bytes, read_encoding
+from gnomon.encodings.files import TEXTS, digest_of, encoding_bytes, read_encoding
 from gnomon.encodings.registry import ENTRIES, encoding
 from gnomon.errors import EncodingError
 

@@ -11,13 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.rotary.proportional import Proportional
+from gnomon.encodings.rotary.partial import Proportional
 from gnomon.encodings.rotary.rope import Rope
-from gnomon.encodings.rotary.scaling.dynamic import DynamicNtk
-from gnomon.encodings.rotary.scaling.known import KNOWN, scaling
-from gnomon.encodings.rotary.scaling.llama3 import Llama3
-from gnomon.encodings.rotary.scaling.longrope import LongRope
-from gnomon.encodings.rotary.scaling.yarn import Yarn, magnitude
+from gnomon.encodings.rotary.scaling import (
+    KNOWN,
+    DynamicNtk,
+    Llama3,
+    LongRope,
+    Yarn,
+    magnitude,
+    scaling,
+)
 from gnomon.errors import EncodingError
 
 LISTS = {"short_factor": [1.0, 1.5], "long_factor": [2.0, 4.0], "original_length": 100}

@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from gnomon.encodings.positions import namespace_of
+from gnomon.encodings.arrays import namespace_of
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from gnomon.encodings.additive.sinusoidal import Sinusoidal
+from gnomon.encodings.additive import Sinusoidal
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
 

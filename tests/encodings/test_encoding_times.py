@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from gnomon import oracle
-from gnomon.encodings.additive.ctlpe import Ctlpe
-from gnomon.encodings.biases.time import DecayTime
+from gnomon.encodings.additive import Ctlpe
+from gnomon.encodings.biases.linear import DecayTime
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.rotary.time import RopeTime
-from gnomon.encodings.times import UNITS, unit_of
+from gnomon.encodings.rotary.axes import RopeTime
+from gnomon.encodings.units import UNITS, unit_of
 from gnomon.errors import EncodingError
 
 DAY = 86400.0

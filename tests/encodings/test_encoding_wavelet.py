@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.relative.wavelet import ricker
+from gnomon.encodings.relative import ricker
 from gnomon.errors import EncodingError
 
 

@@ -43,7 +43,7 @@ def test_positions_that_are_no_seconds_get_a_round_number(gap, unit):
 
 
 def gnomon_units():
-    from gnomon.encodings.times import UNITS
+    from gnomon.encodings.units import UNITS
 
     return UNITS
 

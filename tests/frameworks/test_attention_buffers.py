@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gnomon
-from gnomon.encodings.content.short import reads_neighbours
+from gnomon.encodings.content.ordering import reads_neighbours
 from gnomon.encodings.registry import ENTRIES
 from gnomon.errors import EncodingError
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.rotary.layouts import convert_vectors
+from gnomon.encodings.rotary.rope import convert_vectors
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy

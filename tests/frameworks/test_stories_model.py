@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.nn import functional
 
 import gnomon
-from gnomon.encodings.rotary.layouts import convert_weights
+from gnomon.encodings.rotary.rope import convert_weights
 from gnomon.torch import Transform, layer
 
 pytestmark = pytest.mark.data

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 import gnomon
-from gnomon.encodings.rotary.turning import turn as formula
+from gnomon.encodings.rotary.rope import turn as formula
 from gnomon.errors import EncodingError
 from gnomon.torch import Transform, layer
 from gnomon.torch.base import XP

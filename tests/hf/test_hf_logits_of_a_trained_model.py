@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import gnomon
-from gnomon.encodings.rotary.layouts import convert_weights
+from gnomon.encodings.rotary.rope import convert_weights
 from gnomon.spectra.coupling import couple
 
 torch = pytest.importorskip("torch")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gnomon
-from gnomon.encodings.additive.table import Table
+from gnomon.encodings.tables import Table
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers", minversion="5.0")

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gnomon.encodings.arrays import namespace_of, numbers_in
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.border import numbers_in
-from gnomon.encodings.positions import namespace_of
 from gnomon.encodings.registry import ENTRIES
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.rotary.scaling.known import KNOWN, scaling
+from gnomon.encodings.rotary.scaling import KNOWN, scaling
 from gnomon.oracle.definition import number
 from gnomon.oracle.rotary import RULES, attention_factor, frequencies
 

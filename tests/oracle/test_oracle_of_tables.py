@@ -10,8 +10,8 @@ from scipy.spatial.distance import cdist
 
 import gnomon
 from gnomon import oracle
-from gnomon.encodings.additive.table import Table
 from gnomon.encodings.registry import encoding
+from gnomon.encodings.tables import Table
 from gnomon.errors import EncodingError
 from gnomon.oracle.definition import sample, words
 

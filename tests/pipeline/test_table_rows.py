@@ -11,7 +11,7 @@ from tests.pipeline.test_verdict import LENGTH, planted
 
 import gnomon
 from gnomon.cli.app import run
-from gnomon.encodings.additive.table_files import open_table
+from gnomon.encodings.tables import open_table
 from gnomon.errors import EncodingError, InputError
 from gnomon.pipeline.debiased_stress import scale_free, without_each
 from gnomon.pipeline.table_rows import rows_of

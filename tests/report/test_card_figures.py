@@ -10,9 +10,8 @@ import re
 import numpy as np
 import pytest
 
-from gnomon.encodings.cards.portrait import portrait
-from gnomon.encodings.cards.shown import described, shown
-from gnomon.encodings.registry import ENTRIES, encoding
+from gnomon.encodings.portraits import portrait
+from gnomon.encodings.registry import ENTRIES, described, encoding, shown
 from gnomon.report.cards import card_text
 from gnomon.report.figure import Figure, to_plotly
 from gnomon.report.figures.card import EXPLAINED, card_figures, explanation

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.linalg import toeplitz
 
 import gnomon
-from gnomon.encodings.cards.shown import shown
+from gnomon.encodings.registry import shown
 from gnomon.spectra import eigenvalues as room
 from gnomon.spectra.eigenvalues import eigenvalues_of
 from gnomon.spectra.kernel import Kernel, kernel_of

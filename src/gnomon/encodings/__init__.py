@@ -7,11 +7,22 @@ from typing import TYPE_CHECKING
 from gnomon.fronts import front
 
 if TYPE_CHECKING:
-    from gnomon.encodings.additive.sinusoidal import Sinusoidal as Sinusoidal
-    from gnomon.encodings.additive.table import Table as Table
-    from gnomon.encodings.additive.table_files import SUFFIXES as SUFFIXES
-    from gnomon.encodings.additive.table_files import names_table as names_table
-    from gnomon.encodings.additive.table_files import open_table as open_table
+    from gnomon.encodings.additive import Sinusoidal as Sinusoidal
+    from gnomon.encodings.arrays import Array as Array
+    from gnomon.encodings.arrays import Coordinates as Coordinates
+    from gnomon.encodings.arrays import as_coordinates as as_coordinates
+    from gnomon.encodings.arrays import beside_heads as beside_heads
+    from gnomon.encodings.arrays import check_numbers as check_numbers
+    from gnomon.encodings.arrays import check_serves as check_serves
+    from gnomon.encodings.arrays import constant as constant
+    from gnomon.encodings.arrays import float_array as float_array
+    from gnomon.encodings.arrays import foreign_coordinates as foreign_coordinates
+    from gnomon.encodings.arrays import has_float64 as has_float64
+    from gnomon.encodings.arrays import key_positions as key_positions
+    from gnomon.encodings.arrays import lags_between as lags_between
+    from gnomon.encodings.arrays import numbers_in as numbers_in
+    from gnomon.encodings.arrays import stored as stored
+    from gnomon.encodings.arrays import with_axes as with_axes
     from gnomon.encodings.attending import ARGUMENTS as ARGUMENTS
     from gnomon.encodings.attending import both_sides as both_sides
     from gnomon.encodings.attending import by_head as by_head
@@ -30,27 +41,14 @@ if TYPE_CHECKING:
     from gnomon.encodings.attending import unwrapped as unwrapped
     from gnomon.encodings.base import Encoding as Encoding
     from gnomon.encodings.base import Numbers as Numbers
-    from gnomon.encodings.biases.alibi import Alibi as Alibi
-    from gnomon.encodings.biases.alibi import best_slope as best_slope
-    from gnomon.encodings.biases.alibi import official_slopes as official_slopes
-    from gnomon.encodings.biases.kerple import Kerple as Kerple
-    from gnomon.encodings.biases.sandwich import Sandwich as Sandwich
-    from gnomon.encodings.biases.time import DecayTime as DecayTime
-    from gnomon.encodings.border import constant as constant
-    from gnomon.encodings.border import float_array as float_array
-    from gnomon.encodings.border import key_positions as key_positions
-    from gnomon.encodings.border import lags_between as lags_between
-    from gnomon.encodings.border import numbers_in as numbers_in
-    from gnomon.encodings.border import stored as stored
+    from gnomon.encodings.biases.kernels import Kerple as Kerple
+    from gnomon.encodings.biases.kernels import Sandwich as Sandwich
+    from gnomon.encodings.biases.linear import Alibi as Alibi
+    from gnomon.encodings.biases.linear import DecayTime as DecayTime
+    from gnomon.encodings.biases.linear import best_slope as best_slope
+    from gnomon.encodings.biases.linear import official_slopes as official_slopes
     from gnomon.encodings.card import Card as Card
     from gnomon.encodings.card import in_words as in_words
-    from gnomon.encodings.cards.portrait import Ladder as Ladder
-    from gnomon.encodings.cards.portrait import Portrait as Portrait
-    from gnomon.encodings.cards.portrait import Profile as Profile
-    from gnomon.encodings.cards.portrait import portrait as portrait
-    from gnomon.encodings.cards.shown import described as described
-    from gnomon.encodings.cards.shown import shown as shown
-    from gnomon.encodings.cards.shown import usual_parameters as usual_parameters
     from gnomon.encodings.certified import certificate as certificate
     from gnomon.encodings.certified import dimension_of as dimension_of
     from gnomon.encodings.certified import heads_of as heads_of
@@ -59,95 +57,112 @@ if TYPE_CHECKING:
     from gnomon.encodings.content.ordering import check_rising as check_rising
     from gnomon.encodings.content.ordering import logits_in_order as logits_in_order
     from gnomon.encodings.content.ordering import plainly as plainly
+    from gnomon.encodings.content.ordering import reads_neighbours as reads_neighbours
     from gnomon.encodings.content.ordering import refuse_unfit as refuse_unfit
-    from gnomon.encodings.content.short import reads_neighbours as reads_neighbours
     from gnomon.encodings.entries import ENTRIES as ENTRIES
-    from gnomon.encodings.euclidean import distances_between as distances_between
-    from gnomon.encodings.euclidean import squared_distances as squared_distances
-    from gnomon.encodings.files.given import given_encoding as given_encoding
-    from gnomon.encodings.files.stored import write_encoding as write_encoding
+    from gnomon.encodings.files import given_encoding as given_encoding
+    from gnomon.encodings.files import write_encoding as write_encoding
     from gnomon.encodings.fitted.files import fitted_bytes as fitted_bytes
-    from gnomon.encodings.fitted.filling import FILLED as FILLED
-    from gnomon.encodings.fitted.filling import MEASURED as MEASURED
-    from gnomon.encodings.fitted.filling import PROJECTED as PROJECTED
-    from gnomon.encodings.fitted.filling import filled as filled
+    from gnomon.encodings.fitted.finishing import GIVEN as GIVEN
     from gnomon.encodings.fitted.finishing import Finish as Finish
+    from gnomon.encodings.fitted.finishing import Places as Places
+    from gnomon.encodings.fitted.finishing import Points as Points
+    from gnomon.encodings.fitted.finishing import check_rank as check_rank
+    from gnomon.encodings.fitted.finishing import directions as directions
+    from gnomon.encodings.fitted.finishing import filled as filled
     from gnomon.encodings.fitted.finishing import finish as finish
+    from gnomon.encodings.fitted.finishing import places_of as places_of
+    from gnomon.encodings.fitted.finishing import points_of_distances as points_of_distances
+    from gnomon.encodings.fitted.fitted import FILLED as FILLED
+    from gnomon.encodings.fitted.fitted import MEASURED as MEASURED
+    from gnomon.encodings.fitted.fitted import PROJECTED as PROJECTED
     from gnomon.encodings.fitted.fitted import Fitted as Fitted
+    from gnomon.encodings.fitted.fitted import Rules as Rules
+    from gnomon.encodings.fitted.fitted import factors as factors
     from gnomon.encodings.fitted.fitted import fit as fit
+    from gnomon.encodings.fitted.fitted import opened as opened
+    from gnomon.encodings.fitted.fitted import retrained as retrained
+    from gnomon.encodings.fitted.fitted import rules_of as rules_of
     from gnomon.encodings.fitted.group import LONG as LONG
     from gnomon.encodings.fitted.group import biases_of as biases_of
     from gnomon.encodings.fitted.group import encoding_of as encoding_of
     from gnomon.encodings.fitted.group import longest_life as longest_life
     from gnomon.encodings.fitted.group import slopes_of as slopes_of
     from gnomon.encodings.fitted.group import usable as usable
-    from gnomon.encodings.fitted.opened import factors as factors
-    from gnomon.encodings.fitted.opened import opened as opened
-    from gnomon.encodings.fitted.opened import retrained as retrained
-    from gnomon.encodings.fitted.opened import rules_of as rules_of
-    from gnomon.encodings.fitted.points import GIVEN as GIVEN
-    from gnomon.encodings.fitted.points import Places as Places
-    from gnomon.encodings.fitted.points import Points as Points
-    from gnomon.encodings.fitted.points import check_rank as check_rank
-    from gnomon.encodings.fitted.points import directions as directions
-    from gnomon.encodings.fitted.points import places_of as places_of
-    from gnomon.encodings.fitted.points import points_of_distances as points_of_distances
-    from gnomon.encodings.fitted.rows import Rules as Rules
-    from gnomon.encodings.generators.comrope import ComRope as ComRope
+    from gnomon.encodings.generators.dense import ComRope as ComRope
     from gnomon.encodings.generators.dense import Dense as Dense
     from gnomon.encodings.generators.given import Given as Given
     from gnomon.encodings.generators.hyperbolic import Hyperbolic as Hyperbolic
     from gnomon.encodings.generators.jordan import Jordan as Jordan
     from gnomon.encodings.lifts import Lifted as Lifted
+    from gnomon.encodings.lifts import distances_between as distances_between
     from gnomon.encodings.lifts import lift as lift
+    from gnomon.encodings.lifts import squared_distances as squared_distances
     from gnomon.encodings.nope import Nope as Nope
-    from gnomon.encodings.positions import Array as Array
-    from gnomon.encodings.positions import Coordinates as Coordinates
-    from gnomon.encodings.positions import as_coordinates as as_coordinates
-    from gnomon.encodings.positions import beside_heads as beside_heads
-    from gnomon.encodings.positions import check_numbers as check_numbers
-    from gnomon.encodings.positions import check_serves as check_serves
-    from gnomon.encodings.positions import foreign_coordinates as foreign_coordinates
-    from gnomon.encodings.positions import has_float64 as has_float64
-    from gnomon.encodings.positions import with_axes as with_axes
+    from gnomon.encodings.portraits import Ladder as Ladder
+    from gnomon.encodings.portraits import Portrait as Portrait
+    from gnomon.encodings.portraits import Profile as Profile
+    from gnomon.encodings.portraits import portrait as portrait
     from gnomon.encodings.referred import Referred as Referred
     from gnomon.encodings.registry import Row as Row
     from gnomon.encodings.registry import catalogue as catalogue
+    from gnomon.encodings.registry import described as described
     from gnomon.encodings.registry import encoding as encoding
     from gnomon.encodings.registry import entry_of as entry_of
+    from gnomon.encodings.registry import shown as shown
     from gnomon.encodings.registry import takes as takes
-    from gnomon.encodings.relative.transformer_xl import TransformerXL as TransformerXL
-    from gnomon.encodings.rotary.base import Rotating as Rotating
+    from gnomon.encodings.registry import usual_parameters as usual_parameters
+    from gnomon.encodings.relative import TransformerXL as TransformerXL
     from gnomon.encodings.rotary.config.build import ROTARY_WAYS as ROTARY_WAYS
     from gnomon.encodings.rotary.config.build import encoding_within as encoding_within
     from gnomon.encodings.rotary.config.build import from_config as from_config
     from gnomon.encodings.rotary.config.build import schedule as schedule
-    from gnomon.encodings.rotary.config.keys import TOP as TOP
     from gnomon.encodings.rotary.config.schedule import LayerSchedule as LayerSchedule
+    from gnomon.encodings.rotary.config.source import TOP as TOP
     from gnomon.encodings.rotary.config.source import check_plain as check_plain
     from gnomon.encodings.rotary.config.source import read_config as read_config
     from gnomon.encodings.rotary.decay import Decaying as Decaying
-    from gnomon.encodings.rotary.plus import RopePlusPlus as RopePlusPlus
-    from gnomon.encodings.rotary.pope import Pope as Pope
+    from gnomon.encodings.rotary.rope import TURN as TURN
     from gnomon.encodings.rotary.rope import Rope as Rope
-    from gnomon.encodings.rotary.scaling.unscaled import UNSCALED as UNSCALED
-    from gnomon.encodings.rotary.turning import TURN as TURN
-    from gnomon.encodings.rotary.turning import turn as turn
+    from gnomon.encodings.rotary.rope import Rotating as Rotating
+    from gnomon.encodings.rotary.rope import turn as turn
+    from gnomon.encodings.rotary.scaling import UNSCALED as UNSCALED
+    from gnomon.encodings.rotary.variants import Pope as Pope
+    from gnomon.encodings.rotary.variants import RopePlusPlus as RopePlusPlus
     from gnomon.encodings.scoring import check_order as check_order
     from gnomon.encodings.scoring import masked_scores as masked_scores
     from gnomon.encodings.scoring import read_tokens as read_tokens
     from gnomon.encodings.scoring import refuse_tokens as refuse_tokens
     from gnomon.encodings.scoring import with_vectors as with_vectors
+    from gnomon.encodings.tables import SUFFIXES as SUFFIXES
+    from gnomon.encodings.tables import Table as Table
+    from gnomon.encodings.tables import names_table as names_table
+    from gnomon.encodings.tables import open_table as open_table
     from gnomon.encodings.units import time_unit as time_unit
-    from gnomon.encodings.wrappers.layers import Interleaved as Interleaved
-    from gnomon.encodings.wrappers.moving import Moving as Moving
+    from gnomon.encodings.wrappers import Interleaved as Interleaved
+    from gnomon.encodings.wrappers import Moving as Moving
 
 __getattr__, __dir__ = front(
     __name__,
     {
-        "additive.sinusoidal": ("Sinusoidal",),
-        "additive.table": ("Table",),
-        "additive.table_files": ("SUFFIXES", "names_table", "open_table"),
+        "additive": ("Sinusoidal",),
+        "arrays": (
+            "Array",
+            "Coordinates",
+            "as_coordinates",
+            "beside_heads",
+            "check_numbers",
+            "check_serves",
+            "constant",
+            "float_array",
+            "foreign_coordinates",
+            "has_float64",
+            "key_positions",
+            "lags_between",
+            "numbers_in",
+            "stored",
+            "with_axes",
+        ),
         "attending": (
             "ARGUMENTS",
             "both_sides",
@@ -167,21 +182,9 @@ __getattr__, __dir__ = front(
             "unwrapped",
         ),
         "base": ("Encoding", "Numbers"),
-        "biases.alibi": ("Alibi", "best_slope", "official_slopes"),
-        "biases.kerple": ("Kerple",),
-        "biases.sandwich": ("Sandwich",),
-        "biases.time": ("DecayTime",),
-        "border": (
-            "constant",
-            "float_array",
-            "key_positions",
-            "lags_between",
-            "numbers_in",
-            "stored",
-        ),
+        "biases.kernels": ("Kerple", "Sandwich"),
+        "biases.linear": ("Alibi", "DecayTime", "best_slope", "official_slopes"),
         "card": ("Card", "in_words"),
-        "cards.portrait": ("Ladder", "Portrait", "Profile", "portrait"),
-        "cards.shown": ("described", "shown", "usual_parameters"),
         "certified": ("certificate", "dimension_of", "heads_of"),
         "content.ordering": (
             "Arrangement",
@@ -189,64 +192,66 @@ __getattr__, __dir__ = front(
             "check_rising",
             "logits_in_order",
             "plainly",
+            "reads_neighbours",
             "refuse_unfit",
         ),
-        "content.short": ("reads_neighbours",),
         "entries": ("ENTRIES",),
-        "euclidean": ("distances_between", "squared_distances"),
-        "files.given": ("given_encoding",),
-        "files.stored": ("write_encoding",),
+        "files": ("given_encoding", "write_encoding"),
         "fitted.files": ("fitted_bytes",),
-        "fitted.filling": ("FILLED", "MEASURED", "PROJECTED", "filled"),
-        "fitted.finishing": ("Finish", "finish"),
-        "fitted.fitted": ("Fitted", "fit"),
-        "fitted.group": ("LONG", "biases_of", "encoding_of", "longest_life", "slopes_of", "usable"),
-        "fitted.opened": ("factors", "opened", "retrained", "rules_of"),
-        "fitted.points": (
+        "fitted.finishing": (
+            "Finish",
             "GIVEN",
             "Places",
             "Points",
             "check_rank",
             "directions",
+            "filled",
+            "finish",
             "places_of",
             "points_of_distances",
         ),
-        "fitted.rows": ("Rules",),
-        "generators.comrope": ("ComRope",),
-        "generators.dense": ("Dense",),
+        "fitted.fitted": (
+            "FILLED",
+            "Fitted",
+            "MEASURED",
+            "PROJECTED",
+            "Rules",
+            "factors",
+            "fit",
+            "opened",
+            "retrained",
+            "rules_of",
+        ),
+        "fitted.group": ("LONG", "biases_of", "encoding_of", "longest_life", "slopes_of", "usable"),
+        "generators.dense": ("ComRope", "Dense"),
         "generators.given": ("Given",),
         "generators.hyperbolic": ("Hyperbolic",),
         "generators.jordan": ("Jordan",),
-        "lifts": ("Lifted", "lift"),
+        "lifts": ("Lifted", "distances_between", "lift", "squared_distances"),
         "nope": ("Nope",),
-        "positions": (
-            "Array",
-            "Coordinates",
-            "as_coordinates",
-            "beside_heads",
-            "check_numbers",
-            "check_serves",
-            "foreign_coordinates",
-            "has_float64",
-            "with_axes",
-        ),
+        "portraits": ("Ladder", "Portrait", "Profile", "portrait"),
         "referred": ("Referred",),
-        "registry": ("Row", "catalogue", "encoding", "entry_of", "takes"),
-        "relative.transformer_xl": ("TransformerXL",),
-        "rotary.base": ("Rotating",),
+        "registry": (
+            "Row",
+            "catalogue",
+            "described",
+            "encoding",
+            "entry_of",
+            "shown",
+            "takes",
+            "usual_parameters",
+        ),
+        "relative": ("TransformerXL",),
         "rotary.config.build": ("ROTARY_WAYS", "encoding_within", "from_config", "schedule"),
-        "rotary.config.keys": ("TOP",),
         "rotary.config.schedule": ("LayerSchedule",),
-        "rotary.config.source": ("check_plain", "read_config"),
+        "rotary.config.source": ("TOP", "check_plain", "read_config"),
         "rotary.decay": ("Decaying",),
-        "rotary.plus": ("RopePlusPlus",),
-        "rotary.pope": ("Pope",),
-        "rotary.rope": ("Rope",),
-        "rotary.scaling.unscaled": ("UNSCALED",),
-        "rotary.turning": ("TURN", "turn"),
+        "rotary.rope": ("Rope", "Rotating", "TURN", "turn"),
+        "rotary.scaling": ("UNSCALED",),
+        "rotary.variants": ("Pope", "RopePlusPlus"),
         "scoring": ("check_order", "masked_scores", "read_tokens", "refuse_tokens", "with_vectors"),
+        "tables": ("SUFFIXES", "Table", "names_table", "open_table"),
         "units": ("time_unit",),
-        "wrappers.layers": ("Interleaved",),
-        "wrappers.moving": ("Moving",),
+        "wrappers": ("Interleaved", "Moving"),
     },
 )

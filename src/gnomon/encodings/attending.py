@@ -10,15 +10,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.wrappers.clock import Clock
-from gnomon.encodings.wrappers.layers import Interleaved
-from gnomon.encodings.wrappers.randomised import Randomised
+from gnomon.encodings.wrappers import Clock, Interleaved, Randomised
 from gnomon.errors import EncodingError, nearest
 from gnomon.numeric.checks import serves
 
 if TYPE_CHECKING:
+    from gnomon.encodings.arrays import Coordinates, Namespace
     from gnomon.encodings.base import Numbers
-    from gnomon.encodings.positions import Coordinates, Namespace
 
 Shape = tuple[int, ...]
 ARGUMENTS = (
@@ -32,7 +30,7 @@ ARGUMENTS = (
     "tokens",
 )
 """What attention takes in every library, beside q, k, v, the encoding and the route."""
-WAYS = ("scores", "logits")
+_WAYS = ("scores", "logits")
 """Methods by which an encoding makes logits otherwise than others do."""
 
 
@@ -197,7 +195,7 @@ def needs_logits(encoding: Encoding) -> str | None:
         return f"{encoding.name!r} is a rule on content"
     if encoding.on_values:
         return f"{encoding.name!r} acts on values, too"
-    if any(getattr(type(encoding), way) is not getattr(Encoding, way) for way in WAYS):
+    if any(getattr(type(encoding), way) is not getattr(Encoding, way) for way in _WAYS):
         return f"{encoding.name!r} has logits of its own"
     return None
 

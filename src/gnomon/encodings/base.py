@@ -27,15 +27,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.border import (
+from gnomon.encodings.arrays import (
+    as_coordinates,
+    beside_heads,
     float_array,
     key_positions,
+    namespace_of,
     numbers_in,
     partner_of,
     reconciled,
 )
 from gnomon.encodings.content.ordering import logits_in_order, order_of
-from gnomon.encodings.positions import as_coordinates, beside_heads, namespace_of
 from gnomon.encodings.scoring import (
     check_order,
     masked_scores,
@@ -54,15 +56,15 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Self
 
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.encodings.card import Card
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
     from gnomon.groups import Commuting, Generator
 
 LagDistances = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """From lags (..., axes) to distances (...,)."""
 Numbers = Mapping[str, Any]
 """The numbers of a formula by name, in the library that the formula runs in."""
-DRAWN = 512
+_DRAWN = 512
 """Positions that a picture shows at most."""
 
 
@@ -313,7 +315,7 @@ class Encoding(ABC):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the encoding to a `.safetensors` file, which `gnomon.encoding(path)` opens."""
-        from gnomon.encodings.files.stored import write_encoding
+        from gnomon.encodings.files import write_encoding
 
         write_encoding(self, path)
 
@@ -331,7 +333,7 @@ class Encoding(ABC):
         points = np.indices(shape).reshape(len(shape), -1).T
         left = getattr(self, "left", None)  # of fitted rows some may be refused: they are NaN
         points = points if left is None else points[np.isfinite(left).all(axis=1)]
-        return points[:DRAWN, 0] if self.axes == 1 else points[:DRAWN]
+        return points[:_DRAWN, 0] if self.axes == 1 else points[:_DRAWN]
 
     def _repr_html_(self) -> str:
         """Show what this encoding is, with its hyper-parameters."""

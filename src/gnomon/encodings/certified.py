@@ -20,7 +20,7 @@ from gnomon.errors import EncodingError
 from gnomon.groups import PROMISED, Certificate, Subject, certify, modulo
 
 Floats = NDArray[np.float64]
-REACHES = (4096, 1024, 512, 128, 64, 32, 16, 8)
+_REACHES = (4096, 1024, 512, 128, 64, 32, 16, 8)
 """Largest positions that are tried, where an encoding may end."""
 
 
@@ -32,7 +32,7 @@ def certificate(
     tolerance: float | None = None,
 ) -> Certificate:
     """Return the certificate of an encoding, which promises what its card claims."""
-    subject, clock = subject_of(encoding), getattr(encoding, "clock", None)
+    subject, clock = _subject_of(encoding), getattr(encoding, "clock", None)
     subject = subject if clock is None else modulo(subject, clock)
     promised = _promised(encoding) if promised is None else promised
     return certify(subject, promised=promised, words=in_words, seed=seed, tolerance=tolerance)
@@ -46,7 +46,7 @@ def _promised(encoding: Any) -> list[str]:
     return [*promised, "dtype", *(["commutators"] if level == "L0" and encoding.axes > 1 else [])]
 
 
-def subject_of(encoding: Encoding) -> Subject:
+def _subject_of(encoding: Encoding) -> Subject:
     """Return an encoding as a subject."""
     heads, dimension = heads_of(encoding), dimension_of(encoding)
 
@@ -56,11 +56,11 @@ def subject_of(encoding: Encoding) -> Subject:
         return encoding.scores(left, right, t, s, tokens=read)
 
     whole = not _takes(logits, encoding, 0.5, dimension)
-    known = (last for last in REACHES if _takes(logits, encoding, last - 1, dimension))
+    known = (last for last in _REACHES if _takes(logits, encoding, last - 1, dimension))
     reach = next(known, None)
     if reach is None:
         raise EncodingError(
-            f"The encoding {encoding.name!r} has fewer than {REACHES[-1]} positions, too few to "
+            f"The encoding {encoding.name!r} has fewer than {_REACHES[-1]} positions, too few to "
             "see a law on; pass one that has more."
         )
     width = getattr(encoding, "read_width", dimension) if encoding.reads_tokens else None

@@ -1,12 +1,16 @@
-"""Frequencies, phases, and the distance that a turn by a lag makes.
+"""Frequencies, phases, and the distances that a turn by a lag makes, with or without decay.
 
 A set of frequencies is a matrix W of shape (pairs, axes): the phase of pair k at position x is
 <W_k, x>, in radians. On one axis they are geometric, w_k = base^(-2k/d), k = 0 ... d/2 - 1
 [vaswani2017 sec. 3.5]; on several axes each axis has its own equal share of the pairs.
 
 Two points on unit circles that are a phase p apart are 2 |sin(p/2)| apart, so pairs with energy
-e_k at lag t have distance D(t)^2 = 4 sum_k e_k sin^2(<W_k, t>/2). No term is negative, so short
-lags suffer no cancellation, unlike 2 - 2 cos.
+e_k at lag t have distance D(t)^2 = 4 sum_k e_k sin^2(<W_k, t>/2). Pairs that decay by a_k <= 0 have
+the kernel k(t) = sum_k e_k e^(a_k |t|) cos(w_k t), the causal half mirrored [sun2022 sec. 3.2], and
+
+    D(t)^2 = 2 (k(0) - k(t)) = 2 sum_k e_k ((1 - e^(a_k |t|)) + e^(a_k |t|) 2 sin^2(w_k t / 2)).
+
+No term is negative, so short lags suffer no cancellation, unlike 2 - 2 cos.
 """
 
 from __future__ import annotations
@@ -20,8 +24,8 @@ from gnomon.numeric.learned_limbs import learned_phases
 from gnomon.numeric.limbs import Limbs, Turns, limb_phases
 
 if TYPE_CHECKING:
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.encodings.base import LagDistances
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
 
 Floats = NDArray[np.float64]
 _CHUNK = 2**21
@@ -72,7 +76,7 @@ def circular_distances(frequencies: Floats, energies: Floats | None = None) -> L
 
     def distances(lags: Floats) -> Floats:
         flat = lags.reshape(-1, lags.shape[-1])
-        if is_ladder(flat):
+        if _is_ladder(flat):
             squares = ladder_sine_squares(len(flat), flat[1, 0], frequencies[:, 0], weights)
         else:
             squares = _sine_squares(flat, frequencies, weights)
@@ -81,7 +85,7 @@ def circular_distances(frequencies: Floats, energies: Floats | None = None) -> L
     return distances
 
 
-def is_ladder(lags: Floats) -> bool:
+def _is_ladder(lags: Floats) -> bool:
     """Say whether lags are 0, s, 2s, ... on one axis, and enough of them to pay."""
     if lags.shape[1] != 1 or len(lags) < 64:
         return False
@@ -119,3 +123,24 @@ def _sine_squares(lags: Floats, frequencies: Floats, weights: Floats) -> Floats:
         halves = 0.5 * (lags[start : start + step] @ frequencies.T)
         squares[start : start + step] = np.square(np.sin(halves)) @ weights
     return squares
+
+
+_RATES_CHUNK = 2**20
+"""Lags times rates that are held at a time."""
+
+
+def fading_distances(rates: Floats, frequencies: Floats, weights: Floats) -> LagDistances:
+    """Return the distances at lags (..., 1) for flat arrays of rates, frequencies and weights e."""
+
+    def distances(lags: Floats) -> Floats:
+        sizes = np.abs(lags[..., 0]).reshape(-1)
+        squares = np.empty(len(sizes))
+        step = max(1, _RATES_CHUNK // len(rates))
+        for start in range(0, len(sizes), step):
+            t = sizes[start : start + step, None]
+            turned = np.exp(t * rates) * 2.0 * np.square(np.sin(0.5 * t * frequencies))
+            squares[start : start + step] = 2.0 * (turned - np.expm1(t * rates)) @ weights
+        found: Floats = np.sqrt(squares).reshape(lags.shape[:-1])
+        return found
+
+    return distances

@@ -8,7 +8,7 @@ not turn are zero blocks [puranik2026]. A factor that multiplies queries and key
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from gnomon.errors import EncodingError
 from gnomon.groups import Block, Commuting, Generator
 from gnomon.numeric import checks
 from gnomon.numeric.checks import reals
+
+if TYPE_CHECKING:
+    from gnomon.encodings.arrays import Array, Namespace
 
 Floats = NDArray[np.float64]
 
@@ -99,3 +102,9 @@ def _skew(matrix: Floats) -> Generator:
             blocks.append(Block())
             place += 1
     return Generator(blocks, basis)
+
+
+def skew_of(raw: Array, *, xp: Namespace) -> Array:
+    """Return the skew matrix of the numbers above the diagonal: U - U^T."""
+    upper: Any = xp.triu(raw, k=1)
+    return upper - xp.matrix_transpose(upper)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.positions import Array, Namespace, namespace_of
+from gnomon.encodings.arrays import Array, Namespace, namespace_of
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 from gnomon.numeric.arrays import device_beside, hidden

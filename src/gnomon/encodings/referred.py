@@ -1,4 +1,4 @@
-r"""Groups that fade: queries by exp(tX)^T, keys by exp(-sX), keys before their query.
+"""Groups that fade: queries by exp(tX)^T, keys by exp(-sX), keys before their query.
 
     q~ = exp((t - r) X)^T q,   k~ = exp((r - s) X) k,   q~.k~ = q^T exp((t - s) X) k
 
@@ -29,9 +29,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from gnomon.encodings.arrays import (
+    as_coordinates,
+    beside_heads,
+    check_dimension,
+    check_lists,
+    check_own_heads,
+    float_array,
+    key_positions,
+    numbers_in,
+    reconciled,
+)
 from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.border import check_lists, float_array, key_positions, numbers_in, reconciled
-from gnomon.encodings.positions import as_coordinates, beside_heads
 from gnomon.encodings.scoring import scaled
 from gnomon.errors import EncodingError
 from gnomon.groups import Side, causal_logits
@@ -39,7 +48,7 @@ from gnomon.numeric import checks
 from gnomon.numeric.arrays import concrete_or_none, since
 
 if TYPE_CHECKING:
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
 _ROOM = 16.0
 
@@ -234,7 +243,7 @@ class Referred(Encoding):
         if known is None:
             return
         reached = self.exponent(float(np.max(np.abs(where))), known)
-        most = limit(x.dtype, xp=xp)
+        most = _limit(x.dtype, xp=xp)
         if reached > most:
             raise EncodingError(
                 f"The factors of {self.name!r} reach e^{reached:.4g} at these positions, and "
@@ -243,7 +252,7 @@ class Referred(Encoding):
             )
 
 
-def limit(dtype: Any, *, xp: Namespace) -> float:
+def _limit(dtype: Any, *, xp: Namespace) -> float:
     """Return the largest exponent whose factor, and its inverse, a type holds."""
     about = xp.finfo(dtype)
     return min(math.log(float(about.max) / _ROOM), -math.log(float(about.smallest_normal)))
@@ -265,3 +274,25 @@ def of_heads(values: Array, *, xp: Namespace) -> Array:
 def of_pairs(values: Array, place: int) -> Array:
     """Return number `place` of (k,), or of heads (heads, k) beside the pairs (n, m)."""
     return values[place] if values.ndim == 1 else values[:, place][:, None, None]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Carrying(Referred):
+    """Base of fading groups that are no turns of plain pairs: a subclass has its formulas."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("transform",)
+    dimension: int
+    heads: int | None = None
+    """Heads with numbers of their own; None: one set serves all."""
+
+    def __post_init__(self) -> None:
+        checks.one_axis(self.name, self.axes)
+        checks.real("reference", self.reference)
+        if self.heads is not None:
+            checks.whole("heads", self.heads, least=1)
+
+    def check_side(self, x: Array, side: str, numbers: Numbers) -> None:
+        """Refuse vectors that are not of this head dimension, or of another number of heads."""
+        del numbers
+        check_dimension(x, side, self.dimension, does="carries")
+        check_own_heads(x, side, self.heads, has="numbers")

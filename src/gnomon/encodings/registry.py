@@ -1,27 +1,36 @@
-"""The catalogue: every encoding by its name.
+"""The catalogue: encodings by name: made, chosen by their cards, shown with usual parameters.
 
-Adding an encoding is one file and one `Entry` of its family (`gnomon.encodings.entries`):
-the name of its class or function, of its card, and *examples* of its parameters. The examples bring
-it the whole suite of laws, the agreement of frameworks and the oracle; its card says which laws
-those are. Modules are loaded when an entry is first used.
+`gnomon.encodings.entries` says where an encoding is made; its module is loaded when it is first
+used. Cards are chosen by family, level, kind and framework; a level may be written short (L0), as a
+number (0), or with its words (L0 strict group).
+
+For a card a parameter that has no default and is not given is what the entry names for its picture,
+then 64 for a dimension, then that of the first example.
 """
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gnomon.encodings.entries import ENTRIES
-from gnomon.encodings.entries.entry import Entry, Row
+from gnomon.encodings.card import FRAMEWORKS, LEVELS, in_words
+from gnomon.encodings.entries import ENTRIES, Entry, Row
 from gnomon.errors import EncodingError, nearest
 from gnomon.groups import Generator
+from gnomon.results import plain
+from gnomon.sources import cite
 
 if TYPE_CHECKING:
     from gnomon.encodings.base import Encoding
     from gnomon.encodings.card import Card
 
 __all__ = ["ENTRIES", "Entry", "Row", "catalogue", "encoding", "entry_of", "takes"]
+_KINDS = ("vectors", "transform", "bias", "content")
+_DIMENSION = 64
+"""A common size of one attention head."""
 
 
 def catalogue(
@@ -38,10 +47,8 @@ def catalogue(
     >>> [card.name for card in catalogue(level="L1", kind="bias")]
     ['alibi', 'sandwich', 'decay-time']
     """
-    from gnomon.encodings.cards.choosing import chosen
-
     cards = [entry.read_card() for entry in ENTRIES.values()]
-    return chosen(cards, family=family, level=level, kind=kind, framework=framework)
+    return _chosen(cards, family=family, level=level, kind=kind, framework=framework)
 
 
 def encoding(name: str | PathLike[str] | Generator, **parameters: Any) -> Encoding:
@@ -63,14 +70,13 @@ def encoding(name: str | PathLike[str] | Generator, **parameters: Any) -> Encodi
         )
     if name not in ENTRIES and _names_table(name):
         return encoding("table", path=name, **parameters)
-    factory = entry_of(name).factory
-    _check_names(name, inspect.signature(factory), parameters)
-    return factory(**parameters)
+    _check_names(name, parameters)
+    return entry_of(name).factory(**parameters)
 
 
 def _names_table(name: str) -> bool:
     """Whether a name that is no encoding's is that of a file; readers are loaded only then."""
-    from gnomon.encodings.additive.table_files import names_table
+    from gnomon.encodings.tables import names_table
 
     return names_table(name)
 
@@ -84,16 +90,160 @@ def entry_of(name: str) -> Entry:
 
 def takes(name: str) -> tuple[str, ...]:
     """Return the names of the parameters an encoding takes."""
-    return tuple(inspect.signature(entry_of(name).factory).parameters)
+    return tuple(_declared(name))
 
 
-def _check_names(name: str, signature: inspect.Signature, given: dict[str, Any]) -> None:
+def _declared(name: str) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of an encoding as they are declared."""
+    return inspect.signature(entry_of(name).factory).parameters
+
+
+def _check_names(name: str, given: dict[str, Any]) -> None:
+    known = _declared(name)
     for parameter in given:
-        if parameter not in signature.parameters:
+        if parameter not in known:
             raise EncodingError(
                 f"The encoding {name!r} has no parameter {parameter!r}: "
-                f"{nearest(parameter, signature.parameters)}."
+                f"{nearest(parameter, known)}."
             )
-    for parameter, declared in signature.parameters.items():
+    for parameter, declared in known.items():
         if declared.default is inspect.Parameter.empty and parameter not in given:
             raise EncodingError(f"The encoding {name!r} needs {parameter}; pass {parameter}=... .")
+
+
+def _chosen(
+    cards: Sequence[Card],
+    *,
+    family: str | None = None,
+    level: str | None = None,
+    kind: str | None = None,
+    framework: str | None = None,
+) -> list[Card]:
+    """Return the cards that are all that is asked for; nothing asked for is every card."""
+    families = tuple(dict.fromkeys(card.family for card in cards))
+    wanted = {
+        "family": _known("family", family, families),
+        "level": _known_level(level),
+        "kind": _known("kind", kind, _KINDS),
+        "framework": _known("framework", framework, FRAMEWORKS),
+    }
+    return [
+        card
+        for card in cards
+        if wanted["family"] in (None, card.family)
+        and wanted["level"] in (None, _short(card.level))
+        and (wanted["kind"] is None or wanted["kind"] in card.kind)
+        and (wanted["framework"] is None or wanted["framework"] in card.frameworks)
+    ]
+
+
+def _known(what: str, word: str | None, known: tuple[str, ...]) -> str | None:
+    if word is not None and word not in known:
+        raise EncodingError(f"There is no {what} {word!r}: {nearest(word, known)}.")
+    return word
+
+
+def _known_level(level: str | None) -> str | None:
+    short = _short(level)
+    if level is not None and short not in LEVELS:
+        listing = "; ".join(in_words(known) for known in LEVELS)
+        raise EncodingError(f"There is no level {level!r}: known: {listing}.")
+    return short
+
+
+def _short(level: str | None) -> str | None:
+    """Return a level without its words.
+
+    >>> _short("L0 strict group"), _short("l6"), _short("5")
+    ('L0', 'L6', 'L5')
+    """
+    if level is None:
+        return None
+    first, _, words = level.strip().partition(" ")
+    short = first.upper() if first[:1] in ("L", "l") else f"L{first}"
+    return level if words and words != LEVELS.get(short) else short
+
+
+def shown(name: str, **given: Any) -> Encoding:
+    """Return the encoding of that name, or in that file, with usual parameters for the rest.
+
+    >>> shown("rope", base=500.0).parameters["dimension"]
+    64
+    """
+    if _names_table(name):
+        return encoding(name, **given)
+    return encoding(name, **(usual_parameters(name) | given))
+
+
+def usual_parameters(name: str) -> dict[str, Any]:
+    """Return values for the parameters that have no default.
+
+    >>> usual_parameters("rope"), usual_parameters("alibi"), usual_parameters("mds")
+    ({'dimension': 64}, {}, {})
+    """
+    entry = entry_of(name)
+    example = entry.examples[0] if entry.examples else {}
+    usual = example | ({"dimension": _DIMENSION} if "dimension" in example else {}) | entry.shown
+    return {key: value for key, value in usual.items() if key in entry.shown or _needed(name, key)}
+
+
+def _declared_parameters(name: str) -> dict[str, Any]:
+    """Return the parameters of an encoding with their defaults; None where one must be given."""
+    empty = inspect.Parameter.empty
+    known = _declared(name).items()
+    return {key: None if value.default is empty else value.default for key, value in known}
+
+
+def _needed(name: str, parameter: str) -> bool:
+    declared = _declared(name).get(parameter)
+    return declared is not None and declared.default is inspect.Parameter.empty
+
+
+def described(
+    name: str, given: Mapping[str, Any] | None = None, *, make: bool = False
+) -> tuple[dict[str, Any], Any]:
+    """Return what a card says as plain values, and the encoding itself where one was made.
+
+    One is made where parameters are given, where `make` asks for it, or out of a file.
+    """
+    made = shown(name, **(given or {})) if make or given or _names_table(name) else None
+    card = entry_of(name).read_card() if made is None else made.card
+    known = name if made is None or not _names_table(name) else _entry_of_file(made)
+    declared = _declared_parameters(known)
+    contents = {
+        **card.to_dict(),
+        "citation": cite(card.source),
+        "parameters": {key: _as_plain(value) for key, value in declared.items()},
+        "needs": [key for key in declared if _needed(known, key)],
+        "made_with": None if made is None else made.parameters,
+    }
+    layer = _layer_of(name) if _names_table(name) else None
+    if layer is not None:
+        contents["layer"] = layer
+    return contents, made
+
+
+def _layer_of(name: str) -> dict[str, Any] | None:
+    """Return how near the kernel of a group in a file is to the corpus it was read from."""
+    from gnomon.encodings.files import format_of, origin_of
+
+    file = Path(name)
+    if format_of(file) is None:
+        return None
+    origin = origin_of(file)
+    layer = origin.get("layer")
+    known = isinstance(layer, dict) and isinstance(layer.get("explained"), float)
+    return {"source": str(origin.get("source", "")), **layer} if known and layer else None
+
+
+def _entry_of_file(made: Encoding) -> str:
+    """Return the entry of what a file holds; a fitted table is a table there."""
+    from gnomon.encodings.definitions import entry_name
+    from gnomon.encodings.fitted.fitted import Fitted
+
+    return "table" if isinstance(made, Fitted) else entry_name(made)
+
+
+def _as_plain(value: Any) -> Any:
+    """Return a default as plain values; a scaling has parameters of its own."""
+    return plain(getattr(value, "parameters", value))

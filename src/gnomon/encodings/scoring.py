@@ -15,15 +15,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gnomon.encodings.border import lags_between, numbers_in
-from gnomon.encodings.positions import as_coordinates, namespace_of
+from gnomon.encodings.arrays import (
+    as_coordinates,
+    check_dimension,
+    lags_between,
+    namespace_of,
+    numbers_in,
+)
 from gnomon.errors import EncodingError
 from gnomon.numeric.arrays import device_beside
 from gnomon.numeric.checks import serves
 
 if TYPE_CHECKING:
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.encodings.base import Encoding, Numbers
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
 
 
 def masked_scores(
@@ -111,11 +116,7 @@ def with_vectors(
 ) -> Array:
     """Return queries or keys with the vectors of an encoding added."""
     vectors = encoding.vectors_at(coordinates, numbers, xp=xp)
-    if x.shape[-1] != vectors.shape[-1]:
-        raise EncodingError(
-            f"{name} has shape {tuple(x.shape)}, but this encoding adds vectors of dimension "
-            f"{vectors.shape[-1]}; pass an array of shape (..., positions, {vectors.shape[-1]})."
-        )
+    check_dimension(x, name, vectors.shape[-1], does="adds")
     return x + xp.astype(vectors, x.dtype)
 
 

@@ -1,8 +1,9 @@
 """Learned numbers of an encoding: those that were given, or those that training starts from.
 
-Starting values are drawn as those of random tables are, from a SplitMix64 stream [steele2014], made
-normal by Box and Muller [box1958]: a row of the `purpose`-th number of an encoding is a function of
-(seed, purpose, row) alone, the same on every machine and in every library.
+Starting values, and the rows of random tables, are drawn from SplitMix64 streams [steele2014] that
+start at a hash of a seed and whole coordinates, and are made normal by Box and Muller [box1958]: a
+row of the `purpose`-th number of an encoding is a function of (seed, purpose, row) alone, the same
+on every machine and in every library.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.encodings.additive.random import normal_rows, stream
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gnomon.encodings.base import Encoding
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""The step of a SplitMix64 stream."""
 
 
 def given(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -99,3 +102,33 @@ def spread(purpose: int, shape: tuple[int, ...], seed: int) -> NDArray[np.float6
     words = stream((seed + purpose * 2**32) % 2**64, int(np.prod(shape)))
     unit = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
     return (2.0 * unit - 1.0).reshape(shape)
+
+
+def mix(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the SplitMix64 finaliser of 64-bit words: a bijection that spreads every bit."""
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: NDArray[np.uint64] = state ^ (state >> np.uint64(31))
+    return mixed
+
+
+def stream(seed: int, count: int) -> NDArray[np.uint64]:
+    """Return the first words of the SplitMix64 stream that starts at the hash of a seed."""
+    start = mix(np.full(1, seed, dtype=np.uint64) + GOLDEN)
+    return mix(start + np.arange(1, count + 1, dtype=np.uint64) * GOLDEN)
+
+
+def normal_rows(coordinates: NDArray[np.int64], dimension: int, seed: int) -> NDArray[np.float64]:
+    """Return standard normal rows (..., dimension) for whole coordinates (..., axes)."""
+    flat = coordinates.reshape(-1, coordinates.shape[-1]).astype(np.uint64)
+    starts = mix(np.full(len(flat), seed, dtype=np.uint64) + GOLDEN)
+    for axis in range(flat.shape[1]):
+        starts = mix((starts ^ flat[:, axis]) + GOLDEN)
+    pairs = (dimension + 1) // 2
+    steps = np.arange(1, 2 * pairs + 1, dtype=np.uint64) * GOLDEN
+    bits = mix(starts[:, None] + steps) >> np.uint64(11)
+    uniform = (bits.astype(np.float64) + 0.5) * 2.0**-53  # in (0, 1): the logarithm is finite
+    radius = np.sqrt(-2.0 * np.log(uniform[:, :pairs]))
+    angle = 2.0 * np.pi * uniform[:, pairs:]
+    normal = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
+    return normal[:, :dimension].reshape(*coordinates.shape[:-1], dimension)

@@ -9,6 +9,16 @@ The shortest follows from sampling: a turn must be met twice in a period [shanno
 heavy-tailed more often than not, so the median and the range from 5 to 95 % describe them, not the
 mean. Events at the same time have a gap of 0, which says nothing about a unit: these are counted,
 and left out.
+
+Times as positions: units, and ladders of spans between a shortest and a longest one.
+
+A position may be a time, at uneven steps: seconds since 1970, say. Spans (periods, half-lives) are
+told in a *unit*, which is a number of positions: 86400 where positions are seconds and spans days.
+Units of the calendar have names, in seconds; a year is 365.2425 days, the mean of the Gregorian
+calendar [iso8601].
+
+A ladder of m spans is geometric, s_k = shortest (longest / shortest)^(k / (m - 1)) for k = 0 to
+m - 1; a single span is the shortest.
 """
 
 from __future__ import annotations
@@ -16,18 +26,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.times import UNITS, unit_of
-from gnomon.errors import EncodingError
+from gnomon.errors import EncodingError, nearest
 from gnomon.numeric import checks
 from gnomon.results import Result
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 Floats = NDArray[np.float64]
-EPOCH = (1e8, 1e10)
+_EPOCH = (1e8, 1e10)
 """Times that are taken for seconds since 1970: March 1973 to the year 2286."""
 
 
@@ -85,7 +98,7 @@ def time_unit(times: Any = None, *, gaps: Any = None, seconds: bool | None = Non
         every = np.concatenate([np.diff(one) for one in sequences])
         span = max(float(one[-1] - one[0]) for one in sequences)
         origin = min(float(one[0]) for one in sequences)
-        epoch = dated or all(EPOCH[0] <= one[0] and one[-1] <= EPOCH[1] for one in sequences)
+        epoch = dated or all(_EPOCH[0] <= one[0] and one[-1] <= _EPOCH[1] for one in sequences)
         calendar = epoch if seconds is None else bool(seconds)
     return _chosen(every, span, origin, calendar=calendar)
 
@@ -119,8 +132,8 @@ def _chosen(every: Floats, span: float, origin: float | None, *, calendar: bool)
 def _reasons(
     unit: str | float, gaps: tuple[float, float, float], span: float, ties: int, *, calendar: bool
 ) -> tuple[str, ...]:
-    low, median, high = (in_words(gap, calendar=calendar) for gap in gaps)
-    reach = in_words(span, calendar=calendar)
+    low, median, high = (_in_words(gap, calendar=calendar) for gap in gaps)
+    reach = _in_words(span, calendar=calendar)
     name = f"a {unit}" if isinstance(unit, str) else f"{unit:g}"
     made = [
         f"the median gap is {median}, so the unit is {name}",
@@ -132,10 +145,10 @@ def _reasons(
     return tuple(made)
 
 
-def in_words(span: float, *, calendar: bool) -> str:
+def _in_words(span: float, *, calendar: bool) -> str:
     """Return a span in the largest unit that it fills, or as a number.
 
-    >>> in_words(5400.0, calendar=True), in_words(5400.0, calendar=False)
+    >>> _in_words(5400.0, calendar=True), _in_words(5400.0, calendar=False)
     ('1.5 hours', '5400')
     """
     if not calendar:
@@ -224,3 +237,57 @@ def _check_gaps(gaps: Floats) -> None:
         raise EncodingError(
             f"The gap {at} is {gaps[at]:g}; pass gaps from 0 on, later less earlier."
         )
+
+
+UNITS: Mapping[str, float] = MappingProxyType(
+    {
+        "second": 1.0,
+        "minute": 60.0,
+        "hour": 3600.0,
+        "day": 86400.0,
+        "week": 604800.0,
+        "year": 31556952.0,
+    }
+)
+"""Seconds in units of the calendar."""
+
+
+def unit_of(unit: Any) -> float:
+    """Return how many positions a unit is: a number, or the name of one where they are seconds.
+
+    >>> unit_of("day"), unit_of(1000)
+    (86400.0, 1000.0)
+    """
+    if isinstance(unit, str):
+        if unit not in UNITS:
+            raise EncodingError(
+                f"There is no unit {unit!r}: {nearest(unit, UNITS)}; or pass the number of "
+                "positions that it is."
+            )
+        return UNITS[unit]
+    checks.real("unit", unit, above=0.0)
+    return float(unit)
+
+
+def check_spans(shortest: Any, longest: Any) -> None:
+    """Refuse spans that are no positive numbers in order."""
+    checks.real("shortest", shortest, above=0.0)
+    checks.real("longest", longest, above=0.0)
+    if longest < shortest:
+        raise EncodingError(
+            f"shortest is {shortest!r} and longest {longest!r}; pass a longest that is not smaller."
+        )
+
+
+def spans(shortest: float, longest: float, count: int) -> NDArray[np.float64]:
+    """Return a geometric ladder whose ends are exact.
+
+    >>> spans(1.0, 100.0, 3)
+    array([  1.,  10., 100.])
+    """
+    if count == 1:
+        return np.array([shortest], dtype=np.float64)
+    steps = np.arange(count) / (count - 1)
+    ladder: NDArray[np.float64] = shortest * np.exp(steps * math.log(longest / shortest))
+    ladder[-1] = longest
+    return ladder

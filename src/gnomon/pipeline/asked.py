@@ -1,7 +1,7 @@
 """Encodings of the catalogue for a survey: as its rows list them, and those that a user asks for.
 
 All are made for the dimension, the axes and the seed of the survey, the rest of their parameters
-being those of the row, or the usual ones (`gnomon.encodings.cards.shown`). A survey measures
+being those of the row, or the usual ones (`gnomon.encodings.registry`). A survey measures
 what an encoding is by itself, so one whose numbers training decides is refused, as is one whose
 coordinates are no positions.
 """

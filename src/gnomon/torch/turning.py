@@ -4,7 +4,7 @@ r"""Turning vectors by ready tables, by the route that is fastest where it runs.
 
 so pairs that lie side by side, layout *interleaved*, can be read as complex numbers without a copy:
 one pass over the memory instead of six. Complex numbers do not export and do not fuse, so compiled
-and exported code takes the real formula (`gnomon.encodings.rotary.turning`), and so do vectors
+and exported code takes the real formula (`gnomon.encodings.rotary.rope`), and so do vectors
 whose pairs are not aligned in memory. Both routes round alike up to fused multiplication: they
 agree within one unit in the last place of the pair's length.
 """

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gnomon.encodings.cards.portrait import portrait
-from gnomon.encodings.cards.shown import described
+from gnomon.encodings.portraits import portrait
+from gnomon.encodings.registry import described
 from gnomon.report.page.card import card_page
 
 SPREAD = """() => {

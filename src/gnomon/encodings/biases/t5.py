@@ -25,12 +25,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.additive.learned import given
-from gnomon.encodings.additive.random import normal_rows
-from gnomon.encodings.additive.taking import or_nan, take
+from gnomon.encodings.arrays import lags_between, moved_axis, or_nan, take
 from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.border import lags_between, moved_axis
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.starting import normal_rows
+from gnomon.encodings.tables import given_table
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 from gnomon.numeric.arrays import hidden
@@ -38,7 +37,7 @@ from gnomon.numeric.arrays import hidden
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
 CARD = Card(
     name="t5",
@@ -90,7 +89,7 @@ def _bound(step: int, exact: int, wide: int, largest_lag: int) -> int:
     return low
 
 
-def lag_buckets(lags: Array, bounds: Array, *, exact: int, after: int, xp: Namespace) -> Array:
+def _lag_buckets(lags: Array, bounds: Array, *, exact: int, after: int, xp: Namespace) -> Array:
     """Return the bucket of every lag i - j, from the bounds of those that hold several lags.
 
     Keys after their query have the buckets from `after` on; with `after` 0 there is one direction,
@@ -138,7 +137,7 @@ class T5(Encoding):
             )
         if self.table is not None:
             shape = (self.buckets, self.heads)
-            object.__setattr__(self, "table", given(self.table, shape, "table"))
+            object.__setattr__(self, "table", given_table(self.table, shape, "table"))
 
     @property
     def card(self) -> Card:
@@ -178,7 +177,7 @@ class T5(Encoding):
         lags = lags_between(queries, keys, xp=xp)[..., 0]
         after = self.buckets // 2 if self.bidirectional else 0
         exact = (after or self.buckets) // 2
-        found = lag_buckets(lags, numbers["bounds"], exact=exact, after=after, xp=xp)
+        found = _lag_buckets(lags, numbers["bounds"], exact=exact, after=after, xp=xp)
         entries = take(numbers["table"], found, xp=xp)
         if not isinstance(lags, np.ndarray) and hidden(lags):  # NaN would have a bucket
             entries = or_nan(entries, lags == lags, xp=xp)  # noqa: PLR0124 - false for NaN alone

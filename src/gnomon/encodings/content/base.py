@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
     Floats = NDArray[np.float64]
-SMALL = 1e-6
+_SMALL = 1e-6
 """Keeps the length of a vector away from 0."""
 
 
@@ -172,4 +172,4 @@ def unit(x: Array, *, dtype: Any, xp: Namespace) -> Array:
     The number under the root is that of flash-linear-attention, on which such rules are trained.
     """
     wide = xp.astype(x, dtype)
-    return wide / xp.sqrt(xp.sum(wide * wide, axis=-1, keepdims=True) + SMALL)
+    return wide / xp.sqrt(xp.sum(wide * wide, axis=-1, keepdims=True) + _SMALL)

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from gnomon.encodings.arrays import moved_axis
 from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.border import moved_axis
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.content.base import LearnedRule
 from gnomon.encodings.scoring import of_own_places, scaled
 from gnomon.encodings.starting import spread
-from gnomon.encodings.wrappers.inner import inner_encoding, inner_parameters
+from gnomon.encodings.wrappers import inner_encoding, inner_parameters
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
-OWN = ("mixer_in", "mixer_in_bias", "mixer_out", "mixer_out_bias")
-SLOPE = 0.01
+_OWN = ("mixer_in", "mixer_in_bias", "mixer_out", "mixer_out_bias")
+_SLOPE = 0.01
 """Of what is below 0, this share passes."""
 CARD = Card(
     name="dape",
@@ -97,7 +97,7 @@ class Dape(LearnedRule):
         """Return the shape of the weights and biases of f."""
         heads, units = self.heads, self.units
         shapes = ((units, 2 * heads), (units,), (heads, units), (heads,))
-        return dict(zip(OWN, shapes, strict=True))
+        return dict(zip(_OWN, shapes, strict=True))
 
     @property
     def card(self) -> Card:
@@ -126,7 +126,7 @@ class Dape(LearnedRule):
     def started(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Return numbers that are uniform in (-1, 1) / sqrt(inputs), as torch.nn.Linear starts."""
         inputs = self.units if name.startswith("mixer_out") else 2 * self.heads
-        return spread(OWN.index(name), shape, self.seed) * inputs**-0.5
+        return spread(_OWN.index(name), shape, self.seed) * inputs**-0.5
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
@@ -136,12 +136,12 @@ class Dape(LearnedRule):
     @property
     def learnable(self) -> tuple[str, ...]:
         """Name what the bias inside learns, and f."""
-        return (*self.inner.learnable, *OWN)
+        return (*self.inner.learnable, *_OWN)
 
     def with_numbers(self, **numbers: Any) -> Self:
         """Return the same rule with other learned numbers, of the bias inside or of f."""
-        own = {name: values for name, values in numbers.items() if name in OWN}
-        rest = {name: values for name, values in numbers.items() if name not in OWN}
+        own = {name: values for name, values in numbers.items() if name in _OWN}
+        rest = {name: values for name, values in numbers.items() if name not in _OWN}
         inner = self.inner.with_numbers(**rest) if rest else self.inner
         return dataclasses.replace(self, inner=inner, **own)
 
@@ -169,7 +169,7 @@ class Dape(LearnedRule):
         bias = xp.astype(_bias_of_heads(self.inner, queries, keys, numbers, xp=xp), logits.dtype)
         both = logits + bias
         none = xp.zeros_like(both)  # gives the two all axes of their sum
-        return both + mixed(logits + none, bias + none, numbers, xp=xp)
+        return both + _mixed(logits + none, bias + none, numbers, xp=xp)
 
 
 def _bias_of_heads(
@@ -182,11 +182,11 @@ def _bias_of_heads(
     return of_own_places(bias, xp=xp) if by_head else bias
 
 
-def mixed(logits: Array, bias: Array, numbers: Numbers, *, xp: Namespace) -> Array:
+def _mixed(logits: Array, bias: Array, numbers: Numbers, *, xp: Namespace) -> Array:
     """Return f of logits and bias (..., heads, n, m), over their heads."""
-    held = {name: xp.astype(numbers[name], logits.dtype) for name in OWN}
+    held = {name: xp.astype(numbers[name], logits.dtype) for name in _OWN}
     heads_last = moved_axis(xp.concat([logits, bias], axis=-3), -3, -1, xp=xp)
     inside = xp.matmul(heads_last, xp.matrix_transpose(held["mixer_in"])) + held["mixer_in_bias"]
-    inside = xp.where(inside < 0, SLOPE * inside, inside)
+    inside = xp.where(inside < 0, _SLOPE * inside, inside)
     out = xp.matmul(inside, xp.matrix_transpose(held["mixer_out"])) + held["mixer_out_bias"]
     return moved_axis(out, -1, -3, xp=xp)

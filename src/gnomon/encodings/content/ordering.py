@@ -18,6 +18,15 @@ Keys that are no tokens go to the front, as zeros, where no path leads: between 
 lie tokens alone, as in a trimmed buffer. The logits are then put back. Sorting is by the array
 standard [array-api], without looking at values, so it compiles; where queries are found nowhere
 among the keys, they are refused, or NaN in compiled code.
+
+Short convolutions over tokens stop where a document begins, too:
+
+    y_l = sum_(s=0..K-1) t_(K-1-s) x_(l-s)
+
+for the taps t of each channel, the last of them that of the token itself, as convolutions are laid
+out in the code of those who use them [yang2025path, movahedi2026]. A tap reaches back only while
+positions rise from token to token: where they do not, another document begins, and what lies before
+is not read. So packed and padded documents give what each gives alone.
 """
 
 from __future__ import annotations
@@ -27,16 +36,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import array_api_compat
 import numpy as np
 
-from gnomon.encodings.border import along, lags_between
-from gnomon.encodings.content.short import by_document, reads_neighbours, rising
+from gnomon.encodings.arrays import along, lags_between
 from gnomon.encodings.scoring import later_in_order
 from gnomon.errors import EncodingError
 from gnomon.numeric.arrays import concrete_or_none
-from gnomon.numeric.limbs import Limbs
+from gnomon.numeric.limbs import Limbs, whole_difference
 
 if TYPE_CHECKING:
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.encodings.base import Numbers
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
 
 
 class Arrangement(NamedTuple):
@@ -93,8 +101,8 @@ def arranged(
     index = xp.arange(m, device=_device(later, xp=xp)) + xp.zeros_like(later, dtype=xp.int32)
     of_q, of_k = _parts(at_q), _parts(at_k)
     ordered = _sorted(of_k, index, xp=xp)
-    distinct = _all(rising(_coordinates(of_k, ordered, xp=xp), xp=xp)[..., 1:], xp=xp)
-    rises = _all(rising(at_k, xp=xp)[..., 1:], xp=xp)
+    distinct = _all(_rising(_coordinates(of_k, ordered, xp=xp), xp=xp)[..., 1:], xp=xp)
+    rises = _all(_rising(at_k, xp=xp)[..., 1:], xp=xp)
     aligned = _all(_same(of_q, [part[..., m - n :] for part in of_k]), xp=xp)
     given = _made(of_q, of_k, index, hidden & (index < m - n), hidden, sort=False, xp=xp)
     moved = _made(of_q, of_k, ordered, later | (hidden & ~asked), hidden, sort=True, xp=xp)
@@ -139,7 +147,7 @@ def _made(
     fits = found & ~(hidden & _between(~hidden, xp=xp))[..., m - n :]
     fits = _all(fits, xp=xp)
     if sort:  # of two tokens at one position none is the earlier one
-        rises = rising(_coordinates(of_k, order, xp=xp), xp=xp)
+        rises = _rising(_coordinates(of_k, order, xp=xp), xp=xp)
         fits = fits & _all(rises | absent | _first(absent, xp=xp), xp=xp)
     return Arrangement(rows, order, absent, absent | hidden, fits)
 
@@ -232,7 +240,7 @@ def logits_in_order(
         at_k = _coordinates(_parts(at_k), made.order, xp=xp)
         segments = None if segments is None else _along(segments, made.order, xp=xp)
     if segments is not None and reads_neighbours(encoding):
-        at_k = by_document(at_k, segments, xp=xp)
+        at_k = _by_document(at_k, segments, xp=xp)
     first = k.shape[-2] - q.shape[-2]
     at_q = at_k[..., first:, :]
     logits = encoding.content_scores(q, k, at_q, at_k, numbers, scale=scale, tokens=tokens, xp=xp)
@@ -325,3 +333,65 @@ def _between(there: Array, *, xp: Namespace) -> Array:
 
 def _device(x: Array, *, xp: Namespace) -> Any:
     return array_api_compat.device(x) if array_api_compat.is_torch_namespace(xp) else None
+
+
+def convolved(x: Array, taps: Array, keys: Coordinates, *, xp: Namespace) -> Array:
+    """Return channels (..., heads, m, channels) convolved with taps (heads, channels, K)."""
+    size = taps.shape[-1]
+    held = xp.astype(taps, x.dtype)
+    total = x * held[:, None, :, size - 1]
+    if size == 1:
+        return total
+    document = xp.cumulative_sum(xp.astype(~_rising(keys, xp=xp), x.dtype), axis=-1)
+    for back in range(1, size):
+        moved = _shifted(x, back, axis=-2, xp=xp)
+        same = (document - _shifted(document, back, axis=-1, xp=xp)) == 0
+        reach = xp.where(same[..., None], moved, xp.zeros_like(moved))
+        total = total + reach * held[:, None, :, size - 1 - back]
+    return total
+
+
+def reads_neighbours(encoding: Any) -> bool:
+    """Whether what an encoding knows of a token depends on the tokens before it."""
+    return bool(encoding.in_order and getattr(encoding, "kernel", 1) > 1)
+
+
+def _by_document(keys: Coordinates, segments: Array, *, xp: Namespace) -> Coordinates:
+    """Return coordinates (..., m, 1) that fall where another segment (..., m) begins, too.
+
+    They rise by 1 within a document and fall by 1 to the next: all that taps look at.
+    """
+    same = xp.concat(
+        [segments[..., :1] != segments[..., :1], segments[..., 1:] == segments[..., :-1]], axis=-1
+    )
+    falls = xp.astype(~(_rising(keys, xp=xp) & same), xp.int32)
+    places = xp.cumulative_sum(xp.ones_like(falls) - 2 * falls, axis=-1)[..., None]
+    if isinstance(keys, Limbs):
+        places = xp.astype(places, xp.int32)
+        return Limbs(whole=places, fraction=xp.zeros_like(places, dtype=xp.float32))
+    return xp.astype(places, keys.dtype)
+
+
+def _rising(keys: Coordinates, *, xp: Namespace) -> Array:
+    """Return where (..., m) the position is above that of the token before; never at the first."""
+    if isinstance(keys, Limbs):
+        whole = whole_difference(keys.whole[..., 1:, 0], keys.whole[..., :-1, 0], xp=xp)
+        steps = whole + (keys.fraction[..., 1:, 0] - keys.fraction[..., :-1, 0])
+        first = xp.zeros_like(keys.fraction[..., :1, 0])
+    else:
+        steps = keys[..., 1:, 0] - keys[..., :-1, 0]
+        first = xp.zeros_like(keys[..., :1, 0])
+    return xp.concat([first, steps], axis=-1) > 0
+
+
+def _shifted(x: Array, back: int, *, axis: int, xp: Namespace) -> Array:
+    """Return x moved on by `back` tokens along axis -1 or -2, with 0 in front."""
+    count = x.shape[axis]
+    none = xp.zeros_like(x)
+    if back >= count:
+        return none
+    joined = xp.concat([none, x], axis=axis)
+    first = count - back
+    if axis == -1:
+        return joined[..., first : first + count]
+    return joined[..., first : first + count, :]

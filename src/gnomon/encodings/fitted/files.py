@@ -4,6 +4,11 @@ Tensors: `weight` (rows, dimension), or `left` (rows, rank) and `right` (rank, d
 `status` (rows,), uint8. The header holds `format`, `card`, the JSON of `Fitted.to_dict`, and
 `digest`, BLAKE2 of the tensors: a damaged number is found as well as a damaged header. Row i is
 position i, so that any reader of the format can use the file; nothing of it is believed unchecked.
+
+The card is JSON that anybody may have written. Each field is checked by itself, and then what they
+say together: an encoding that was not stretched has as many rows as it has positions.
+
+Folders and names of the hub hold `encoding.safetensors` beside its card as `config.json`.
 """
 
 from __future__ import annotations
@@ -11,30 +16,31 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.files.container import (
-    ANY,
-    OURS,
-    TABLE,
-    check_known,
-    digest_of,
-    ordered,
-    unreadable,
+from gnomon.distances import METHODS
+from gnomon.encodings.files import ANY, OURS, TABLE, check_known, digest_of, ordered, read_tensors
+from gnomon.encodings.fitted.fitted import (
+    BEYOND,
+    CARDS,
+    FILLED,
+    MASKED_RULES,
+    MEASURED,
+    SCALES,
+    Fitted,
 )
-from gnomon.encodings.fitted.filling import FILLED, MEASURED
-from gnomon.encodings.fitted.fitted import Fitted
-from gnomon.encodings.fitted.reading import CardError, read_card
-from gnomon.errors import EncodingError
-from gnomon.files import write_with
+from gnomon.errors import EncodingError, MissingExtraError
+from gnomon.files import check_writable, dump_json, write_together, write_with
+from gnomon.reading import parse_json
 
 FORMAT = TABLE
-DENSE, FACTORED = {"weight", "status"}, {"left", "right", "status"}
-LARGEST = float(np.finfo(np.float32).max)
+_DENSE, _FACTORED = {"weight", "status"}, {"left", "right", "status"}
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 def fitted_bytes(fitted: Fitted) -> bytes:
@@ -73,19 +79,12 @@ def write_fitted(fitted: Fitted, path: str | os.PathLike[str]) -> None:
 
 def read_fitted(path: str | os.PathLike[str]) -> Fitted:
     """Return the fitted encoding in a file, or say why it is none."""
-    from safetensors import SafetensorError
-
     file = Path(path)
     if not os.path.isfile(file):  # noqa: PTH113 - a name that is too long is no file, not an error
         raise EncodingError(
             f"There is no file {file}; pass the .safetensors file of gnomon fit or gnomon survey."
         )
-    try:
-        about, tensors = _opened(file)
-    except EncodingError:
-        raise
-    except (OSError, SafetensorError, TypeError, ValueError, AttributeError, KeyError) as error:
-        raise unreadable(file, error) from error
+    about, tensors = read_tensors(file, FORMAT, check=lambda names: _check_names(file, names))
     kind = about.get("format")
     if kind is None or not kind.startswith(OURS):
         raise EncodingError(
@@ -101,21 +100,14 @@ def read_fitted(path: str | os.PathLike[str]) -> Fitted:
     return _checked(file, about, tensors)
 
 
-def _opened(file: Path) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return the header, and the tensors where the header says they are ours."""
-    from safetensors import safe_open
-
-    with safe_open(os.fspath(file), framework="np") as opened:
-        about, names = opened.metadata() or {}, sorted(opened.keys())
-        ours = about.get("format") == FORMAT
-        if ours and set(names) not in (DENSE, FACTORED):
-            raise _damaged(file, f"it holds {', '.join(names[:9]) or 'no tensor'}")
-        return about, {name: opened.get_tensor(name) for name in names if ours}
+def _check_names(file: Path, names: list[str]) -> None:
+    if set(names) not in (_DENSE, _FACTORED):
+        raise _damaged(file, f"it holds {', '.join(names[:9]) or 'no tensor'}")
 
 
 def _checked(file: Path, about: dict[str, str], tensors: dict[str, Any]) -> Fitted:
     try:
-        known = read_card(about.get("card", ""))
+        known = _read_card(about.get("card", ""))
     except CardError as error:
         raise _damaged(file, str(error)) from error
     left, right = _factors(file, tensors)
@@ -159,7 +151,7 @@ def _factors(file: Path, tensors: dict[str, Any]) -> tuple[NDArray[Any], NDArray
     if not np.isfinite(right).all():
         raise _damaged(file, "right holds numbers that are not finite")
     largest = np.abs(left).max(where=np.isfinite(left), initial=0.0) * np.abs(right).max()
-    if largest * len(right) > LARGEST:
+    if largest * len(right) > _LARGEST:
         raise _damaged(file, "the product of its factors is too large for float32")
     return left, right
 
@@ -172,3 +164,127 @@ def _not_finite(left: NDArray[Any], status: NDArray[Any], rule: str) -> NDArray[
 
 def _damaged(file: Path, found: str) -> EncodingError:
     return EncodingError(f"{file} is no whole fitted encoding ({found}); fit it again.")
+
+
+FILE = "encoding.safetensors"
+_CONFIG = "config.json"
+
+
+def save_pretrained(fitted: Fitted, folder: str | os.PathLike[str]) -> None:
+    """Write the encoding and its card to a folder, which is made where it is missing."""
+    place = Path(folder)
+    check_writable(place)
+    stored, card = fitted_bytes(fitted), dump_json(fitted.to_dict()).encode("utf-8")
+    write_together(
+        place,
+        {FILE: lambda handle: handle.write(stored), _CONFIG: lambda handle: handle.write(card)},
+    )
+
+
+def from_pretrained(name: str | os.PathLike[str]) -> Fitted:
+    """Read an encoding from a folder (or its file), or by its name on the Hugging Face hub."""
+    text = os.fspath(name)
+    if os.path.isdir(text):  # noqa: PTH112 - a name that is too long is none, not an error
+        return read_fitted(Path(text) / FILE)
+    if text.endswith(".safetensors"):
+        return read_fitted(text)
+    if text.count("/") != 1 or text.startswith((".", "/", "~")):
+        raise EncodingError(
+            f"There is no folder {text}; pass one that save_pretrained wrote, or a name of the hub "
+            "such as owner/name."
+        )
+    return read_fitted(_downloaded(text))
+
+
+def _downloaded(name: str) -> str:
+    try:
+        import huggingface_hub
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{name} is no folder here, and the hub needs huggingface_hub, which is not installed; "
+            "run `pip install gnomon[hf]`."
+        ) from error
+    try:
+        return str(huggingface_hub.hf_hub_download(repo_id=name, filename=FILE))
+    except Exception as error:  # the hub client raises errors of several libraries
+        reason = (" ".join(str(error).split()) or type(error).__name__)[:120].rstrip(".")
+        raise EncodingError(
+            f"{name} is no folder here and could not be had from the hub ({reason}); check the "
+            "name and the network, or pass a folder."
+        ) from error
+
+
+class CardError(ValueError):
+    """What is wrong with a card, as a clause."""
+
+
+def _read_card(text: str) -> dict[str, Any]:
+    """Return the fields of a card that an encoding is made of, or raise `CardError`."""
+    try:
+        card = parse_json(text)
+    except ValueError as error:
+        raise CardError("its card can not be read") from error
+    if not isinstance(card, dict):
+        raise CardError("its card can not be read")
+    for key, fits in _FIELDS.items():
+        if key not in card:
+            raise CardError(f"its card says no {key}")
+        if not fits(card[key]):
+            raise CardError(f"its card says {key} {_shortened(card[key])}")
+    _check_length(card)
+    known = {key: card[key] for key in _FIELDS if key != "name"}
+    lists = {key: tuple(card[key]) for key in ("shape", "warnings")}
+    numbers = {key: float(card[key]) for key in ("factor", "gain")}
+    return {"family": card["name"], **known, **lists, **numbers}
+
+
+def _check_length(card: dict[str, Any]) -> None:
+    """Refuse more positions than rows, or fewer where nothing was stretched."""
+    rows, length = math.prod(card["shape"]), card["length"]
+    if length > rows or (length < rows and card["beyond"] != "interpolate"):
+        raise CardError(f"its card says length {length} and axes {tuple(card['shape'])}")
+
+
+def _shortened(value: Any, most: int = 40) -> str:
+    text = repr(value)
+    return text if len(text) <= most else f"{text[:most]} ..."
+
+
+def _one_of(*words: str) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, str) and value in words
+
+
+def _whole(least: int) -> Callable[[Any], bool]:
+    return lambda value: type(value) is int and value >= least  # True is no number here
+
+
+def _finite(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) < 1e300
+
+
+def _words(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _listed(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(fits, value))
+
+
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "name": _one_of(*CARDS),
+    "method": _one_of(*METHODS),
+    "estimator": _words,
+    "minimises": _words,
+    "dimension": _whole(1),
+    "rank": _whole(1),
+    "shape": lambda value: bool(value) and _listed(_whole(1))(value),
+    "length": _whole(1),
+    "masked_rule": _one_of(*MASKED_RULES),
+    "beyond": _one_of(*BEYOND),
+    "scale": _one_of(*SCALES),
+    "factor": lambda value: _finite(value) and value > 0,
+    "gain": _finite,
+    "rotation": lambda value: value is None or _whole(0)(value),
+    "warnings": _listed(_words),
+    "origin": lambda value: isinstance(value, dict),
+}

@@ -8,12 +8,20 @@ distances of U [cirrincione2026 rem. 8].
 
 A fitted encoding has a row for every position 0 ... n - 1, by rule where none could be measured,
 and says of each how it came to be. Past its end it clamps or refuses, as was declared.
+
+Rows are in row-major order: the position (c_1, ..., c_k) on axes of sizes (n_1, ..., n_k) has row
+(...(c_1 n_2 + c_2) n_3 + ...) + c_k. *Clamps* brings every coordinate to the nearest one there is.
+The rules are the same in NumPy, PyTorch and JAX, and say the same sentences.
+
+Frameworks take the table that NumPy made (`Fitted.table`), so all of them hold the same float32
+numbers. After training the card is what it was, with a note that the numbers were trained.
 """
 
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass, field
+import os
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 from os import PathLike
@@ -22,12 +30,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.additive.taking import or_nan, row_numbers, seen_whole, take
+from gnomon.encodings.arrays import (
+    Array,
+    Coordinates,
+    Namespace,
+    or_nan,
+    row_numbers,
+    seen_whole,
+    take,
+)
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import Card, in_words, proved
-from gnomon.encodings.fitted.filling import FILLED
-from gnomon.encodings.fitted.rows import Rules
-from gnomon.encodings.positions import Array, Coordinates, Namespace
 from gnomon.errors import EncodingError
 from gnomon.results import plain
 
@@ -88,9 +101,12 @@ CARDS = {
         ),
     ),
 }
+FILLED, PROJECTED, MEASURED = 0, 1, 2
+"""How a row came to be: by the rule for masked positions, by projection, from its own counts."""
+MASKED_RULES = ("continue", "interpolate", "refuse")
 BEYOND = ("refuse", "clamp", "interpolate")
 SCALES = ("corpus", "match", "learned")
-CARD_KEYS = (
+_CARD_KEYS = (
     "method estimator minimises dimension rank factored stored shape length reach masked_rule "
     "beyond past scale factor gain rotation warnings origin"
 )
@@ -252,7 +268,7 @@ class Fitted(Encoding):
         """Return the card as plain JSON values: what it is, how it was made, what it rests on."""
         card = self.card
         about = {"name": card.name, "formula": card.formula, "source": card.source}
-        return about | {key: plain(getattr(self, key)) for key in CARD_KEYS.split()}
+        return about | {key: plain(getattr(self, key)) for key in _CARD_KEYS.split()}
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the encoding to a `.safetensors` file with its card in the header."""
@@ -269,14 +285,14 @@ class Fitted(Encoding):
 
     def save_pretrained(self, folder: str | PathLike[str]) -> None:
         """Write `encoding.safetensors` and its card, `config.json`, to a folder."""
-        from gnomon.encodings.fitted.pretrained import save_pretrained
+        from gnomon.encodings.fitted.files import save_pretrained
 
         save_pretrained(self, folder)
 
     @staticmethod
     def from_pretrained(name: str | PathLike[str]) -> Fitted:
         """Read what `save_pretrained` wrote: from a folder, or by its name on the hub."""
-        from gnomon.encodings.fitted.pretrained import from_pretrained
+        from gnomon.encodings.fitted.files import from_pretrained
 
         return from_pretrained(name)
 
@@ -301,8 +317,7 @@ def fit(
     nothing is rotated, scaled or filled. With `rank`, the vectors span only that many directions
     and are stored factored. `gnomon.fit` does more.
     """
-    from gnomon.encodings.fitted.finishing import Finish, finish
-    from gnomon.encodings.fitted.points import points_of_distances
+    from gnomon.encodings.fitted.finishing import Finish, finish, points_of_distances
 
     points = points_of_distances(geometry, method=method, dimension=dimension, rank=rank)
     return finish(points, Finish(dimension=dimension), factored=rank is not None)
@@ -321,3 +336,149 @@ def low_rank(geometry: Any, *, dimension: int, rank: int) -> Encoding:
 def smacof(geometry: Any, *, dimension: int) -> Encoding:
     """Return the encoding of least raw stress that SMACOF finds."""
     return fit(geometry, method="smacof", dimension=dimension)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """What a table does with positions; it can be compared and hashed, so compilers may key on it.
+
+    >>> Rules(name="mds", shape=(2, 3), past="clamp").rows([[1, 2], [5, 0]]).tolist()
+    [5, 3]
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    past: str
+    """"clamp" or "refuse"."""
+    refused: tuple[int, ...] = ()
+    """Rows that nothing was measured for and that may not be asked for."""
+    flat: bool = False
+    """Whether positions of a grid are given as row numbers rather than (..., axes)."""
+
+    @property
+    def size(self) -> int:
+        """Return the number of rows."""
+        return prod(self.shape)
+
+    @property
+    def limits(self) -> tuple[int, ...]:
+        """Return the sizes of the axes that positions are given on."""
+        return (self.size,) if self.flat else self.shape
+
+    def coordinates(self, positions: Any) -> Any:
+        """Return positions of any array library as (..., axes)."""
+        axes = len(self.limits)
+        if axes == 1:
+            return positions[..., None]
+        if positions.ndim == 0 or positions.shape[-1] != axes:
+            raise EncodingError(
+                f"The positions have shape {tuple(positions.shape)}, but this encoding has {axes} "
+                f"axes; pass positions of shape (..., {axes}), or row numbers with flat=True."
+            )
+        return positions
+
+    def rows(self, positions: Any) -> NDArray[np.int64]:
+        """Return the rows of whole positions, or say which one has none."""
+        coordinates = self.coordinates(np.asarray(positions).astype(np.int64))
+        last = np.array(self.limits) - 1
+        outside = coordinates < 0
+        if self.past == "refuse":
+            outside = outside | (coordinates > last)
+        if outside.any():
+            raise self._ends(coordinates[outside.any(axis=-1)][0])
+        inside = np.minimum(coordinates, last)
+        rows = np.ravel_multi_index(tuple(np.moveaxis(inside, -1, 0)), self.limits)
+        found: NDArray[np.int64] = np.asarray(rows, dtype=np.int64)
+        if self.refused:
+            self._check_measured(found)
+        return found
+
+    def _ends(self, position: NDArray[Any]) -> EncodingError:
+        last = _where(np.array(self.limits) - 1)
+        if (position < 0).any():
+            return EncodingError(
+                f"Position {_where(position)} is negative; this encoding has positions "
+                f"{_where(np.zeros_like(position))} to {last}: ask for those."
+            )
+        advice = "" if len(self.shape) > 1 else " or --beyond interpolate"
+        return EncodingError(
+            f"Position {_where(position)} is past the end of this encoding, whose last position is "
+            f"{last}; ask for positions within it, or fit again with --beyond clamp{advice}."
+        )
+
+    def _check_measured(self, rows: NDArray[np.int64]) -> None:
+        missing = rows[np.isin(rows, self.refused)]
+        if missing.size:
+            position = np.array(np.unravel_index(missing.flat[0], self.limits))
+            raise EncodingError(
+                f"Position {_where(position)} was masked, and this encoding refuses those; ask for "
+                "others, or fit again with --masked continue or --masked interpolate."
+            )
+
+
+def _where(position: NDArray[Any]) -> str:
+    return ", ".join(map(str, position.tolist()))
+
+
+LayerNumbers = dict[str, Any]
+"""Arrays by the names they have in a layer."""
+
+
+def opened(source: Any, match: Any = None) -> Fitted:
+    """Return a fitted encoding: itself, out of its file, or out of a folder it was saved to.
+
+    With `match` it gets the scale of a token embedding (`Fitted.matched`).
+    """
+    found = _found(source)
+    return found if match is None else found.matched(match)
+
+
+def _found(source: Any) -> Fitted:
+    if isinstance(source, Fitted):
+        return source
+    if not isinstance(source, str | os.PathLike):
+        raise EncodingError(
+            f"A fitted encoding can not be made of {type(source).__name__}; pass what gnomon.fit "
+            "returns, the path of its .safetensors file, or the folder it was saved to."
+        )
+    folder = os.path.isdir(source)  # noqa: PTH112 - a name that is too long is none, not an error
+    return Fitted.from_pretrained(source) if folder else Fitted.load(source)
+
+
+def rules_of(fitted: Fitted, *, flat: bool = False) -> Rules:
+    """Return what the table of a fitted encoding does with positions, or with row numbers."""
+    return replace(fitted.rules, flat=flat)
+
+
+def factors(fitted: Fitted) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return both factors as they are shipped, in float32; of a whole table one is the identity."""
+    left, right = fitted.left, fitted.right
+    right = np.eye(fitted.dimension) if right is None else right
+    return left.astype(np.float32), right.astype(np.float32)
+
+
+def retrained(fitted: Fitted, now: LayerNumbers, fresh: LayerNumbers) -> Fitted:
+    """Return the encoding with the present numbers of a layer; itself where none has changed.
+
+    Both hold `weight`, or `left` and `right`, and `gain` where it is learned: as they are now, and
+    as the layer would hold them fresh. The card then says `trained`.
+    """
+    now = {name: np.asarray(part, dtype=np.float32) for name, part in now.items()}
+    if all(_equal(part, fresh[name]) for name, part in now.items()):
+        return fitted
+    apart = "left" in now
+    left = now["left" if apart else "weight"].astype(np.float64)
+    return replace(
+        fitted,
+        left=left,
+        right=now["right"].astype(np.float64) if apart else None,
+        rank=left.shape[1],
+        factored=apart,
+        gain=float(now.get("gain", fitted.gain)),
+        origin={**fitted.origin, "trained": True},
+    )
+
+
+def _equal(left: Any, right: Any) -> bool:
+    """Whether two arrays hold the same numbers; refused rows hold NaN in both."""
+    return np.shape(left) == np.shape(right) and bool(np.array_equal(left, right, equal_nan=True))

@@ -26,7 +26,7 @@ from itertools import pairwise
 import numpy as np
 
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.biases.alibi import Alibi
+from gnomon.encodings.biases.linear import Alibi
 from gnomon.encodings.generators.jordan import Jordan
 from gnomon.errors import EncodingError
 from gnomon.lags import Dependence, Law, Mode

@@ -1,4 +1,4 @@
-r"""Turns by exponentials of learned skew matrices, block by block.
+"""Turns by exponentials of learned skew matrices, block by block.
 
     q~ = exp(S(i)) q,   k~ = exp(S(j)) k,   S(x) block-diagonal and skew, linear in x
 
@@ -11,22 +11,37 @@ Accuracy. A matrix learned entry by entry has its frequencies only to the roundi
 vectors err by about u |S(x)|, u that of the type of phases (2^-53; 2^-24 in JAX without float64).
 Positions are meant to lie between 0 and 1 across a picture, as the authors of these encodings have
 them; at 10^6 times that, float64 is good to 1e-9, and float32 to nothing.
+
+*LieRE* [ostmeier2024 sec. 4], with the code of StanfordMIMI/LieRE at b27b41b: S(x) = sum_a x_a A_a,
+A_a = U_a - U_a^T block-diagonal, U_a the numbers above the diagonal of a learned matrix, uniform in
+[0, 2 pi] at the start; positions lie between 0 and 1 on every axis. On one axis this is a group,
+and exactly relative. On several axes exp(X + Y) is not exp(X) exp(Y) unless the matrices commute,
+which learned ones do not: logits change when all positions shift. Blocks of two always commute;
+that case is mixed rotary encoding.
+
+*ComRoPE* [yu2025 sec. 4], as in Longin-Yu/ComRoPE at 7aeef08: matrices A_a = diag(B_a1, ..., B_am)
+of m blocks of size b that commute by construction, so that logits are relative, in one of two ways:
+under *axis partition* (AP) B_aj = P_j - P_j^T where j = a modulo the number of axes, else 0; if
+*linearly dependent* (LD) B_aj = theta_aj (P_j - P_j^T). In both, block j turns by
+exp(<theta_j, x> (P_j - P_j^T)): one matrix and one number for each position, theta_j being a unit
+vector under AP.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from gnomon.encodings.arrays import beside_heads, check_dimension, check_own_heads, moved_axis
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
-from gnomon.encodings.border import moved_axis
+from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import circular_distances
-from gnomon.encodings.generated import of_head, of_skew
-from gnomon.encodings.positions import beside_heads
-from gnomon.encodings.rotary.turning import tables, turn
+from gnomon.encodings.generated import of_head, of_skew, skew_of
+from gnomon.encodings.rotary.rope import tables, turn
+from gnomon.encodings.starting import learned, of_each_head
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 from gnomon.numeric.arrays import concrete_or_none
@@ -36,7 +51,7 @@ from gnomon.numeric.limbs import Limbs
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.groups import Commuting, Generator
 
 
@@ -164,17 +179,8 @@ class Dense(Encoding):
 
     def _check_vectors(self, x: Array, name: str) -> None:
         """Refuse vectors of another dimension or number of heads."""
-        if x.ndim == 0 or x.shape[-1] != self.dimension:
-            raise EncodingError(
-                f"{name} has shape {tuple(x.shape)}, but this encoding turns vectors of dimension "
-                f"{self.dimension}; pass an array of shape (..., positions, {self.dimension})."
-            )
-        if self.heads is not None and (x.ndim < 3 or x.shape[-3] != self.heads):
-            raise EncodingError(
-                f"{name} has shape {tuple(x.shape)}, but this encoding has matrices for "
-                f"{self.heads} heads; pass an array of shape "
-                f"(..., {self.heads}, positions, {self.dimension})."
-            )
+        check_dimension(x, name, self.dimension, does="turns")
+        check_own_heads(x, name, self.heads, has="matrices")
 
     def generator(self, head: int = 0) -> Generator | Commuting:
         """Return the turns of a head, where the matrices of all axes commute."""
@@ -234,3 +240,171 @@ def _squarings(exponents: Array) -> int | None:
     if known is None:
         return None
     return squarings_for(float(np.abs(known).sum(axis=-1).max(initial=0.0)))
+
+
+_LIERE_PURPOSE = 29
+"""Keeps this stream apart from others of the same seed."""
+LIERE_CARD = Card(
+    name="liere",
+    family="generator",
+    kind=("transform",),
+    formula="q~ = exp(sum_a i_a A_a) q, k~ = exp(sum_a j_a A_a) k, A_a skew and learned",
+    source="ostmeier2024",
+    level=in_words("L0"),
+    relative=True,
+    learnable=True,
+    extrapolation="no claim",
+    reading="On several axes matrices do not commute and logits are not relative: level L6 there, "
+    "unless blocks have two coordinates. The authors' code takes 1/2 from the upper triangle "
+    "before it is made skew, which cancels.",
+    proofs=proved(
+        ORACLE,
+        (
+            "torch.matrix_exp of the authors' formula",
+            "encodings/test_encoding_liere.py",
+            "test_vectors_are_those_of_the_matrix_exponential_of_torch",
+        ),
+        (
+            "scipy.linalg.expm",
+            "encodings/test_encoding_liere.py",
+            "test_whole_positions_by_doubling_are_those_of_scipy",
+        ),
+    ),
+)
+_ON_GRIDS = Card(**{**vars(LIERE_CARD), "level": in_words("L6"), "relative": False})
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Liere(Dense):
+    """Exponentials of learned skew matrices; entries start between 0 and `spread`."""
+
+    spread: float = 2.0 * np.pi
+    seed: int = 0
+    generators: Any = field(default=None, repr=False)
+    """Numbers (axes, blocks, b, b), or with heads first; those above the diagonal count."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.real("spread", self.spread, above=0.0)
+        checks.whole("seed", self.seed, least=0)
+        shape = of_each_head(self.heads, self.axes, self.blocks, self.block, self.block)
+        stream = np.random.default_rng([self.seed, _LIERE_PURPOSE])
+        start = self.spread * stream.random(size=shape)
+        made = learned("generators", self.generators, start, shape)
+        object.__setattr__(self, "generators", made)
+
+    @property
+    def commutes(self) -> bool:
+        """Whether there is one axis, or blocks of two."""
+        return self.axes == 1 or self.block == 2
+
+    @property
+    def card(self) -> Card:
+        """Return the card of LieRE, which is relative where its matrices commute."""
+        return LIERE_CARD if self.commutes else _ON_GRIDS
+
+    @property
+    def numbers(self) -> dict[str, NDArray[np.float64]]:
+        """Return a copy of what is learned, which a framework may write into."""
+        return {"generators": np.array(self.generators)}
+
+    @property
+    def learnable(self) -> tuple[str, ...]:
+        """Name the numbers of the skew matrices."""
+        return ("generators",)
+
+    def parts(self, numbers: Numbers, like: Array, *, xp: Namespace) -> tuple[Array, Array | None]:
+        """Return the skew matrix of every axis."""
+        return skew_of(xp.astype(numbers["generators"], like.dtype), xp=xp), None
+
+
+_COMROPE_PURPOSE = 31
+"""Keeps this stream apart from others of the same seed."""
+_VARIANTS = ("axis-partition", "linearly-dependent")
+COMROPE_CARD = Card(
+    name="comrope",
+    family="generator",
+    kind=("transform",),
+    formula="q~ = exp(sum_a i_a A_a) q, k~ = exp(sum_a j_a A_a) k, blocks of A_a commute",
+    source="yu2025",
+    level=in_words("L0"),
+    relative=True,
+    learnable=True,
+    extrapolation="no claim",
+    reading="As in the authors' code: matrices for each head, factors theta for each axis and "
+    "block shared by heads, both normal at the start. Their random shifts of positions in "
+    "training are no part of the encoding.",
+    proofs=proved(
+        ORACLE,
+        (
+            "torch.matrix_exp of the authors' formula",
+            "encodings/test_encoding_comrope.py",
+            "test_vectors_are_those_of_the_matrix_exponential_of_torch",
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ComRope(Dense):
+    """Exponentials of commuting skew matrices, whose entries start with deviation `spread`."""
+
+    variant: str = "linearly-dependent"
+    spread: float = 1.0
+    seed: int = 0
+    generators: Any = field(default=None, repr=False)
+    """Matrices P (blocks, b, b), or (heads, blocks, b, b)."""
+    slopes: Any = field(default=None, repr=False)
+    """Factors theta (axes, blocks); learned where matrices are linearly dependent."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.one_of("variant", self.variant, _VARIANTS)
+        checks.real("spread", self.spread, above=0.0)
+        checks.whole("seed", self.seed, least=0)
+        stream = np.random.default_rng([self.seed, _COMROPE_PURPOSE])
+        shape = of_each_head(self.heads, self.blocks, self.block, self.block)
+        start = self.spread * stream.normal(size=shape)
+        made = learned("generators", self.generators, start, shape)
+        object.__setattr__(self, "generators", made)
+        object.__setattr__(self, "slopes", self._slopes(stream))
+
+    def _slopes(self, stream: np.random.Generator) -> NDArray[np.float64]:
+        shape = (self.axes, self.blocks)
+        if self.variant == "linearly-dependent":
+            return learned("slopes", self.slopes, stream.normal(size=shape), shape)
+        if self.blocks % self.axes:
+            raise EncodingError(
+                f"A head has {self.blocks} blocks and positions {self.axes} axes, and an axis "
+                "partition deals blocks evenly; pass a dimension or a block that gives a multiple."
+            )
+        dealt = np.arange(self.blocks) % self.axes == np.arange(self.axes)[:, None]
+        fixed = learned("slopes", None, dealt.astype(np.float64), shape)
+        if self.slopes is not None and not np.array_equal(self.slopes, fixed):
+            raise EncodingError(
+                "slopes are given, and under an axis partition they are fixed; leave them out, or "
+                "pass variant='linearly-dependent'."
+            )
+        return fixed
+
+    @property
+    def card(self) -> Card:
+        """Return the card of ComRoPE."""
+        return COMROPE_CARD
+
+    @property
+    def numbers(self) -> dict[str, NDArray[np.float64]]:
+        """Return copies of the matrices and factors, which a framework may write into."""
+        return {"generators": np.array(self.generators), "slopes": np.array(self.slopes)}
+
+    @property
+    def learnable(self) -> tuple[str, ...]:
+        """Name the matrices, and the factors where they are learned."""
+        both = ("generators", "slopes")
+        return both if self.variant == "linearly-dependent" else both[:1]
+
+    def parts(self, numbers: Numbers, like: Array, *, xp: Namespace) -> tuple[Array, Array | None]:
+        """Return the skew matrix of every block, and its factors."""
+        given = xp.astype(numbers["generators"], like.dtype)
+        skew = given - xp.matrix_transpose(given)
+        return skew, xp.astype(numbers["slopes"], like.dtype)

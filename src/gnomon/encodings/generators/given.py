@@ -21,9 +21,9 @@ import numpy as np
 
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.fading import fading_distances
-from gnomon.encodings.generators.carrying import Carrying
-from gnomon.encodings.rotary.turning import tables
+from gnomon.encodings.frequencies import fading_distances
+from gnomon.encodings.referred import Carrying
+from gnomon.encodings.rotary.rope import tables
 from gnomon.encodings.starting import given
 from gnomon.errors import EncodingError, GroupError
 from gnomon.groups import Block, Generator, block_weighed, jordan_weights, run_carried, run_turned
@@ -32,7 +32,7 @@ from gnomon.numeric import checks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
 CARD = Card(
     name="generator",

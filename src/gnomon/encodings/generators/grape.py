@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gnomon.encodings.arrays import beside_heads
 from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import geometric_frequencies
-from gnomon.encodings.generated import of_head, of_turns
-from gnomon.encodings.generators.bases import orthonormal
-from gnomon.encodings.positions import beside_heads
-from gnomon.encodings.rotary.base import Rotating
+from gnomon.encodings.generated import of_head, of_turns, pair_columns
+from gnomon.encodings.rotary.rope import Rotating
 from gnomon.encodings.starting import learned, of_each_head
 from gnomon.errors import EncodingError
 from gnomon.groups import planes_turned
@@ -35,7 +34,7 @@ from gnomon.numeric import checks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.groups import Commuting, Generator
 
 CARD = Card(
@@ -161,10 +160,8 @@ def _coordinate_planes(dimension: int, layout: str) -> NDArray[np.float64]:
 
     exp(nwL) with L = u v^T - v u^T turns v towards u, so v is the first coordinate of a pair.
     """
-    one, pairs = np.eye(dimension), np.arange(dimension // 2)
-    firsts = 2 * pairs if layout == "interleaved" else pairs
-    seconds = firsts + (1 if layout == "interleaved" else dimension // 2)
-    return np.stack([one[seconds], one[firsts]], axis=1)
+    columns = pair_columns(dimension, layout=layout, first=0, rotated=dimension)
+    return columns.T.reshape(-1, 2, dimension)[:, [1, 0]]
 
 
 def _check_directions(directions: NDArray[np.float64]) -> None:
@@ -179,3 +176,20 @@ def _check_directions(directions: NDArray[np.float64]) -> None:
             f"The {2 * directions.shape[-3]} directions of a head are dependent to {apart:.1g}, so "
             "they span no separate planes; pass vectors that are independent."
         )
+
+
+def orthonormal(vectors: Array, *, xp: Namespace) -> Array:
+    """Return vectors (..., k, d) made orthonormal one after the other, each twice for rounding.
+
+    >>> import numpy as np
+    >>> orthonormal(np.array([[2.0, 0.0], [1.0, 3.0]]), xp=np).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    made: Any = None
+    for place in range(vectors.shape[-2]):
+        one = vectors[..., place : place + 1, :]
+        for _ in range(0 if made is None else 2):
+            one = one - xp.matmul(xp.matmul(one, xp.matrix_transpose(made)), made)
+        one = one / xp.sqrt(xp.sum(one * one, axis=-1, keepdims=True))
+        made = one if made is None else xp.concat([made, one], axis=-2)
+    return made

@@ -23,10 +23,9 @@ import numpy as np
 
 from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.fading import fading_distances
+from gnomon.encodings.frequencies import fading_distances
 from gnomon.encodings.generated import of_columns, of_head
-from gnomon.encodings.generators.carrying import Carrying
-from gnomon.encodings.referred import of_heads, of_pairs
+from gnomon.encodings.referred import Carrying, of_heads, of_pairs
 from gnomon.encodings.starting import learned, of_each_head
 from gnomon.groups import Block, Generator, block_weighed, faded, light_cone
 from gnomon.numeric import checks
@@ -35,9 +34,9 @@ from gnomon.numeric.elementwise import softplus, softplus_inverse
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
-DAMPINGS = ("common", "own")
+_DAMPINGS = ("common", "own")
 CARD = Card(
     name="rope-hyperbolic",
     family="generator",
@@ -98,7 +97,7 @@ class Hyperbolic(Carrying):
         checks.real("base", self.base, above=0.0)
         checks.real("rate", self.rate, above=0.0)
         checks.real("excess", self.excess, above=self.least)
-        checks.one_of("damping", self.damping, DAMPINGS)
+        checks.one_of("damping", self.damping, _DAMPINGS)
         pairs = self.dimension // 2
         ladder = self.rate * float(self.base) ** (-np.arange(pairs) / pairs)
         count = 1 if self.damping == "common" else pairs

@@ -24,11 +24,10 @@ import numpy as np
 
 from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.fading import fading_distances
+from gnomon.encodings.frequencies import fading_distances
 from gnomon.encodings.generated import of_columns, of_head
-from gnomon.encodings.generators.carrying import Carrying
-from gnomon.encodings.referred import of_heads, of_pairs
-from gnomon.encodings.rotary.turning import tables
+from gnomon.encodings.referred import Carrying, of_heads, of_pairs
+from gnomon.encodings.rotary.rope import tables
 from gnomon.encodings.starting import learned, of_each_head
 from gnomon.errors import EncodingError
 from gnomon.groups import Block, Generator, block_weighed, jordan_weights, run_carried, run_turned
@@ -38,9 +37,9 @@ from gnomon.numeric.elementwise import inside, inside_inverse, softplus, softplu
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
-PROOFS = proved(
+_PROOFS = proved(
     ORACLE,
     (
         "scipy.linalg.expm of the whole generator",
@@ -67,7 +66,7 @@ CARD = Card(
     reading="The exact representation, on the lag itself: the authors' stabilised variant, on "
     "d / (1 + d/L), is no group. Queries get the contragredient map. Frequencies are the first "
     "d / 2m of rotary encoding's, as in the authors' code.",
-    proofs=PROOFS,
+    proofs=_PROOFS,
 )
 SCALED = Card(
     **{

@@ -1,4 +1,4 @@
-r"""Turning and decay: pair k of a logit is multiplied by e^(a_k (i - j)), a_k <= 0, keys before i.
+"""Turning and decay: pair k of a logit is multiplied by e^(a_k (i - j)), a_k <= 0, keys before i.
 
     q~ = e^(a (i - r)) R_i q,   k~ = e^(a (r - j)) R_j k,
     q~.k~ = sum_k e^(a_k (i - j)) q_k.R_(j-i) k_k
@@ -9,7 +9,16 @@ factor of later ones grows without bound, and they are masked. With the referenc
 of a key grows as e^(|a| j): xPos of dimension 8 leaves float32 at position 35,000 and float16 at
 3,400 (`gnomon.encodings.referred` says what is done then).
 
-Sources: [sun2022 sec. 3.2], [sun2023 sec. 2.1].
+xPos [sun2022 sec. 3.2]: a_k = ln(zeta_k) / s, zeta_k = (2k/d + gamma) / (1 + gamma), s =
+scale_base: a decay by 3.5 over 512 positions where a pair turns fastest, hardly any where it turns
+slowest. The constants gamma = 0.4 and s = 512 are the authors'. Frequencies are those of rotary
+encoding.
+
+RetNet [sun2023 sec. 2.1-2.2]: a decay of each head's own, a = ln gamma_h, gamma_h = 1 - 2^(-5-h),
+h = 0 ... H-1. The paper leaves the frequencies open. The authors' code (torchscale) takes them with
+*closed* ends, w_k = base^(-k/(p-1)) for p pairs, from 1 to 1/base; others take those of rotary
+encoding, base^(-k/p), here *open*. Retention has no softmax: there, read -inf of `scores` as 0. Its
+scale and its normalisation are no part of the encoding.
 """
 
 from __future__ import annotations
@@ -20,12 +29,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gnomon.encodings.arrays import check_own_heads
 from gnomon.encodings.base import LagDistances, Numbers
-from gnomon.encodings.fading import fading_distances
+from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.frequencies import fading_distances, geometric_frequencies
 from gnomon.encodings.generated import of_head, of_turns, pair_columns
 from gnomon.encodings.referred import Referred, of_heads, of_pairs
-from gnomon.encodings.rotary.base import Rotating
-from gnomon.encodings.rotary.turning import turn
+from gnomon.encodings.rotary.rope import Rotating, turn
 from gnomon.errors import EncodingError
 from gnomon.groups import block_weighed, faded
 from gnomon.numeric import checks
@@ -33,7 +43,7 @@ from gnomon.numeric import checks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.positions import Array, Coordinates, Namespace
+    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.groups import Commuting, Generator
 
 
@@ -77,7 +87,7 @@ class Decaying(Referred, Rotating):
         self, x: Array, steps: Array, numbers: Numbers, *, side: str, xp: Namespace
     ) -> Array:
         """Return every pair times its decay; keys times the inverse."""
-        rates = of_heads(spread(numbers["rates"], layout=self.layout, xp=xp), xp=xp)
+        rates = of_heads(_spread(numbers["rates"], layout=self.layout, xp=xp), xp=xp)
         return x * xp.astype(faded(_signed(steps, side), rates, xp=xp), x.dtype)
 
     def placed(
@@ -120,11 +130,7 @@ class Decaying(Referred, Rotating):
         """Refuse vectors of another dimension or number of heads."""
         self.check_vectors(x, side, numbers["frequencies"])
         shape = numbers["rates"].shape
-        if len(shape) == 2 and (x.ndim < 3 or x.shape[-3] != shape[0]):
-            raise EncodingError(
-                f"{side} has shape {tuple(x.shape)}, but this encoding has rates for {shape[0]} "
-                f"heads; pass an array of shape (..., {shape[0]}, positions, {self.dimension})."
-            )
+        check_own_heads(x, side, shape[0] if len(shape) == 2 else None, has="rates")
 
     def lag_distances(
         self, lift: str, probe: NDArray[np.float64] | None = None
@@ -136,7 +142,7 @@ class Decaying(Referred, Rotating):
         return fading_distances(rates.reshape(-1), turns, np.full(rates.size, 1.0 / len(rates)))
 
 
-def spread(rates: Array, *, layout: str, xp: Namespace) -> Array:
+def _spread(rates: Array, *, layout: str, xp: Namespace) -> Array:
     """Return the rate of every coordinate, (..., d), from those of pairs."""
     if layout == "half":
         return xp.concat([rates, rates], axis=-1)
@@ -145,3 +151,153 @@ def spread(rates: Array, *, layout: str, xp: Namespace) -> Array:
 
 def _signed(steps: Array, side: str) -> Array:
     return steps if side == "q" else -steps
+
+
+XPOS_CARD = Card(
+    name="xpos",
+    family="rotary",
+    kind=("transform",),
+    formula="q~ = zeta^(i/s) R_i q, k~ = zeta^(-j/s) R_j k, zeta_k = (2k/d + gamma)/(1 + gamma)",
+    source="sun2022",
+    level=in_words("L0"),
+    relative=True,
+    causal_only=True,
+    extrapolation="the authors claim lower perplexity past the trained length, by blocks",
+    proofs=proved(
+        ORACLE,
+        (
+            "x-transformers and rotary-embedding-torch",
+            "agreement/test_decay_peers.py",
+            "test_xpos_logits_equal_those_of_peers_where_theirs_are_finite",
+        ),
+        (
+            "direct sums in float64 at 20,000 positions",
+            "encodings/test_encoding_decay.py",
+            "test_scores_in_float32_equal_direct_sums_in_float64_at_20000_positions",
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class XPos(Decaying):
+    """Rotary encoding of heads with `dimension` coordinates that decays with the lag.
+
+    >>> XPos(dimension=4, gamma=0.5, scale_base=1.0).rates.round(6)
+    array([-1.098612, -0.405465])
+    """
+
+    base: float = 10000.0
+    gamma: float = 0.4
+    scale_base: float = 512.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.one_axis("xpos", self.axes)
+        checks.whole("dimension", self.dimension, least=2, multiple_of=2, why="they turn in pairs")
+        checks.real("base", self.base, above=0.0)
+        checks.real("gamma", self.gamma, above=0.0)
+        checks.real("scale_base", self.scale_base, above=0.0)
+
+    @property
+    def card(self) -> Card:
+        """Return the card of xPos."""
+        return XPOS_CARD
+
+    @property
+    def frequencies(self) -> NDArray[np.float64]:
+        """Return the frequencies in radians per position, shape (pairs, 1)."""
+        return geometric_frequencies(self.dimension, float(self.base))
+
+    @property
+    def rates(self) -> NDArray[np.float64]:
+        """Return ln(zeta_k) / s, shape (pairs,)."""
+        share = np.arange(0, self.dimension, 2) / self.dimension
+        rates: NDArray[np.float64] = np.log((share + self.gamma) / (1.0 + self.gamma))
+        return rates / float(self.scale_base)
+
+
+_SPACINGS = ("closed", "open")
+RETNET_CARD = Card(
+    name="retnet",
+    family="rotary",
+    kind=("transform",),
+    formula="q~ = gamma_h^i R_i q, k~ = gamma_h^(-j) R_j k, gamma_h = 1 - 2^(-5-h)",
+    source="sun2023",
+    level=in_words("L0"),
+    relative=True,
+    causal_only=True,
+    extrapolation="no claim of the authors",
+    proofs=proved(
+        ORACLE,
+        (
+            "the recurrence s_n = gamma s_(n-1) + k_n v_n",
+            "encodings/test_encoding_decay.py",
+            "test_retention_in_parallel_equals_the_recurrence",
+        ),
+        (
+            "direct sums in float64 at 20,000 positions",
+            "encodings/test_encoding_decay.py",
+            "test_scores_in_float32_equal_direct_sums_in_float64_at_20000_positions",
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RetNet(Decaying):
+    """Rotary encoding with the decay of `heads` heads, or with `gammas` of your own.
+
+    >>> np.exp(RetNet(dimension=2, heads=2).rates)
+    array([[0.96875 ],
+           [0.984375]])
+    """
+
+    heads: int
+    base: float = 10000.0
+    spacing: str = "closed"
+    gammas: Any = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.one_axis("retnet", self.axes)
+        checks.whole("dimension", self.dimension, least=2, multiple_of=2, why="they turn in pairs")
+        checks.whole("heads", self.heads, least=1)
+        checks.real("base", self.base, above=0.0)
+        checks.one_of("spacing", self.spacing, _SPACINGS)
+        if self.gammas is not None:
+            object.__setattr__(self, "gammas", self._given_gammas())
+
+    def _given_gammas(self) -> tuple[float, ...]:
+        gammas = np.ravel(np.asarray(self.gammas, dtype=object)).tolist()
+        for gamma in gammas:
+            checks.real("gammas", gamma, above=0.0)
+        if len(gammas) != self.heads or max(gammas) > 1.0:
+            raise EncodingError(
+                f"gammas is {self.gammas!r} and heads is {self.heads}; pass one number for each "
+                "head, above 0 and up to 1."
+            )
+        return tuple(float(gamma) for gamma in gammas)
+
+    @property
+    def card(self) -> Card:
+        """Return the card of RetNet."""
+        return RETNET_CARD
+
+    @property
+    def frequencies(self) -> NDArray[np.float64]:
+        """Return the frequencies in radians per position, shape (pairs, 1)."""
+        if self.spacing == "open":
+            return geometric_frequencies(self.dimension, float(self.base))
+        exponents = np.linspace(0.0, 1.0, self.dimension // 2)
+        frequencies: NDArray[np.float64] = 1.0 / float(self.base) ** exponents
+        return frequencies[:, None]
+
+    @property
+    def rates(self) -> NDArray[np.float64]:
+        """Return ln(gamma_h) for every pair, shape (heads, pairs)."""
+        if self.gammas is None:
+            rates = np.log1p(-(2.0 ** (-5.0 - np.arange(self.heads))))
+        else:
+            rates = np.log(np.asarray(self.gammas))
+        return np.repeat(rates[:, None], self.dimension // 2, axis=1)

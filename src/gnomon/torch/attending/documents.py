@@ -1,7 +1,7 @@
 """Where documents begin, for rules that read the neighbours of a token.
 
 A short convolution reads the tokens before its own and stops where positions do not rise
-(`gnomon.encodings.content.short`). A mask may say that a document begins though positions were
+(`gnomon.encodings.content.ordering`). A mask may say that a document begins though positions were
 counted on: then they are counted again from 0 in each document, so that they fall there.
 """
 

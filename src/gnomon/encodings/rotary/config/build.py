@@ -15,13 +15,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gnomon.encodings.nope import Nope
-from gnomon.encodings.rotary.config.keys import (
-    SECTIONED,
-    check_ignored,
-    check_parameters,
-    check_top,
-    rope_type,
-)
 from gnomon.encodings.rotary.config.layers import (
     ATTENDING_LISTS,
     base_in,
@@ -42,7 +35,7 @@ from gnomon.encodings.rotary.config.models import (
     UNLIKE,
     WITHOUT_ATTENTION,
 )
-from gnomon.encodings.rotary.config.scaling import base_of, scaling_of
+from gnomon.encodings.rotary.config.rotation import base_of, scaling_of, shape_of
 from gnomon.encodings.rotary.config.schedule import (
     LayerSchedule,
     QueryTemperature,
@@ -52,8 +45,16 @@ from gnomon.encodings.rotary.config.schedule import (
     temperature_of,
     window_of,
 )
-from gnomon.encodings.rotary.config.shape import shape_of
-from gnomon.encodings.rotary.config.source import Config, Source, read_config
+from gnomon.encodings.rotary.config.source import (
+    SECTIONED,
+    Config,
+    Source,
+    check_ignored,
+    check_parameters,
+    check_top,
+    read_config,
+    rope_type,
+)
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 
@@ -222,7 +223,7 @@ def _sharpened(source: Source, layer: LayerSchedule, layout: str | None) -> Enco
             "The config's queries are multiplied by a temperature that grows with the position, "
             "which an encoding alone does not hold; ask gnomon.schedule for both."
         )
-    from gnomon.encodings.wrappers.layers import Interleaved
+    from gnomon.encodings.wrappers import Interleaved
 
     _, parameters = parameters_of(source, layer.layer_type, None)
     return Interleaved(
@@ -300,13 +301,13 @@ def _encoding(
         "layout": layout or layout_of(source),
     }
     if kind == "proportional":
-        from gnomon.encodings.rotary.proportional import Proportional
+        from gnomon.encodings.rotary.partial import Proportional
 
         factor = parameters.get("factor", 1.0)
         return Proportional(fraction=shape.fraction, factor=factor, **made)
     made["scaling"] = scaling_of(kind, parameters, source)
     if shape.content:
-        from gnomon.encodings.rotary.mla import Mla
+        from gnomon.encodings.rotary.partial import Mla
 
         return Mla(content_dimension=shape.content, **made)
     return _on_axes(source, parameters, {**made, "fraction": shape.fraction})
@@ -321,7 +322,7 @@ def _on_axes(source: Source, parameters: Mapping[str, Any], made: dict[str, Any]
         from gnomon.encodings.rotary.rope import Rope
 
         return Rope(**made)
-    from gnomon.encodings.rotary.mrope import MRope
+    from gnomon.encodings.rotary.axes import MRope
 
     if any(parameters.get(key) for key in SECTIONED[1:]):
         if source.model_type in SECTIONS and arrangement != "interleaved":

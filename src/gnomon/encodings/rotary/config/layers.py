@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from gnomon.encodings.rotary.config.keys import check_nested, check_read, rope_type
 from gnomon.encodings.rotary.config.models import (
     BY_TYPE,
     COMPRESSED,
@@ -23,6 +22,7 @@ from gnomon.encodings.rotary.config.models import (
     STILL,
     STILL_IN_FULL,
 )
+from gnomon.encodings.rotary.config.source import check_nested, check_read, rope_type
 from gnomon.errors import EncodingError, nearest
 from gnomon.numeric import checks
 

@@ -1,1 +1,0 @@
-"""Encodings whose vectors are added to embeddings."""

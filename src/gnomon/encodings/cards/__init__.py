@@ -1,1 +1,0 @@
-"""What the catalogue shows: cards that are chosen, and portraits."""

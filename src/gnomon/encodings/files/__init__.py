@@ -1,1 +1,0 @@
-"""Encodings on disk: any of the catalogue as a `.safetensors` file."""

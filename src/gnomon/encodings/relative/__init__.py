@@ -1,1 +1,0 @@
-"""Logits in which queries and keys meet vectors of their lag."""

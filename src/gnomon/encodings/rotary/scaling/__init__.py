@@ -1,1 +1,0 @@
-"""Scalings of rotary encodings: values that change the frequencies for longer contexts."""

@@ -1,1 +1,0 @@
-"""Encodings made of other encodings."""
