@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from gnomon.encodings import constant
-from gnomon.torch.places import recording
+from gnomon.torch.places import is_tracing
 
 _CPU = torch.device("cpu")
 
@@ -31,7 +31,7 @@ class Constants:
         """Return the numbers on a device; compiled code moves them, other code keeps them there."""
         if device in self.made:
             return self.made[device]
-        if recording() and device.type != "mps":
+        if is_tracing() and device.type != "mps":
             return {name: value.to(device) for name, value in self.made[_CPU].items()}
         self.made[device] = self._make(device)
         return self.made[device]

@@ -25,12 +25,12 @@ Offset = Any
 """How many positions came before: a number, or a tensor with one for each sequence of a batch."""
 
 
-def recording() -> bool:
+def is_tracing() -> bool:
     """Whether code is compiled, exported or traced, so that values can not be looked at."""
     return bool(torch.compiler.is_compiling() or torch.jit.is_tracing())
 
 
-def unmixed(device: torch.device) -> Any:
+def without_autocast(device: torch.device) -> Any:
     """Return a context without mixed precision, which would round phases of several axes."""
     kind = device.type
     mixed = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
@@ -52,7 +52,7 @@ def coordinates_of(positions: Any, axes: int, device: Any) -> Any:
         raise EncodingError(
             f"The positions have type {positions.dtype}; pass whole numbers or real numbers."
         )
-    if positions.is_floating_point() and not recording():
+    if positions.is_floating_point() and not is_tracing():
         _check_finite(positions)
     return _wide(with_axes(positions.to(device), axes))
 

@@ -29,9 +29,9 @@ from gnomon.torch.places import (
     counted,
     device_of,
     is_real,
+    is_tracing,
     narrow,
-    recording,
-    unmixed,
+    without_autocast,
 )
 from gnomon.torch.turning import Tables, aligned, turn_as_stored, turn_exact, turn_into
 
@@ -196,11 +196,11 @@ class Transform(Layer):
         if not self.shares_tables:
             return Places(coordinates)
         numbers = self.numbers_on(device_of(coordinates))
-        with unmixed(device_of(coordinates)):
+        with without_autocast(device_of(coordinates)):
             cosine, sine = self.definition.tables(coordinates, numbers, xp=XP)
         kept = torch.promote_types(dtype, torch.float32) if exact else dtype
         cosine, sine = cosine.to(kept), sine.to(kept)
-        pays = exact and self.definition.layout == "interleaved" and not recording()
+        pays = exact and self.definition.layout == "interleaved" and not is_tracing()
         return Tables(cosine, sine, torch.complex(cosine, sine) if pays else None)
 
     def _check(self, x: Tensor, tables: Tables, side: str) -> None:
@@ -220,7 +220,7 @@ class Transform(Layer):
     def _route(self) -> Any:
         """Return the function that turns vectors, compiled when it is first needed."""
         by = turn_as_stored if self.arithmetic == "float32" else turn_exact
-        if not self.compiled or recording():
+        if not self.compiled or is_tracing():
             return by
         if self._fast is None:
             self._fast = torch.compile(by)

@@ -19,7 +19,7 @@ from torch import Tensor
 from gnomon.encodings import TURN, beside_heads
 from gnomon.errors import EncodingError
 from gnomon.torch.base import XP
-from gnomon.torch.places import recording
+from gnomon.torch.places import is_tracing
 
 _HALVES = (torch.float16, torch.bfloat16)
 
@@ -39,7 +39,7 @@ def turn_exact(x: Tensor, tables: Tables, layout: str, first: int) -> Tensor:
     if cosine.dtype != wide:
         raise _other_type(cosine, x)
     part = _part(x, cosine, first).to(wide)
-    if turns is not None and not recording() and is_complex_in_memory(part):
+    if turns is not None and not is_tracing() and is_complex_in_memory(part):
         turned = _multiplied(part, turns).to(x.dtype)
     else:
         turned = TURN[layout](part, cosine, sine, dtype=x.dtype, xp=XP)
@@ -53,7 +53,7 @@ def turn_into(x: Tensor, tables: Tables, first: int, out: Tensor) -> bool:
     """
     cosine, _, turns = tables
     part, target = _part(x, cosine, first), _part(out, cosine, first)
-    if turns is None or recording() or {x.dtype, out.dtype} != {cosine.dtype}:
+    if turns is None or is_tracing() or {x.dtype, out.dtype} != {cosine.dtype}:
         return False
     if out.shape != x.shape or not (is_complex_in_memory(part) and is_complex_in_memory(target)):
         return False

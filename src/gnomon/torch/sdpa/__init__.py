@@ -7,8 +7,12 @@ attention_plan(q, k, v, gnomon.encoding("alibi", heads=8)).route
 
 from __future__ import annotations
 
-from gnomon.torch.attending.call import attention, attention_plan, prepare_attention
-from gnomon.torch.attending.plan import Plan
-from gnomon.torch.attending.prepared import Prepared
+from gnomon.torch.sdpa.call import (
+    Plan,
+    Prepared,
+    attention,
+    attention_plan,
+    prepare_attention,
+)
 
 __all__ = ["Plan", "Prepared", "attention", "attention_plan", "prepare_attention"]

@@ -31,43 +31,56 @@ from torch.nn import functional
 
 from gnomon.encodings import Decaying
 from gnomon.numeric.visible import seen
-from gnomon.torch.attending.asked import Asked
-from gnomon.torch.attending.kernel import attend
-from gnomon.torch.attending.layout import Layout
-from gnomon.torch.attending.masks import Span, keys_for, whole_mask
-from gnomon.torch.attending.thresholds import KEYS, LEAST_BLOCK, MERGED_BLOCK, SPAN, TILE
-from gnomon.torch.attending.tiles import spans
-from gnomon.torch.attending.turned import own_heads, places
 from gnomon.torch.base import XP
+from gnomon.torch.sdpa.bias_routes import TILE, spans
+from gnomon.torch.sdpa.prepare import (
+    AttentionCall,
+    Layout,
+    Span,
+    attend,
+    keys_for,
+    own_heads,
+    places,
+    whole_mask,
+)
+
+_SPAN = 20.0
+"""Largest decay exponent within one block: e^20 is far inside float32."""
+LEAST_BLOCK = 16
+"""Queries of a block below which logits are merged by their log-sum-exp instead."""
+MERGED_BLOCK = 64
+"""Queries of a block whose parts are merged: pairs inside of it are summed one by one."""
+KEYS = 4096
+"""Keys of one part that is merged."""
 
 
-def run(asked: Asked, layout: Layout) -> Tensor:
+def run_blocks(call: AttentionCall, layout: Layout) -> Tensor:
     """Return causal attention under a decay, in float32 or better inside."""
-    wide = [x.to(asked.wide) for x in (asked.q, asked.k, asked.v)]
-    q, k, v = wide[0], own_heads(wide[1], asked.groups), own_heads(wide[2], asked.groups)
-    tile = block_length(asked)
+    wide = [x.to(call.wide) for x in (call.q, call.k, call.v)]
+    q, k, v = wide[0], own_heads(wide[1], call.groups), own_heads(wide[2], call.groups)
+    tile = block_length(call)
     made = []
-    for rows in spans(asked, tile if tile >= LEAST_BLOCK else MERGED_BLOCK):
-        end = keys_for(asked, layout, rows)
+    for rows in spans(call, tile if tile >= LEAST_BLOCK else MERGED_BLOCK):
+        end = keys_for(call, layout, rows)
         part = (q[:, :, slice(*rows)], k[:, :, :end], v[:, :, :end])
         block = _one_reference if tile >= LEAST_BLOCK else _merged
-        made.append(block(asked, layout, part, rows))
-    return torch.cat(made, dim=-2).to(asked.q.dtype)
+        made.append(block(call, layout, part, rows))
+    return torch.cat(made, dim=-2).to(call.q.dtype)
 
 
-def block_length(asked: Asked) -> int:
+def block_length(call: AttentionCall) -> int:
     """Return the longest block, up to TILE queries, in which one reference serves every decay.
 
     It is 0 where powers of the lag grow beside the decay: seen from inside of a block they cancel.
     """
-    if not isinstance(asked.encoding, Decaying):
+    if not isinstance(call.encoding, Decaying):
         return 0
-    at = seen(asked.at_q)
+    at = seen(call.at_q)
     if at is None or at.size == 0:
         return TILE
-    steepest = float(asked.numbers["rates"].detach().abs().max())
+    steepest = float(call.numbers["rates"].detach().abs().max())
     length = TILE
-    while length > 1 and steepest * _widest(at[..., 0], length) > SPAN:
+    while length > 1 and steepest * _widest(at[..., 0], length) > _SPAN:
         length //= 2
     return length
 
@@ -79,57 +92,57 @@ def _widest(at: Any, length: int) -> float:
 
 
 def _one_reference(
-    asked: Asked, layout: Layout, vectors: tuple[Tensor, Tensor, Tensor], rows: Span
+    call: AttentionCall, layout: Layout, vectors: tuple[Tensor, Tensor, Tensor], rows: Span
 ) -> Tensor:
     """Return a block of queries with all its keys, seen from the block's first query."""
     q, k, v = vectors
     end = k.shape[-2]
-    left, right = _seen_from_first(asked, q, k, rows, slice(0, end))
-    mask = whole_mask(asked, layout, rows, end)
-    return attend(left, right, v, mask=mask, scale=asked.scale, dropout=asked.dropout)
+    left, right = _seen_from_first(call, q, k, rows, slice(0, end))
+    mask = whole_mask(call, layout, rows, end)
+    return attend(left, right, v, mask=mask, scale=call.scale, dropout=call.dropout)
 
 
 def _seen_from_first(
-    asked: Asked, q: Tensor, k: Tensor, rows: Span, some: slice
+    call: AttentionCall, q: Tensor, k: Tensor, rows: Span, some: slice
 ) -> tuple[Tensor, Tensor]:
     """Return queries of a block and some of the keys as seen from the block's first query."""
-    at_q, at_k = asked.at_q[..., slice(*rows), :], asked.at_k[..., some, :]
+    at_q, at_k = call.at_q[..., slice(*rows), :], call.at_k[..., some, :]
     first, last = at_q.amin(-2, keepdim=True), at_q.amax(-2, keepdim=True)
-    refer = asked.encoding.referred
+    refer = call.encoding.referred
     given: dict[str, Any] = {"reference": 0.0, "xp": XP}
-    left = refer(q, at_q - first, asked.numbers, side="q", **given)
+    left = refer(q, at_q - first, call.numbers, side="q", **given)
     # A key after the block is masked; from its own place its factor might not be finite.
     near = torch.minimum(at_k, last) - first
-    right = refer(k, near, asked.numbers, side="k", **given)
+    right = refer(k, near, call.numbers, side="k", **given)
     return left, right
 
 
 def _merged(
-    asked: Asked, layout: Layout, vectors: tuple[Tensor, Tensor, Tensor], rows: Span
+    call: AttentionCall, layout: Layout, vectors: tuple[Tensor, Tensor, Tensor], rows: Span
 ) -> Tensor:
     """Return a block of queries, its logits in parts that are merged."""
     q, k, v = vectors
     end = k.shape[-2]
-    mask = whole_mask(asked, layout, rows, end)
+    mask = whole_mask(call, layout, rows, end)
     before = 0 if layout.ahead is None else max(0, min(end, layout.ahead + rows[0] + 1))
     parts = []
     for first in range(0, before, KEYS):
         some = slice(first, min(first + KEYS, before))
-        left, right = _seen_from_first(asked, q, k[:, :, some], rows, some)
-        logits = torch.matmul(left, right.mT) * asked.scale
-        parts.append(_part(_masked(logits, mask, some), v[:, :, some], asked.dropout))
+        left, right = _seen_from_first(call, q, k[:, :, some], rows, some)
+        logits = torch.matmul(left, right.mT) * call.scale
+        parts.append(_part(_masked(logits, mask, some), v[:, :, some], call.dropout))
     for first in range(before, end, TILE):
         some = slice(first, min(first + TILE, end))
-        logits = _own_scores(asked, q, k[:, :, some], rows, some)
-        parts.append(_part(_masked(logits, mask, some), v[:, :, some], asked.dropout))
+        logits = _own_scores(call, q, k[:, :, some], rows, some)
+        parts.append(_part(_masked(logits, mask, some), v[:, :, some], call.dropout))
     return merged(parts)
 
 
-def _own_scores(asked: Asked, q: Tensor, k: Tensor, rows: Span, some: slice) -> Tensor:
+def _own_scores(call: AttentionCall, q: Tensor, k: Tensor, rows: Span, some: slice) -> Tensor:
     """Return logits as the encoding itself makes them, right at every position."""
-    at_q, at_k = asked.at_q[..., slice(*rows), :], asked.at_k[..., some, :]
-    given: dict[str, Any] = {"scale": asked.scale, "numbers": asked.numbers}
-    made: Tensor = asked.encoding.scores(q, k, places(at_q), places(at_k), **given)
+    at_q, at_k = call.at_q[..., slice(*rows), :], call.at_k[..., some, :]
+    given: dict[str, Any] = {"scale": call.scale, "numbers": call.numbers}
+    made: Tensor = call.encoding.scores(q, k, places(at_q), places(at_k), **given)
     return made
 
 
@@ -142,12 +155,12 @@ def _masked(logits: Tensor, mask: Tensor | None, some: slice) -> Tensor:
 
 def _part(logits: Tensor, v: Tensor, dropout: float) -> tuple[Tensor, Tensor]:
     """Return attention to some keys, and the log-sum-exp of their logits (..., n, 1)."""
-    total = safe_logsumexp(logits)
+    total = _logsumexp(logits)
     weights = torch.exp(logits - torch.where(torch.isinf(total), 0.0, total))
     return torch.matmul(functional.dropout(weights, dropout), v), total
 
 
-def safe_logsumexp(logits: Tensor) -> Tensor:
+def _logsumexp(logits: Tensor) -> Tensor:
     """Return ln sum e^logits over the last axis, kept: -inf, with a gradient of 0, of no key."""
     none = torch.isinf(logits).all(-1, keepdim=True)
     total = torch.logsumexp(torch.where(none, 0.0, logits), dim=-1, keepdim=True)
@@ -157,7 +170,7 @@ def safe_logsumexp(logits: Tensor) -> Tensor:
 def merged(parts: list[tuple[Tensor, Tensor]]) -> Tensor:
     """Return attention to all keys from that to parts of them, by their log-sum-exp."""
     sums = torch.cat([total for _, total in parts], dim=-1)
-    whole = safe_logsumexp(sums)
+    whole = _logsumexp(sums)
     shift = torch.where(torch.isinf(whole), 0.0, whole)
     shares = torch.exp(sums - shift)
     weighed = [out * shares[..., i : i + 1] for i, (out, _) in enumerate(parts)]
