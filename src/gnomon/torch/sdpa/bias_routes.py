@@ -52,7 +52,7 @@ from torch import Tensor
 
 from gnomon.encodings import Alibi
 from gnomon.numeric.visible import seen
-from gnomon.torch.base import XP
+from gnomon.torch.coordinates import XP
 from gnomon.torch.sdpa.prepare import (
     AttentionCall,
     Layout,

@@ -29,7 +29,7 @@ from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 from gnomon.numeric.visible import traced
 from gnomon.results import Result
-from gnomon.torch.places import is_tracing
+from gnomon.torch.coordinates import is_tracing
 from gnomon.torch.sdpa.bias_routes import (
     LIMBS,
     dense_bias,
@@ -63,7 +63,7 @@ _TILES_FROM = 256
 _MASK_BYTES = 2**26
 """Largest mask or bias that is made whole; beyond, tiles make a part of it at a time."""
 ROUTES = ("plain", "bias", "toeplitz", "tiles", "augmented", "blocks", "dense", "flex")
-WORDS: dict[str, str] = {
+_WORDS: dict[str, str] = {
     "plain": "the encoding acts on q and k, so one call of PyTorch's attention is all",
     "bias": "the formula makes the bias of every query and key",
     "toeplitz": "the bias is a function of the lag at equal steps: a strided view of its profile",
@@ -74,9 +74,9 @@ WORDS: dict[str, str] = {
     "flex": "the bias is looked up inside of a fused kernel",
 }
 
-Route = Callable[[AttentionCall, Layout], Tensor]
-NAMES = (*ARGUMENTS, "dropout", "route")
-RUN: dict[str, Route] = {
+_Route = Callable[[AttentionCall, Layout], Tensor]
+_NAMES = (*ARGUMENTS, "dropout", "route")
+_RUN: dict[str, _Route] = {
     "plain": run_plain,
     "bias": run_bias,
     "toeplitz": run_toeplitz,
@@ -118,7 +118,7 @@ def attention(
     takes one by name; `attention_plan` says which one is taken. A query that may attend to nothing
     gives zeros.
     """
-    refuse_arguments("attention", unknown, NAMES)
+    refuse_arguments("attention", unknown, _NAMES)
     given = {
         "positions_q": positions_q,
         "positions_k": positions_k,
@@ -158,31 +158,31 @@ def prepare_attention(
     return Prepared(call, layout, _run_of(call, chosen), _plan(call, layout, chosen, route))
 
 
-def _run_of(call: AttentionCall, route: str) -> Route:
+def _run_of(call: AttentionCall, route: str) -> _Route:
     """Return what computes a route; of no query or no key there is nothing to compute."""
-    return run_empty if call.empty else RUN[route]
+    return run_empty if call.empty else _RUN[route]
 
 
 def _named(caller: str, given: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of attention, those that are not given as they are by default."""
     defaults = dict.fromkeys(ARGUMENTS) | {"dropout": 0.0}
-    refuse_arguments(caller, {n: x for n, x in given.items() if n not in defaults}, NAMES)
+    refuse_arguments(caller, {n: x for n, x in given.items() if n not in defaults}, _NAMES)
     return defaults | given
 
 
 def _plan(call: AttentionCall, layout: Layout, chosen: str, route: str) -> Plan:
-    why = WORDS[chosen] if route == "auto" else f"asked for by name: {WORDS[chosen]}"
+    why = _WORDS[chosen] if route == "auto" else f"asked for by name: {_WORDS[chosen]}"
     if "vectors" in call.encoding.kinds:
         why += "; its vectors are added to q and k here, where a model adds them to embeddings"
     others = {
-        name: refusal(name, call, layout) or "it would serve as well, and is not faster"
+        name: _refusal(name, call, layout) or "it would serve as well, and is not faster"
         for name in ROUTES
         if name != chosen
     }
     return Plan(
         route=chosen,
         why=why,
-        extra_bytes=extra_bytes(chosen, call, layout),
+        extra_bytes=_extra_bytes(chosen, call, layout),
         causal=call.causal,
         alternatives=others,
     )
@@ -198,8 +198,8 @@ def _ready(
     refuse_tokens(call.encoding, call.tokens)
     layout = layout_of(call)
     if route == "auto":
-        return call, layout, choose(call, layout)
-    reason = refusal(route, call, layout)
+        return call, layout, _choose(call, layout)
+    reason = _refusal(route, call, layout)
     if reason is not None:
         raise EncodingError(
             f"The route {route!r} can not serve this call, because {reason}; leave route out, and "
@@ -221,17 +221,17 @@ class Plan(Result):
     """The other routes: why each is not taken."""
 
 
-def choose(call: AttentionCall, layout: Layout) -> str:
+def _choose(call: AttentionCall, layout: Layout) -> str:
     """Return the route that suits a call."""
     encoding = call.encoding
-    if refusal("blocks", call, layout) is None:
+    if _refusal("blocks", call, layout) is None:
         return "blocks"
     if needs_logits(encoding) is not None:
         return "dense"
-    if call.q.device.type == "cuda" and refusal("flex", call, layout) is None:
+    if call.q.device.type == "cuda" and _refusal("flex", call, layout) is None:
         return "flex" if call.biased else "plain"
     if not call.biased:
-        return "tiles" if _large(call) and refusal("tiles", call, layout) is None else "plain"
+        return "tiles" if _large(call) and _refusal("tiles", call, layout) is None else "plain"
     if _for_other_lengths() or not has_profile(call, layout):
         return "bias" if not _large(call) else _large_route(call, layout)
     skips = call.causal and layout.ahead is not None and call.q.shape[-2] >= _TILES_FROM
@@ -240,7 +240,7 @@ def choose(call: AttentionCall, layout: Layout) -> str:
 
 def _large_route(call: AttentionCall, layout: Layout) -> str:
     """Return the route of a large bias without a profile."""
-    return "tiles" if refusal("augmented", call, layout) is not None else "augmented"
+    return "tiles" if _refusal("augmented", call, layout) is not None else "augmented"
 
 
 def _for_other_lengths() -> bool:
@@ -260,7 +260,7 @@ def _large(call: AttentionCall) -> bool:
     return whole * call.wide.itemsize > _MASK_BYTES
 
 
-def refusal(route: str, call: AttentionCall, layout: Layout) -> str | None:
+def _refusal(route: str, call: AttentionCall, layout: Layout) -> str | None:
     """Say why a route can not serve a call, or None where it can."""
     if route == "dense":
         return None
@@ -347,7 +347,7 @@ class Prepared:
         self,
         call: AttentionCall,
         layout: Layout,
-        run: Route,
+        run: _Route,
         plan: Plan,
     ) -> None:
         self.plan = plan
@@ -406,7 +406,7 @@ def _writes(call: AttentionCall, route: str) -> bool:
     return route == "bias" or (route == "toeplitz" and (call.masked or writes_out(call)))
 
 
-def extra_bytes(route: str, call: AttentionCall, layout: Layout) -> int:
+def _extra_bytes(route: str, call: AttentionCall, layout: Layout) -> int:
     """Return the bytes that a route holds."""
     return {
         "plain": _plain,

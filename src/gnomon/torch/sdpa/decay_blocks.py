@@ -31,7 +31,7 @@ from torch.nn import functional
 
 from gnomon.encodings import Decaying
 from gnomon.numeric.visible import seen
-from gnomon.torch.base import XP
+from gnomon.torch.coordinates import XP
 from gnomon.torch.sdpa.bias_routes import TILE, spans
 from gnomon.torch.sdpa.prepare import (
     AttentionCall,

@@ -60,9 +60,8 @@ from gnomon.encodings import check_vectors as check_each
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 from gnomon.numeric.visible import seen, wrapped
-from gnomon.torch.base import XP, Layer
-from gnomon.torch.places import check_tensor, coordinates_of, is_real
-from gnomon.torch.transform import Transform
+from gnomon.torch.coordinates import XP, check_tensor, coordinates_of, is_real
+from gnomon.torch.layers import Layer, Transform
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

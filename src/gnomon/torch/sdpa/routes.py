@@ -34,7 +34,7 @@ from gnomon.encodings import (
     refuse_unfit,
 )
 from gnomon.encodings import logits_in_order as score_in_order
-from gnomon.torch.base import XP
+from gnomon.torch.coordinates import XP
 from gnomon.torch.sdpa.prepare import (
     AttentionCall,
     Layout,

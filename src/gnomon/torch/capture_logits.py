@@ -1,9 +1,14 @@
-r"""A whole module of self-attention as a subject: the logits that it makes of hidden states.
+r"""PyTorch modules as subjects of certificates: maps of vectors, and whole modules of
+self-attention.
 
-Somewhere inside it calls softmax or `scaled_dot_product_attention`, and what it hands over are its
-logits, or the queries and keys that they are products of; a `TorchFunctionMode` catches them. It is
-given hidden states of keys first, then of queries, with their positions, and the block of late
-queries and early keys is read, which no causal mask hides.
+A module is a map (vectors (n, d), positions (n,)) -> vectors, in the type of its parameters, or in
+float64 where it has none; or it takes queries, keys and both positions, and gives logits. Rounding
+limits what such a certificate can see (`gnomon.groups.rounding`, [goldberg1991]).
+
+A module of self-attention calls softmax or `scaled_dot_product_attention` somewhere inside, and
+what it hands over are its logits, or the queries and keys that they are products of; a
+`TorchFunctionMode` catches them. It is given hidden states of keys first, then of queries, with
+their positions, and the block of late queries and early keys is read, which no causal mask hides.
 
 A head of size r sees a hidden state h as W_q h and W_k h only, so that its logits have rank r:
 
@@ -28,18 +33,63 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from gnomon.errors import EncodingError
-from gnomon.groups import Subject
+from gnomon.groups import Subject, of_maps
+
+
+def subject_of_module(
+    module: nn.Module,
+    keys: nn.Module | None,
+    *,
+    dimension: int,
+    logits: bool = False,
+    **about: Any,
+) -> Subject:
+    """Return a module as a subject: a map, one for queries and one for keys, or one of logits."""
+
+    def called(one: nn.Module) -> Any:
+        dtype = _type_of(one)
+
+        def call(*given: Floats) -> torch.Tensor:
+            half = len(given) // 2
+            vectors = [torch.as_tensor(np.array(x), dtype=dtype) for x in given[:half]]
+            places = [torch.as_tensor(np.array(at)) for at in given[half:]]
+            with torch.no_grad():
+                made: torch.Tensor = one(*vectors, *places)
+            return made
+
+        return call
+
+    name = type(module).__name__
+    rounding = max(float(torch.finfo(_type_of(one)).eps) for one in (module, keys or module))
+    if logits:
+        return Subject(
+            name=name, dimension=dimension, logits=called(module), rounding=rounding, **about
+        )
+    if keys is None and _attends(module, dimension, _type_of(module)):
+        return _subject_of_attention(module, dimension=dimension, dtype=_type_of(module), **about)
+    other = None if keys is None else called(keys)
+    about["rounding"] = rounding
+    return of_maps(called(module), other, dimension=dimension, name=name, **about)
+
+
+def _type_of(module: nn.Module) -> torch.dtype:
+    """Return the type that a module computes in: that of its floating numbers, or float64."""
+    held = [*module.parameters(), *module.buffers()]
+    types = {x.dtype for x in held if x.dtype.is_floating_point}
+    narrow = sorted(types, key=lambda dtype: torch.finfo(dtype).bits)
+    return narrow[0] if narrow else torch.float64
+
 
 Floats = NDArray[np.float64]
-Call = Callable[[torch.Tensor, torch.Tensor], Any]
-HEADS = 4
+_Call = Callable[[torch.Tensor, torch.Tensor], Any]
+_HEADS = 4
 """Heads that are looked at: each needs a pass of its own."""
-RANK = 1e-4
+_RANK = 1e-4
 """Share of the largest singular value of B(0) below which there is nothing."""
-SOFTMAX = (torch.softmax, functional.softmax, torch.Tensor.softmax)
+_SOFTMAX = (torch.softmax, functional.softmax, torch.Tensor.softmax)
 
 
-class Watching(TorchFunctionMode):  # type: ignore[misc]  # torch gives it no type
+class _Watching(TorchFunctionMode):  # type: ignore[misc]  # torch gives it no type
     """Catches the logits (..., n, n) of the first attention that is computed."""
 
     def __init__(self, count: int) -> None:
@@ -52,7 +102,7 @@ class Watching(TorchFunctionMode):  # type: ignore[misc]  # torch gives it no ty
         given = kwargs or {}
         if self.logits is None and func is functional.scaled_dot_product_attention:
             self._keep(_products(*args, **given))
-        elif self.logits is None and func in SOFTMAX:
+        elif self.logits is None and func in _SOFTMAX:
             self._keep(args[0] if args else given["input"])
         return func(*args, **given)
 
@@ -83,14 +133,14 @@ def _products(
     return made + attn_mask
 
 
-def attends(module: nn.Module, dimension: int, dtype: torch.dtype) -> bool:
+def _attends(module: nn.Module, dimension: int, dtype: torch.dtype) -> bool:
     """Whether a module that is called as a map computes attention inside, or can not be called.
 
     What is no map is to be asked as a module of attention.
     """
     count = _count(dimension)
     x, at = torch.zeros(count, dimension, dtype=dtype), torch.arange(count, dtype=torch.float64)
-    watching = Watching(count)
+    watching = _Watching(count)
     try:
         with torch.no_grad(), watching:
             module(x, at)
@@ -114,7 +164,7 @@ def _is_map(module: nn.Module) -> bool:
     return len(needed) == 2 and plain
 
 
-def subject_of_attention(
+def _subject_of_attention(
     module: nn.Module, *, dimension: int, dtype: torch.dtype, **about: Any
 ) -> Subject:
     """Return a module of self-attention, hidden states of this dimension, as a subject."""
@@ -122,7 +172,7 @@ def subject_of_attention(
     call, whole = _way(plain, dimension, dtype)
 
     def logits_of(hidden: Floats, at: Floats) -> Floats:
-        watching = Watching(len(hidden))
+        watching = _Watching(len(hidden))
         with torch.no_grad(), watching:
             call(torch.as_tensor(hidden, dtype=dtype), torch.as_tensor(np.array(at)))
         if watching.logits is None:
@@ -130,7 +180,7 @@ def subject_of_attention(
         return np.asarray(watching.logits.reshape(-1, len(hidden), len(hidden)).cpu().numpy())
 
     bases = _bases(logits_of, dimension)
-    looked = bases[:HEADS]
+    looked = bases[:_HEADS]
 
     def logits(q: Floats, k: Floats, t: Floats, s: Floats) -> Any:
         at = np.concatenate([s, t])
@@ -140,7 +190,7 @@ def subject_of_attention(
             made.append(logits_of(hidden, at)[head, len(k) :, : len(k)])
         return np.stack(made)
 
-    said = () if len(bases) <= HEADS else (f"{HEADS} of {len(bases)} heads were looked at.",)
+    said = () if len(bases) <= _HEADS else (f"{_HEADS} of {len(bases)} heads were looked at.",)
     return Subject(
         name=f"the logits of {type(module).__name__}",
         dimension=looked[0][0].shape[1],
@@ -164,7 +214,7 @@ def _without_biases(module: nn.Module) -> nn.Module:
     return made
 
 
-def _way(module: nn.Module, dimension: int, dtype: torch.dtype) -> tuple[Call, bool]:
+def _way(module: nn.Module, dimension: int, dtype: torch.dtype) -> tuple[_Call, bool]:
     """Return how a module is called, and whether with whole positions only, or refuse it."""
     count = _count(dimension)
     generator = torch.Generator().manual_seed(0)
@@ -172,7 +222,7 @@ def _way(module: nn.Module, dimension: int, dtype: torch.dtype) -> tuple[Call, b
     reason = "it takes no argument of positions"
     for call in _ways(module):
         for kind in (torch.float64, torch.long):
-            watching = Watching(count)
+            watching = _Watching(count)
             try:
                 with torch.no_grad(), watching:
                     call(x, torch.arange(count, dtype=kind))
@@ -185,11 +235,11 @@ def _way(module: nn.Module, dimension: int, dtype: torch.dtype) -> tuple[Call, b
     raise EncodingError(_refused(module, reason))
 
 
-def _in(call: Call, kind: torch.dtype) -> Call:
+def _in(call: _Call, kind: torch.dtype) -> _Call:
     return lambda x, at: call(x, at.to(kind))
 
 
-def _ways(module: nn.Module) -> list[Call]:
+def _ways(module: nn.Module) -> list[_Call]:
     """Return ways to call a module by hidden states and positions, plain ones first."""
     names = [one.name for one in _parameters(module)[1:]]
     name = next((one for one in names if "pos" in one and "emb" not in one), None)
@@ -220,5 +270,5 @@ def _bases(
     of_q, of_k = found[:, :-1, -1:], found[:, -1:, :-1]
     products = found[:, :-1, :-1] - of_q - of_k + found[:, -1:, -1:]
     left, sizes, right = np.linalg.svd(products)
-    rank = max(1, int((sizes > RANK * sizes[:, :1]).sum(axis=-1).min()))
+    rank = max(1, int((sizes > _RANK * sizes[:, :1]).sum(axis=-1).min()))
     return [(u[:, :rank], v[:rank].T) for u, v in zip(left, right, strict=True)]

@@ -1,25 +1,30 @@
-r"""Turning vectors by ready tables, by the route that is fastest where it runs.
+r"""How vectors are rotated by ready tables, and the frequencies of transformers in float32.
 
     (a + ib) (cos p + i sin p) = (a cos p - b sin p) + i (a sin p + b cos p)
 
 so pairs that lie side by side, layout *interleaved*, can be read as complex numbers without a copy:
 one pass over the memory instead of six. Complex numbers do not export and do not fuse, so compiled
-and exported code takes the real formula (`gnomon.encodings.rotary.turning`), and so do vectors
-whose pairs are not aligned in memory. Both routes round alike up to fused multiplication: they
-agree within one unit in the last place of the pair's length.
+and exported code takes the real formula of the encodings, and so do vectors whose pairs are not
+aligned in memory. Both ways round alike up to fused multiplication: they agree within one unit in
+the last place of the pair's length.
+
+`float32_numbers` has the frequencies of `Rotating.frequencies_in`, computed in PyTorch in float32
+in the order of operations of transformers, so that they are its bits; `check_frequencies` compares
+those that old state dicts hold.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from gnomon.encodings import TURN, beside_heads
+from gnomon.encodings import TURN, Encoding, Rotating, beside_heads
 from gnomon.errors import EncodingError
-from gnomon.torch.base import XP
-from gnomon.torch.places import is_tracing
+from gnomon.torch.coordinates import XP, is_tracing
 
 _HALVES = (torch.float16, torch.bfloat16)
 
@@ -32,7 +37,7 @@ class Tables(NamedTuple):
     turns: Tensor | None = None
 
 
-def turn_exact(x: Tensor, tables: Tables, layout: str, first: int) -> Tensor:
+def rotate_exact(x: Tensor, tables: Tables, layout: str, first: int) -> Tensor:
     """Turn x in float32 or better, and cast last."""
     wide = torch.promote_types(x.dtype, torch.float32)
     cosine, sine, turns = tables
@@ -46,7 +51,7 @@ def turn_exact(x: Tensor, tables: Tables, layout: str, first: int) -> Tensor:
     return _joined(x, turned, first)
 
 
-def turn_into(x: Tensor, tables: Tables, first: int, out: Tensor) -> bool:
+def rotate_into(x: Tensor, tables: Tables, first: int, out: Tensor) -> bool:
     """Write x, turned, into memory that is there, which may be x itself; False: no such route.
 
     New memory may cost more than the turning: the system clears every page before it is written.
@@ -72,7 +77,7 @@ def _share_memory(x: Tensor, out: Tensor) -> bool:
     return bool(x.untyped_storage().data_ptr() == out.untyped_storage().data_ptr())
 
 
-def turn_as_stored(x: Tensor, tables: Tables, layout: str, first: int) -> Tensor:
+def rotate_as_stored(x: Tensor, tables: Tables, layout: str, first: int) -> Tensor:
     """Turn x in its own type by tables of that type, as transformers does."""
     least = x.dtype if x.dtype in _HALVES else torch.float32
     if torch.promote_types(tables.cosine.dtype, least) != tables.cosine.dtype:
@@ -119,3 +124,41 @@ def _joined(x: Tensor, turned: Tensor, first: int) -> Tensor:
     if turned.shape[-1] == x.shape[-1]:
         return turned
     return torch.cat([x[..., :first], turned, x[..., last:]], dim=-1)
+
+
+_ULPS = 8
+"""Rounding that frequencies of two computations may differ by, in units of their own type."""
+
+
+def float32_numbers(encoding: Encoding, numbers: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Return the constants of an encoding in float32, frequencies as transformers makes them."""
+    made = {name: _narrow(values) for name, values in numbers.items()}
+    if "frequencies" in made and isinstance(encoding, Rotating):
+        with torch.device("cpu"):  # a model may be made without storage, but not its constants
+            made["frequencies"] = encoding.frequencies_in(xp=XP, dtype=torch.float32)
+    return made
+
+
+def _narrow(values: Any) -> Tensor:
+    kept = torch.from_numpy(np.array(values))
+    return kept.to(torch.float32) if kept.is_floating_point() else kept
+
+
+def check_frequencies(given: Tensor, own: Tensor, key: str) -> None:
+    """Refuse frequencies of a state dict that are not those of the definition."""
+    if given.numel() != own.numel():
+        raise EncodingError(
+            f"The state dict has {given.numel()} frequencies in {key!r} and this encoding "
+            f"{own.numel()}; make the layer with the dimension that the model was trained with."
+        )
+    wide, wanted = given.detach().cpu().double().reshape(-1), own.cpu().double().reshape(-1)
+    kind = torch.finfo(given.dtype if given.is_floating_point() else torch.float32)
+    allowed = _ULPS * max(kind.eps, torch.finfo(torch.float32).eps) * wanted.abs() + kind.tiny
+    wrong = ~((wide - wanted).abs() <= allowed)
+    if bool(wrong.any()):
+        at = int(wrong.nonzero()[0, 0])
+        raise EncodingError(
+            f"Frequency {at} in {key!r} of the state dict is {wide[at]:.6g} and this encoding's is "
+            f"{wanted[at]:.6g}; make the layer with the base and scaling of that model, or leave "
+            "the key out."
+        )

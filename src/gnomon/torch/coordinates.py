@@ -21,6 +21,8 @@ from gnomon.errors import EncodingError
 from gnomon.numeric.checks import serves
 from gnomon.numeric.limbs import Limbs, limbs_of
 
+XP = array_torch
+"""The namespace of the formulas, fixed here so that compiled code need not look for it."""
 Offset = Any
 """How many positions came before: a number, or a tensor with one for each sequence of a batch."""
 
@@ -134,4 +136,4 @@ def _wide(values: Tensor) -> Any:
     """Return positions (..., axes) in float64, or in limbs where there is none."""
     if values.device.type != "mps":
         return values.to(torch.float64)
-    return limbs_of(values, xp=array_torch)
+    return limbs_of(values, xp=XP)
