@@ -1,8 +1,17 @@
-"""What was asked of attention, checked once, in one form for every route.
+"""How a call of attention is prepared: checked and brought into one form, with masks and biases.
 
 Queries, keys and values become (batch, heads, n, d); positions become coordinates (n, axes), or
 (batch or 1, heads or 1, n, axes) where sequences differ. Wrappers are taken off. The result is a
 pytree: arrays are its leaves, the rest is static, so that a route may be compiled with it.
+
+A route asks for `Pairs`, all queries and keys or a block of each: which of them may meet,
+
+    may(i, j) = no later (where causal)  and  mask(i, j)  and  segment(i) = segment(j)
+
+and what is added to their logits. A key is later when its position is; under an encoding with
+several axes, or one that reads tokens in order, when it comes later in order. A boolean mask says
+True where a query may attend, a mask of floats is added to logits. A query that may attend to no
+key gives zeros.
 """
 
 from __future__ import annotations
@@ -21,6 +30,7 @@ from gnomon.encodings import (
     Nope,
     as_coordinates,
     both_sides,
+    by_head,
     causal_of,
     check_cache,
     check_counting,
@@ -29,18 +39,20 @@ from gnomon.encodings import (
     check_shapes,
     check_vectors,
     flat,
+    lags_between,
+    masked_scores,
     scale_of,
     unfit_positions,
     unwrapped,
+    with_vectors,
 )
 from gnomon.errors import EncodingError
-from gnomon.jax.definitions import Definition
-from gnomon.jax.layers import Layer, layer
+from gnomon.jax.layers import Definition, Layer, layer
 from gnomon.numeric.limbs import Limbs
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Asked:
+class AttentionCall:
     """The arguments of one call of attention."""
 
     q: Array
@@ -101,13 +113,13 @@ class Asked:
 
 _STATIC = ["definition", "leading", "counted", "causal", "scale"]
 jax.tree_util.register_dataclass(
-    Asked,
-    data_fields=[name for name in Asked.__dataclass_fields__ if name not in _STATIC],
+    AttentionCall,
+    data_fields=[name for name in AttentionCall.__dataclass_fields__ if name not in _STATIC],
     meta_fields=_STATIC,
 )
 
 
-def asked_of(q: Any, k: Any, v: Any, encoding: Any, given: dict[str, Any]) -> Asked:
+def prepare_call(q: Any, k: Any, v: Any, encoding: Any, given: dict[str, Any]) -> AttentionCall:
     """Return the checked arguments of a call."""
     held = _layer(encoding)
     q, k, v = _vectors(q, k, v)
@@ -119,7 +131,7 @@ def asked_of(q: Any, k: Any, v: Any, encoding: Any, given: dict[str, Any]) -> As
     at_q, at_k, counted = _places(definition, q, m, leading, given)
     inner, at_q, at_k, moved = unwrapped(definition, numbers, at_q, at_k, xp=jnp)
     segments_q, segments_k = _segments(given, leading, n, m)
-    return Asked(
+    return AttentionCall(
         q=q,
         k=k,
         v=v,
@@ -155,7 +167,7 @@ def _vectors(*given: Any) -> list[Array]:
     """Return queries, keys and values as arrays of one type."""
     made = []
     for name, x in zip("qkv", given, strict=True):
-        array = as_jax(x, name)
+        array = _as_jax(x, name)
         real = jnp.issubdtype(array.dtype, jnp.floating) and array.dtype.itemsize > 1
         check_vectors(name, tuple(array.shape), array.dtype, real=real)
         made.append(array)
@@ -168,7 +180,7 @@ def _vectors(*given: Any) -> list[Array]:
     return made
 
 
-def as_jax(x: Any, name: str) -> Array:
+def _as_jax(x: Any, name: str) -> Array:
     """Return an array of JAX; PyTorch's would lose its gradients here without a word."""
     if type(x).__module__.partition(".")[0] == "torch":
         raise EncodingError(f"{name} comes from torch; pass an array of JAX or NumPy.")
@@ -217,7 +229,7 @@ def _segments(
     of_q, of_k = both_sides("segments", of_q, of_k, n, m)
     made = []
     for segments, count, name in ((of_q, n, "segments_q"), (of_k, m, "segments_k")):
-        values = as_jax(segments, name)
+        values = _as_jax(segments, name)
         check_segments(name, tuple(values.shape), leading, count)
         made.append(flat(values, 1))
     return made[0], made[1]
@@ -227,7 +239,7 @@ def _mask(mask: Any, size: tuple[int, ...]) -> Array | None:
     """Return a mask that broadcasts to (batch, heads, n, m)."""
     if mask is None:
         return None
-    mask = as_jax(mask, "mask")
+    mask = _as_jax(mask, "mask")
     usable = mask.dtype == jnp.bool_ or jnp.issubdtype(mask.dtype, jnp.floating)
     check_mask(tuple(mask.shape), size, mask.dtype, usable=usable)
     mask = mask.reshape(*[1] * (max(len(size), 4) - mask.ndim), *mask.shape)
@@ -240,7 +252,7 @@ def _tokens(tokens: Any, leading: tuple[int, ...]) -> Array | None:
     """Return what a rule reads, with one axis before heads or tokens."""
     if tokens is None:
         return None
-    values = as_jax(tokens, "tokens")
+    values = _as_jax(tokens, "tokens")
     kept = 3 if values.ndim == len(leading) + 3 else 2
     return flat(values, kept) if values.ndim > 1 else values
 
@@ -248,3 +260,105 @@ def _tokens(tokens: Any, leading: tuple[int, ...]) -> Array | None:
 def positions_of(at: Coordinates) -> Array:
     """Return coordinates as positions that methods of an encoding take."""
     return at if isinstance(at, Limbs) or at.shape[-1] > 1 else at[..., 0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pairs:
+    """Some queries and some keys of a call: all of them, or a block of each."""
+
+    rows: Array
+    """Which of the queries, (r,)."""
+    columns: Array
+    at_q: Coordinates
+    at_k: Coordinates
+    mask: Array | None
+    segments_q: Array | None
+    segments_k: Array | None
+
+
+def all_pairs(call: AttentionCall) -> Pairs:
+    """Return the part that is everything."""
+    _, _, n, m = call.sizes
+    return Pairs(
+        rows=jnp.arange(n),
+        columns=jnp.arange(m),
+        at_q=call.at_q,
+        at_k=call.at_k,
+        mask=call.mask,
+        segments_q=call.segments_q,
+        segments_k=call.segments_k,
+    )
+
+
+def may_attend(call: AttentionCall, pairs: Pairs, *, made: Array | None = None) -> Array | None:
+    """Return booleans (batch or 1, heads or 1, r, c), or None where every key may be seen.
+
+    Under a rule that reads tokens in order the logits that were made say which keys are later.
+    """
+    parts = []
+    if made is not None and call.encoding.in_order:
+        parts.append(made != -jnp.inf)
+    elif call.causal:
+        parts.append(_no_later(call, pairs))
+    if pairs.mask is not None:  # -inf hides a key, too, without an infinity in the logits
+        seen = pairs.mask if pairs.mask.dtype == jnp.bool_ else pairs.mask > -jnp.inf
+        parts.append(seen)
+    if pairs.segments_q is not None and pairs.segments_k is not None:
+        same = pairs.segments_q[:, :, None] == pairs.segments_k[:, None, :]
+        parts.append(same[:, None])
+    found = parts[0] if parts else None
+    for one in parts[1:]:
+        found = found & one
+    return found
+
+
+def _no_later(call: AttentionCall, pairs: Pairs) -> Array:
+    if call.by_order:
+        _, _, n, m = call.sizes
+        return (pairs.columns <= pairs.rows[:, None] + (m - n))[None, None]
+    lags = lags_between(pairs.at_q, pairs.at_k, xp=jnp)[..., 0]
+    return lags >= 0 if lags.ndim == 4 else (lags >= 0)[None, None]
+
+
+def bias_of(call: AttentionCall, pairs: Pairs) -> Array | None:
+    """Return what the encoding and a mask of floats add to logits, (batch or 1, heads, r, c)."""
+    made = None
+    if call.biased:
+        batch = pairs.at_q.shape[0] if pairs.at_q.ndim == 4 else 1
+        size = (batch, call.q.shape[1], len(pairs.rows), len(pairs.columns))
+        at_q, at_k = positions_of(pairs.at_q), positions_of(pairs.at_k)
+        nothing = jnp.zeros(size, call.wide)
+        made = masked_scores(call.encoding, nothing, at_q, at_k, numbers=call.numbers, xp=jnp)
+        # -inf stands on later keys: which those are is said by may_attend, without an infinity
+        made = jnp.where(made == -jnp.inf, 0.0, made)
+    added = added_by(pairs.mask, call)
+    return made if added is None else added if made is None else made + added
+
+
+def added_by(mask: Array | None, call: AttentionCall) -> Array | None:
+    """Return what a mask of floats adds to logits where it hides no key, or None."""
+    if mask is None or mask.dtype == jnp.bool_:
+        return None
+    return jnp.where(mask == -jnp.inf, 0.0, mask).astype(call.wide)
+
+
+def encode_queries_keys(call: AttentionCall) -> tuple[Array, Array, Array]:
+    """Return queries, keys and values; keys have fewer heads where heads are treated alike."""
+    q, k, v, made = call.q, call.k, call.v, call.encoding
+    if not {"vectors", "transform"} & set(made.kinds):
+        return q, k, v
+    own_places = call.at_k.ndim == 4 and call.at_k.shape[1] > 1
+    if by_head(made) or own_places:
+        k, v = own_heads(k, call.groups), own_heads(v, call.groups)
+    if "vectors" in made.kinds:
+        q = with_vectors(made, q, call.at_q, call.numbers, name="q", xp=jnp)
+        k = with_vectors(made, k, call.at_k, call.numbers, name="k", xp=jnp)
+    if "transform" in made.kinds:
+        q = made.turned(q, call.at_q, call.numbers, side="q", xp=jnp)
+        k = made.turned(k, call.at_k, call.numbers, side="k", xp=jnp)
+    return q, k, v
+
+
+def own_heads(x: Array, groups: int) -> Array:
+    """Return keys or values with each head repeated for the queries that share it."""
+    return x if groups == 1 else jnp.repeat(x, groups, axis=1)

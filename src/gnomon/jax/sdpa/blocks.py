@@ -21,14 +21,19 @@ import jax
 import jax.numpy as jnp
 
 from gnomon.encodings import Referred
-from gnomon.jax.attending.asked import positions_of
-from gnomon.jax.attending.masks import Part, bias_of, may_attend
-from gnomon.jax.attending.turned import own_heads, turned_pair
+from gnomon.jax.sdpa.prepare import (
+    Pairs,
+    bias_of,
+    encode_queries_keys,
+    may_attend,
+    own_heads,
+    positions_of,
+)
 from gnomon.numeric.limbs import Limbs
 
 if TYPE_CHECKING:
     from gnomon.encodings import Array, Coordinates
-    from gnomon.jax.attending.asked import Asked
+    from gnomon.jax.sdpa.prepare import AttentionCall
 
 BLOCK = 256
 """Queries, and keys, of one block."""
@@ -46,30 +51,30 @@ def block_of(encoding: Any) -> int:
     return NEAR if decays(encoding) else BLOCK
 
 
-def blocks(asked: Asked) -> Array:
+def run_blocks(call: AttentionCall) -> Array:
     """Return attention block by block."""
-    turned = (asked.q, asked.k, asked.v) if decays(asked.encoding) else turned_pair(asked)
-    return _by_blocks(asked, *turned)
+    turned = (call.q, call.k, call.v) if decays(call.encoding) else encode_queries_keys(call)
+    return _by_blocks(call, *turned)
 
 
 @jax.jit
-def _by_blocks(asked: Asked, q: Array, k: Array, v: Array) -> Array:
-    _, _, n, m = asked.sizes
-    size = block_of(asked.encoding)
+def _by_blocks(call: AttentionCall, q: Array, k: Array, v: Array) -> Array:
+    _, _, n, m = call.sizes
+    size = block_of(call.encoding)
     high, wide = min(size, max(n, 1)), min(size, m)
     queries = {
         "rows": jnp.arange(n),
         "q": q,
-        "at_q": asked.at_q,
-        "segments_q": asked.segments_q,
-        "mask": asked.mask,
+        "at_q": call.at_q,
+        "segments_q": call.segments_q,
+        "mask": call.mask,
     }
     keys = {
         "columns": jnp.arange(m),
         "k": k,
         "v": v,
-        "at_k": asked.at_k,
-        "segments_k": asked.segments_k,
+        "at_k": call.at_k,
+        "segments_k": call.segments_k,
     }
     axes = {"rows": 0, "columns": 0, "segments_q": 1, "segments_k": 1}
     rows = {name: _cut(x, axes.get(name, -2), n, high) for name, x in queries.items()}
@@ -78,12 +83,12 @@ def _by_blocks(asked: Asked, q: Array, k: Array, v: Array) -> Array:
     def of_rows(block: dict[str, Any]) -> Array:
         masks = _cut(block["mask"], -1, m, wide)
         starts = jnp.arange(0, m, wide)
-        return _attended(asked, block, {**columns, "mask": masks, "start": starts})
+        return _attended(call, block, {**columns, "mask": masks, "start": starts})
 
     made = jax.lax.map(jax.checkpoint(of_rows), rows)
     joined = jnp.moveaxis(made, 0, 2)
     joined = joined.reshape(*joined.shape[:2], -1, joined.shape[-1])
-    return joined[:, :, :n].astype(asked.q.dtype)
+    return joined[:, :, :n].astype(call.q.dtype)
 
 
 def _cut(x: Any, axis: int, count: int, size: int) -> Any:
@@ -101,24 +106,24 @@ def _cut(x: Any, axis: int, count: int, size: int) -> Any:
     return jax.tree.map(blocked, x)
 
 
-def _attended(asked: Asked, block: dict[str, Any], columns: dict[str, Any]) -> Array:
+def _attended(call: AttentionCall, block: dict[str, Any], columns: dict[str, Any]) -> Array:
     """Return the output of one block of queries, from all blocks of keys."""
-    shape, dtype = block["q"].shape[:-1], asked.wide
+    shape, dtype = block["q"].shape[:-1], call.wide
     width = columns["v"].shape[-1]
     start = (
         jnp.full((*shape, 1), -jnp.inf, dtype),
         jnp.zeros((*shape, 1), dtype),
         jnp.zeros((*shape, width), dtype),
     )
-    start = _varied(start, (block, columns, asked.numbers))
+    start = _varied(start, (block, columns, call.numbers))
 
     def step(carry: Any, keys: dict[str, Any]) -> tuple[Any, None]:
-        part = _part(block, keys)
+        pairs = _pairs(block, keys)
 
         def seen(held: Any) -> Any:
-            return _merged(asked, part, block["q"], keys, held)
+            return _merged(call, pairs, block["q"], keys, held)
 
-        return jax.lax.cond(_passed_over(asked, part), lambda held: held, seen, carry), None
+        return jax.lax.cond(_passed_over(call, pairs), lambda held: held, seen, carry), None
 
     (_, total, out), _ = jax.lax.scan(jax.checkpoint(step), start, columns)
     return out / jnp.where(total == 0.0, 1.0, total)
@@ -139,8 +144,8 @@ def _varied(start: Any, beside: Any) -> Any:
     return start
 
 
-def _part(block: dict[str, Any], keys: dict[str, Any]) -> Part:
-    return Part(
+def _pairs(block: dict[str, Any], keys: dict[str, Any]) -> Pairs:
+    return Pairs(
         rows=block["rows"],
         columns=keys["columns"],
         at_q=block["at_q"],
@@ -151,62 +156,62 @@ def _part(block: dict[str, Any], keys: dict[str, Any]) -> Part:
     )
 
 
-def _passed_over(asked: Asked, part: Part) -> Array:
+def _passed_over(call: AttentionCall, pairs: Pairs) -> Array:
     """Return whether no query of a block may attend to any key of another."""
     none = jnp.asarray(False)
-    if asked.causal and asked.by_order:
-        _, _, n, m = asked.sizes
-        none = none | (part.columns[0] > part.rows[-1] + (m - n))
-    elif asked.causal:
-        none = none | (_least(part.at_k) > _most(part.at_q))
-    if part.segments_q is not None and part.segments_k is not None:
-        of_q, of_k = part.segments_q, part.segments_k
+    if call.causal and call.by_order:
+        _, _, n, m = call.sizes
+        none = none | (pairs.columns[0] > pairs.rows[-1] + (m - n))
+    elif call.causal:
+        none = none | (_least(pairs.at_k) > _most(pairs.at_q))
+    if pairs.segments_q is not None and pairs.segments_k is not None:
+        of_q, of_k = pairs.segments_q, pairs.segments_k
         none = none | (of_q.max() < of_k.min()) | (of_k.max() < of_q.min())
     return none
 
 
-def _merged(asked: Asked, part: Part, q: Array, keys: dict[str, Any], held: Any) -> Any:
+def _merged(call: AttentionCall, pairs: Pairs, q: Array, keys: dict[str, Any], held: Any) -> Any:
     """Return the running maximum, sum and output with one more block of keys."""
     top, total, out = held
     groups = q.shape[1] // keys["k"].shape[1]
     k, v = own_heads(keys["k"], groups), own_heads(keys["v"], groups)
-    logits = _logits(asked, part, q.astype(asked.wide), k.astype(asked.wide))
-    bias, keep = bias_of(asked, part), may_attend(asked, part)
+    logits = _logits(call, pairs, q.astype(call.wide), k.astype(call.wide))
+    bias, keep = bias_of(call, pairs), may_attend(call, pairs)
     logits = logits if bias is None else logits + bias
-    fresh = jnp.arange(len(part.columns)) + keys["start"] == part.columns  # no filled ones
+    fresh = jnp.arange(len(pairs.columns)) + keys["start"] == pairs.columns  # no filled ones
     keep = fresh if keep is None else keep & fresh
     logits = jnp.where(keep, logits, -jnp.inf)
     higher = jax.lax.stop_gradient(jnp.maximum(top, logits.max(axis=-1, keepdims=True)))
     safe = jnp.where(higher == -jnp.inf, 0.0, higher)
     weights, kept = jnp.exp(logits - safe), jnp.exp(top - safe)
-    out = out * kept + jnp.matmul(weights, v.astype(asked.wide))
+    out = out * kept + jnp.matmul(weights, v.astype(call.wide))
     return higher, total * kept + weights.sum(axis=-1, keepdims=True), out
 
 
-def _logits(asked: Asked, part: Part, q: Array, k: Array) -> Array:
+def _logits(call: AttentionCall, pairs: Pairs, q: Array, k: Array) -> Array:
     """Return scale q.k of one block, of a decay by the way that is right for it."""
-    if not decays(asked.encoding):
-        return asked.scale * jnp.matmul(q, jnp.swapaxes(k, -1, -2))
-    reference = _whole(part.at_q)
+    if not decays(call.encoding):
+        return call.scale * jnp.matmul(q, jnp.swapaxes(k, -1, -2))
+    reference = _integer_below(pairs.at_q)
 
     def apart() -> Array:
-        left = _referred(asked, q, _after(_moved(part.at_q, reference), 1), "q")
-        right = _referred(asked, k, _after(_moved(part.at_k, reference), -1), "k")
-        return asked.scale * jnp.matmul(left, jnp.swapaxes(right, -1, -2))
+        left = _referred(call, q, _after(_moved(pairs.at_q, reference), 1), "q")
+        right = _referred(call, k, _after(_moved(pairs.at_k, reference), -1), "k")
+        return call.scale * jnp.matmul(left, jnp.swapaxes(right, -1, -2))
 
     def near() -> Array:
-        at_q, at_k = positions_of(part.at_q), positions_of(part.at_k)
-        made = asked.encoding.scores(q, k, at_q, at_k, scale=asked.scale, numbers=asked.numbers)
+        at_q, at_k = positions_of(pairs.at_q), positions_of(pairs.at_k)
+        made = call.encoding.scores(q, k, at_q, at_k, scale=call.scale, numbers=call.numbers)
         return jnp.where(made == -jnp.inf, 0.0, made)  # later keys are masked by the caller
 
-    return jax.lax.cond(_before(part.at_k, reference), apart, near)
+    return jax.lax.cond(_before(pairs.at_k, reference), apart, near)
 
 
-def _referred(asked: Asked, x: Array, at: Coordinates, side: str) -> Array:
-    return asked.encoding.referred(x, at, asked.numbers, side=side, reference=0.0, xp=jnp)
+def _referred(call: AttentionCall, x: Array, at: Coordinates, side: str) -> Array:
+    return call.encoding.referred(x, at, call.numbers, side=side, reference=0.0, xp=jnp)
 
 
-def _whole(at: Coordinates) -> Array:
+def _integer_below(at: Coordinates) -> Array:
     """Return the first position of a block, down to a whole number."""
     if isinstance(at, Limbs):
         least = at.whole.min()

@@ -7,7 +7,6 @@ attention_plan(q, k, v, gnomon.encoding("alibi", heads=8)).route
 
 from __future__ import annotations
 
-from gnomon.jax.attending.call import attention, attention_plan
-from gnomon.jax.attending.plan import Plan
+from gnomon.jax.sdpa.call import Plan, attention, attention_plan
 
 __all__ = ["Plan", "attention", "attention_plan"]
