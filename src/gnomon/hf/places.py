@@ -1,31 +1,44 @@
-"""Where a model of transformers keeps its positions: four places, found by their form.
+"""Where a model of transformers keeps its positions, and how an encoding is written in its config.
+
+Four places are found by their form, and no model is known by its class ([wolf2020], release 5.22):
 
 * *rotary*: a module that makes cosines and sines from `inv_freq`, by parameters of its config;
 * *table*: an `nn.Embedding` with one row for each position, added to the embeddings of tokens;
 * *bias*: T5's `relative_attention_bias`, added to the logits by `compute_bias`;
 * *attention*: every layer that asks transformers' registry for the function of its attention.
 
-Nothing here knows a model by its class; forms are those of [wolf2020], release 5.22.
+An installed encoding is written down as its name and its parameters, plain JSON and never code:
+
+    {"name": "rope", "parameters": {"dimension": 64, "base": 500000.0, ...}}
+
+Numbers that are learned, and tables that are data, are weights of the model: the config holds what
+they are, the weights hold how they stand. A fitted table and one from a file are thus written as
+`learned` vectors, with the name of what they came from.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from torch import nn
 from transformers import PreTrainedConfig
 
+from gnomon.encodings import ENTRIES, Encoding
+from gnomon.encodings import encoding as made
 from gnomon.errors import EncodingError
 
-TABLES = ("position_embeddings", "position_embedding", "wpe", "embed_positions", "positions_embed")
+_TABLES = ("position_embeddings", "position_embedding", "wpe", "embed_positions", "positions_embed")
 """What tables of positions are called."""
-NO_TABLE = frozenset({"roformer"})
+_NO_TABLE = frozenset({"roformer"})
 """Model types whose table of that name does something else: RoFormer turns by it."""
-COUNTED_FROM_ZERO = frozenset({"lxmert"})
+_COUNTED_FROM_ZERO = frozenset({"lxmert"})
 """Model types with a padding row in which positions are counted from 0 all the same."""
-TWO_BEFORE = frozenset({"mra", "nystromformer", "yoso"})
+_TWO_BEFORE = frozenset({"mra", "nystromformer", "yoso"})
 """Model types that count positions from row 2, though no attribute of the table says so."""
 _FLAT, _NESTED = "original_inv_freq", "_original_inv_freq"
 
@@ -86,17 +99,17 @@ def text_config(config: Any, part: str | None = None) -> Any:
     return found
 
 
-def tables(model: Any) -> list[Table]:
+def position_tables(model: Any) -> list[Table]:
     """Return the tables of positions of a model that reads text."""
     kind = str(getattr(model.config, "model_type", ""))
-    if model.main_input_name != "input_ids" or kind in NO_TABLE:
+    if model.main_input_name != "input_ids" or kind in _NO_TABLE:
         return []
     found = []
     for parent in model.modules():
         if "Vision" in type(parent).__name__:
             continue
         for name, child in parent.named_children():
-            if name in TABLES and isinstance(child, nn.Embedding):
+            if name in _TABLES and isinstance(child, nn.Embedding):
                 found.append(Table(child, _first_row(child, kind)))
     return found
 
@@ -106,9 +119,9 @@ def _first_row(table: nn.Embedding, model_type: str) -> int:
     offset = getattr(table, "offset", None)
     if isinstance(offset, int):
         return offset
-    if table.padding_idx is not None and model_type not in COUNTED_FROM_ZERO:
+    if table.padding_idx is not None and model_type not in _COUNTED_FROM_ZERO:
         return int(table.padding_idx) + 1
-    return 2 if model_type in TWO_BEFORE else 0
+    return 2 if model_type in _TWO_BEFORE else 0
 
 
 def bias_modules(model: nn.Module, part: str | None = None) -> list[Any]:
@@ -150,3 +163,58 @@ def attention_modules(model: nn.Module) -> list[Any]:
         for module in model.modules()
         if "Attention" in type(module).__name__ and hasattr(module, "is_causal")
     ]
+
+
+Written = dict[str, Any]
+_ROOM = "gnomon.encodings."
+
+
+def written(encoding: Encoding, *, rows: int | None = None) -> Written:
+    """Return an encoding as plain values; `rows` is given where its vectors become a table.
+
+    >>> from gnomon.encodings import Nope
+    >>> written(Nope())
+    {'name': 'nope', 'parameters': {'axes': 1}}
+    """
+    name = _name_of(encoding)
+    if name is not None:
+        return {"name": name, "parameters": encoding.parameters}
+    if "vectors" in encoding.kinds and rows is not None:
+        parameters = {"rows": rows, "dimension": int(getattr(encoding, "dimension", 0))}
+        return {"name": "learned", "parameters": parameters, "from": encoding.name}
+    raise EncodingError(
+        f"The encoding {encoding.name!r} is made by {type(encoding).__name__}, which is not in the "
+        "catalogue, so a model saved with it could not be opened; install one of the catalogue."
+    )
+
+
+def _name_of(encoding: Encoding) -> str | None:
+    """Return the name under which the catalogue makes encodings of this class, if it does."""
+    kind = type(encoding)
+    maker = f"{kind.__module__.removeprefix(_ROOM)}:{kind.__qualname__}"
+    return next((name for name, entry in ENTRIES.items() if entry.maker == maker), None)
+
+
+def rebuilt(record: Mapping[str, Any], **numbers: Any) -> Encoding:
+    """Return the encoding that was written down, with the learned numbers of the weights."""
+    known = made(record["name"], **_tuples(record["parameters"]))
+    return dataclasses.replace(known, **numbers) if numbers else known
+
+
+def _tuples(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters with the tuples that JSON made lists of."""
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in parameters.items()
+    }
+
+
+def doubles(tensor: Any) -> np.ndarray[Any, Any]:
+    """Return a tensor of weights as NumPy has it, in float64."""
+    values: np.ndarray[Any, Any] = tensor.detach().to("cpu").double().numpy()
+    return values
+
+
+def on_device_of(weight: Any, made: Any) -> Any:
+    """Return a module on the device of a weight, or as it is beside one that has no storage."""
+    return made if weight.device.type == "meta" else made.to(weight.device)

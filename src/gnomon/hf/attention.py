@@ -1,13 +1,15 @@
 """Attention with an encoding, in every model that takes its attention from transformers' registry.
 
 Models ask a registry for the function of their attention and call it with queries, keys and values
-[wolf2020]; under the name `gnomon` it is `gnomon.torch.attention` with the encoding of the model.
-What the model did with positions itself is switched off meanwhile: rotary modules turn by 0, and
-tables of positions hold zeros.
+[wolf2020]; under the name `gnomon`, entered once when `gnomon.hf` is imported, it is
+`gnomon.torch.attention` with the encoding of the model. `rope_type: gnomon` asks in the same way
+for the frequencies of an encoding that the config holds. What the model did with positions itself
+is switched off meanwhile: rotary modules turn by 0, and tables of positions hold zeros.
 
 Positions are indices of keys: relative encodings, which alone are admitted here, do not see where
 counting begins, so padding on the left, packed sequences and caches keep their meaning. Queries are
-the last of the keys; with a cache that has room to spare, the mask says which keys they are.
+the last of the keys. Beside a cache with room to spare the mask alone says which keys the queries
+are, and where a document begins among padded or packed ones.
 """
 
 from __future__ import annotations
@@ -17,14 +19,24 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS, RotaryEmbeddingConfigMixin
+from transformers.modeling_utils import AttentionInterface
 
 from gnomon.encodings import Encoding, Nope, reads_neighbours
 from gnomon.errors import EncodingError
 from gnomon.hf import rotary, tables
-from gnomon.hf.finding import attention_modules, hidden_rotary, rotary_modules
-from gnomon.hf.finding import tables as tables_of
-from gnomon.hf.masks import first_of_documents, query_positions
-from gnomon.hf.written import Written, rebuilt, written
+from gnomon.hf.places import (
+    Written,
+    attention_modules,
+    hidden_rotary,
+    on_device_of,
+    position_tables,
+    rebuilt,
+    rotary_modules,
+    written,
+)
+from gnomon.hf.rotary import ROPE_TYPE, rope_parameters
 from gnomon.torch import falling, layer
 
 IMPLEMENTATION = "gnomon"
@@ -63,7 +75,7 @@ def _check_model(model: Any, modules: list[Any]) -> None:
             f"{name} computes its attention itself, so an encoding can not join it; take a model "
             "whose attention can be chosen (attn_implementation)."
         )
-    if hidden_rotary(model) or not (rotary_modules(model) or tables_of(model)):
+    if hidden_rotary(model) or not (rotary_modules(model) or position_tables(model)):
         raise EncodingError(
             f"{name} does with positions what can not be switched off here, and a second encoding "
             "beside it would be none; take a model with rotary parameters or a table of positions."
@@ -138,18 +150,18 @@ def put(model: Any, encoding: Encoding, *, learn: bool) -> Written:
     record = {**written(encoding), "learn": learn, "before": model.config._attn_implementation}  # noqa: SLF001 - it has no public name
     if rotary_modules(model):
         rotary.put(model, Nope(), None, beside="attention")
-    if tables_of(model):
+    if position_tables(model):
         record["table"] = tables.put(model, Nope(), learn=False)
-    attach(model, encoding, learn=learn)
+    _attach(model, encoding, learn=learn)
     model.set_attn_implementation(IMPLEMENTATION)
     return record
 
 
-def attach(model: Any, encoding: Encoding, *, learn: bool) -> None:
+def _attach(model: Any, encoding: Encoding, *, learn: bool) -> None:
     """Give a model the module of an encoding, and its layers of attention a way to it."""
     weight = next(model.parameters())
     made = layer(encoding, learn=learn, dtype=weight.dtype)
-    made = made if weight.device.type == "meta" else made.to(weight.device)
+    made = on_device_of(weight, made)
     setattr(model.base_model, LAYER, made)
     model.base_model.register_forward_pre_hook(refuse_other_attention)
     for module in attention_modules(model):
@@ -180,7 +192,7 @@ def prepare(model: Any, record: Mapping[str, Any]) -> None:
     """Give a model without weights what it was saved with."""
     if "table" in record:
         tables.prepare(model, record["table"])
-    attach(model, rebuilt(record), learn=record["learn"])
+    _attach(model, rebuilt(record), learn=record["learn"])
 
 
 def finish(model: Any, record: Mapping[str, Any]) -> None:
@@ -240,7 +252,7 @@ def attention_forward(
         key, value, mask = key[..., :m, :], value[..., :m, :], mask[..., :m]
     keys = torch.arange(m, device=query.device)
     if mask is not None and reads_neighbours(held.definition):
-        keys = falling(first_of_documents(mask))[:, 0]
+        keys = falling(_first_of_documents(mask))[:, 0]
         places = keys[..., m - n :]
     output = attention(
         query,
@@ -255,3 +267,70 @@ def attention_forward(
         dropout=dropout,
     )
     return output.transpose(1, 2).contiguous(), None
+
+
+def attention_mask(
+    batch_size: int,
+    q_length: int,
+    kv_length: int,
+    *,
+    allow_is_causal_skip: bool = True,
+    **more: Any,
+) -> Tensor | None:
+    """Return where queries may see keys, as booleans, or None where causality says it all.
+
+    Beside a cache the mask is always made: it says which keys the queries are.
+    """
+    skip = allow_is_causal_skip and q_length == kv_length
+    seen: Tensor | None = sdpa_mask(
+        batch_size, q_length, kv_length, allow_is_causal_skip=skip, **more
+    )
+    return seen
+
+
+def _first_of_documents(mask: Tensor) -> Tensor:
+    """Return which keys (batch, 1, m) begin a document: their query does not see the one before.
+
+    Queries are the last keys. Keys from before them are judged by the last query, which does not
+    see padding.
+    """
+    n, m = mask.shape[-2:]
+    seen = seen_in(mask)[:, :1]
+    rows = torch.arange(m, device=mask.device) - (m - n)
+    rows = torch.where(rows < 0, n - 1, rows)
+    before = torch.arange(m, device=mask.device) - 1
+    return ~seen[..., rows, before.clamp(min=0)] | (before < 0)
+
+
+def seen_in(mask: Tensor) -> Tensor:
+    """Return a mask as booleans; one of floats hides by its lowest number, below any bias."""
+    return mask if mask.dtype == torch.bool else mask > torch.finfo(mask.dtype).min / 2
+
+
+def query_positions(mask: Tensor | None, n: int, m: int, device: Any) -> Tensor:
+    """Return the indices of n queries among m keys: the last, or the last that each may see."""
+    if n == m or mask is None:
+        return torch.arange(m - n, m, device=device)
+    seen = seen_in(mask)
+    indices = torch.arange(m, device=device)
+    return torch.where(seen, indices, -1).amax(dim=-1).amax(dim=(0, 1))
+
+
+def register() -> None:
+    """Enter the rope type and the attention function of Gnomon in transformers."""
+    ROPE_INIT_FUNCTIONS[ROPE_TYPE] = rope_parameters
+    # Configs look for a method of this name, and warn where there is none.
+    setattr(RotaryEmbeddingConfigMixin, f"_validate_{ROPE_TYPE}_rope_parameters", _validate)
+    AttentionInterface.register(IMPLEMENTATION, attention_forward)
+    AttentionMaskInterface.register(IMPLEMENTATION, attention_mask)
+
+
+def _validate(config: Any, parameters: dict[str, Any], ignore_keys: Any = None) -> None:
+    """Refuse parameters that name our rope type and hold no encoding."""
+    del config, ignore_keys
+    record = parameters.get("gnomon")
+    if not isinstance(record, dict) or not {"name", "parameters", "pairs"} <= set(record):
+        raise EncodingError(
+            f"The config says rope_type = {ROPE_TYPE!r} and holds no encoding under 'gnomon'; "
+            "take the config of a model that an encoding was installed in."
+        )
