@@ -22,6 +22,7 @@ from gnomon.encodings import Encoding
 from gnomon.errors import EncodingError, GnomonError
 from gnomon.hf import attention, biases, rotary, tables
 from gnomon.hf.foreign import (
+    SAFELY,
     WHERE,
     check_options,
     check_weights,
@@ -112,6 +113,24 @@ def installed(model: Any, *, part: str | None = None) -> Encoding | None:
         return biases.found(model, chosen) if chosen in there else None
     records = rotary.records(model)
     return rebuilt(records[0]) if records else None
+
+
+def load(path: str | PathLike[str], *, model_class: Any = None, **options: Any) -> Any:
+    """Return the model saved in a folder, with the encoding that was installed in it.
+
+    Its class is the one that its config names, or `model_class`; options are those of
+    `from_pretrained`. A model in which nothing was installed is opened as well. No code of a model
+    is run, and its weights are `.safetensors`: what else it holds or asks for is refused.
+    """
+    given = check_options(options)
+    config = open_config(path, **{name: options[name] for name in WHERE if name in options})
+    kind = named_class(config, path) if model_class is None else model_class
+    if not options.get("gguf_file"):
+        check_weights(path, config, **options)
+    model = _opened(kind, path, given)
+    model.__class__ = kind
+    _finish(model)
+    return model
 
 
 def _said(model: Any) -> dict[str, Any]:
@@ -206,28 +225,10 @@ def _check_options(place: str, layer_type: str | None, part: str | None) -> None
         )
 
 
-def load(path: str | PathLike[str], *, model_class: Any = None, **options: Any) -> Any:
-    """Return the model saved in a folder, with the encoding that was installed in it.
-
-    Its class is the one that its config names, or `model_class`; options are those of
-    `from_pretrained`. A model in which nothing was installed is opened as well. No code of a model
-    is run, and its weights are `.safetensors`: what else it holds or asks for is refused.
-    """
-    safe = check_options(options)
-    config = open_config(path, **{name: options[name] for name in WHERE if name in options})
-    kind = named_class(config, path) if model_class is None else model_class
-    if not options.get("gguf_file"):
-        check_weights(path, config, **options)
-    model = _opened(kind, path, safe)
-    model.__class__ = kind
-    _finish(model)
-    return model
-
-
 def _opened(kind: Any, path: Any, options: dict[str, Any]) -> Any:
     try:
         with opening():
-            return _prepared(kind).from_pretrained(path, **options)
+            return _prepared(kind).from_pretrained(path, **options, **SAFELY)
     except GnomonError:
         raise
     except (KeyError, OSError, RuntimeError, SafetensorError, TypeError, ValueError) as error:
