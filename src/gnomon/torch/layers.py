@@ -59,6 +59,7 @@ from gnomon.torch.coordinates import (
     without_autocast,
 )
 from gnomon.torch.rotate import (
+    HALVES,
     Tables,
     aligned,
     check_frequencies,
@@ -67,6 +68,9 @@ from gnomon.torch.rotate import (
     rotate_exact,
     rotate_into,
 )
+
+_ARITHMETICS = ("exact", "float32")
+_CPU = torch.device("cpu")
 
 
 def layer(
@@ -105,9 +109,6 @@ def layer(
     return _KINDS[chosen](encoding, learn=learn, dtype=dtype)
 
 
-_HALVES = (torch.float16, torch.bfloat16)
-
-
 class Layer(nn.Module):  # type: ignore[misc]  # torch is not followed by the checker
     """An encoding in PyTorch; a subclass has the `forward` of its kind."""
 
@@ -123,7 +124,7 @@ class Layer(nn.Module):  # type: ignore[misc]  # torch is not followed by the ch
         self._place = torch.device("cpu")
         self._dtype = torch.get_default_dtype() if dtype is None else dtype
         _check_dtype(self._dtype)
-        kept = torch.float32 if self.keeps_float32 and self._dtype in _HALVES else self._dtype
+        kept = torch.float32 if self.keeps_float32 and self._dtype in HALVES else self._dtype
         for name, numbers in self._learnable_numbers().items():
             self.register_parameter(name, nn.Parameter(numbers.to(kept), learn))
 
@@ -212,7 +213,7 @@ class Layer(nn.Module):  # type: ignore[misc]  # torch is not followed by the ch
 
 def _kept(before: Tensor, after: Tensor) -> Tensor:
     """Return a tensor after a move that may round it to half precision, without that rounding."""
-    narrowed = after.dtype in _HALVES and before.dtype not in _HALVES
+    narrowed = after.dtype in HALVES and before.dtype not in HALVES
     return before.to(after.device) if narrowed else after
 
 
@@ -225,9 +226,6 @@ def _check_dtype(dtype: torch.dtype) -> None:
 
 def _numpy(parameter: Tensor) -> Any:
     return parameter.detach().to("cpu", torch.float64).numpy()
-
-
-_ARITHMETICS = ("exact", "float32")
 
 
 class Places(NamedTuple):
@@ -491,9 +489,6 @@ class Content(Layer):
     ) -> Tensor:
         """Return the logits (..., n, m), -inf on keys that the encoding masks."""
         return self.scores(q, k, positions_q, positions_k, scale=scale, tokens=tokens)
-
-
-_CPU = torch.device("cpu")
 
 
 class _Constants:

@@ -26,7 +26,9 @@ from gnomon.encodings import TURN, Encoding, Rotating, beside_heads
 from gnomon.errors import EncodingError
 from gnomon.torch.coordinates import XP, is_tracing
 
-_HALVES = (torch.float16, torch.bfloat16)
+HALVES = (torch.float16, torch.bfloat16)
+_ULPS = 8
+"""Rounding that frequencies of two computations may differ by, in units of their own type."""
 
 
 class Tables(NamedTuple):
@@ -38,7 +40,7 @@ class Tables(NamedTuple):
 
 
 def rotate_exact(x: Tensor, tables: Tables, layout: str, first: int) -> Tensor:
-    """Turn x in float32 or better, and cast last."""
+    """Rotate x in float32 or better, and cast last."""
     wide = torch.promote_types(x.dtype, torch.float32)
     cosine, sine, turns = tables
     if cosine.dtype != wide:
@@ -52,7 +54,7 @@ def rotate_exact(x: Tensor, tables: Tables, layout: str, first: int) -> Tensor:
 
 
 def rotate_into(x: Tensor, tables: Tables, first: int, out: Tensor) -> bool:
-    """Write x, turned, into memory that is there, which may be x itself; False: no such route.
+    """Write x, rotated, into memory that is there, which may be x itself; False: no such route.
 
     New memory may cost more than the turning: the system clears every page before it is written.
     """
@@ -78,8 +80,8 @@ def _share_memory(x: Tensor, out: Tensor) -> bool:
 
 
 def rotate_as_stored(x: Tensor, tables: Tables, layout: str, first: int) -> Tensor:
-    """Turn x in its own type by tables of that type, as transformers does."""
-    least = x.dtype if x.dtype in _HALVES else torch.float32
+    """Rotate x in its own type by tables of that type, as transformers does."""
+    least = x.dtype if x.dtype in HALVES else torch.float32
     if torch.promote_types(tables.cosine.dtype, least) != tables.cosine.dtype:
         raise _other_type(tables.cosine, x)
     cosine, sine = tables.cosine.to(x.dtype), tables.sine.to(x.dtype)
@@ -124,10 +126,6 @@ def _joined(x: Tensor, turned: Tensor, first: int) -> Tensor:
     if turned.shape[-1] == x.shape[-1]:
         return turned
     return torch.cat([x[..., :first], turned, x[..., last:]], dim=-1)
-
-
-_ULPS = 8
-"""Rounding that frequencies of two computations may differ by, in units of their own type."""
 
 
 def float32_numbers(encoding: Encoding, numbers: Mapping[str, Any]) -> dict[str, Tensor]:

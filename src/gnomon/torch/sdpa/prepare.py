@@ -49,6 +49,7 @@ from gnomon.encodings import (
     check_mask,
     check_segments,
     check_shapes,
+    check_vectors,
     flat,
     numbers_in,
     scale_of,
@@ -56,12 +57,16 @@ from gnomon.encodings import (
     unwrapped,
     with_vectors,
 )
-from gnomon.encodings import check_vectors as check_each
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 from gnomon.numeric.visible import seen, wrapped
 from gnomon.torch.coordinates import XP, check_tensor, coordinates_of, is_real
 from gnomon.torch.layers import Layer, Transform
+
+Span = tuple[int, int]
+"""First and one past the last query of a part."""
+_CLOSE = 1e-9
+"""Part of a step by which equally spaced positions may err: what float64 leaves of real ones."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -129,7 +134,7 @@ class AttentionCall:
 def prepare_call(q: Any, k: Any, v: Any, encoding: Any, given: dict[str, Any]) -> AttentionCall:
     """Return the checked arguments of a call."""
     definition, layer = _definition(encoding)
-    check_vectors(q, k, v)
+    _check_vectors(q, k, v)
     leading = tuple(q.shape[:-3])
     q, k, v = (four_axes(x, leading) for x in (q, k, v))
     n, m = q.shape[-2], k.shape[-2]
@@ -242,11 +247,11 @@ def _tokens(tokens: Any, leading: tuple[int, ...]) -> Tensor | None:
     return flat(tokens, 3 if same else 2)
 
 
-def check_vectors(q: Any, k: Any, v: Any) -> None:
+def _check_vectors(q: Any, k: Any, v: Any) -> None:
     """Refuse queries, keys and values that do not go together."""
     for name, x in (("q", q), ("k", k), ("v", v)):
         check_tensor(x, name)
-        check_each(name, tuple(x.shape), x.dtype, real=is_real(x))
+        check_vectors(name, tuple(x.shape), x.dtype, real=is_real(x))
     if len({q.dtype, k.dtype, v.dtype}) > 1:
         raise EncodingError(
             f"q, k and v are of {q.dtype}, {k.dtype} and {v.dtype}; pass one type for all three."
@@ -296,10 +301,6 @@ def check_heads(heads: int, encoding: Any, wanted: int) -> None:
             f"q has {wanted} heads, but the encoding {encoding.name!r} has biases for {heads}; "
             f"pass q of shape (..., {heads}, n, dimension)."
         )
-
-
-_CLOSE = 1e-9
-"""Part of a step by which equally spaced positions may err: what float64 leaves of real ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -356,10 +357,6 @@ def _step(queries: Any, keys: Any) -> float | None:
         if np.abs(side - side[0] - step * np.arange(len(side))).max() > _CLOSE * step:
             return None
     return step
-
-
-Span = tuple[int, int]
-"""First and one past the last query of a part."""
 
 
 def may_attend(call: AttentionCall, layout: Layout, rows: Span, end: int) -> Tensor | None:
@@ -541,6 +538,9 @@ def padded(x: Tensor, width: int) -> Tensor:
 
 def falling(begins: Tensor) -> Tensor:
     """Return positions (..., m) that are counted from 0 wherever a document begins.
+
+    A rule that reads the neighbours of a token stops where positions do not rise, so that a mask
+    alone tells it of packed documents whose positions were counted on.
 
     >>> falling(torch.tensor([True, False, True, False])).tolist()
     [0.0, 1.0, 0.0, 1.0]
