@@ -8,9 +8,9 @@ Claims, ratios of medians from one run with interleaved repeats, forward, float3
   and is shown beside it. Preparing was added after a plain call had missed this bar at 1 to 2 ms.
 The ready bias is given for nothing: making it is not counted, and neither is preparing.
 
-The grid shows from which length on tiles are the fastest (`thresholds.TILES_FROM`), and how many
-queries a tile should have (`thresholds.TILE`). Memory is the largest piece that any operation of a
-route makes, and what the plan says.
+The grid shows from which length on tiles are the fastest (`_TILES_FROM` of
+`gnomon.torch.sdpa.call`), and how many queries a tile should have (`bias_routes.TILE`). Memory is
+the largest piece that any operation of a route makes, and what the plan says.
 
 Run `python benchmarks/bench_attention.py`; it prints tables and writes records/attention.json.
 """
@@ -26,7 +26,7 @@ from torch.utils._pytree import tree_leaves
 
 import gnomon
 from gnomon.torch import attention, attention_plan, layer, prepare_attention
-from gnomon.torch.attending import tiles
+from gnomon.torch.sdpa import bias_routes
 from harness import figures, interleaved, ratio, show, write_record
 
 SHAPES = {
@@ -148,7 +148,7 @@ def bench_decay(repeats):
 def bench_thresholds(repeats):
     """Which tile is the fastest, and from which length on tiles are."""
     found = {}
-    usual = tiles.spans
+    usual = bias_routes.spans
     for n in (128, 256, 512, 1024, 2048):
         q, k, v = vectors((2, 4, n, 64))
         module = layer(gnomon.encoding("alibi", heads=4))
@@ -158,11 +158,11 @@ def bench_thresholds(repeats):
         for size in (64, 128, 256, 512):
 
             def tiled(q=q, k=k, v=v, m=module, size=size):
-                tiles.spans = lambda asked: usual(asked, size)
+                bias_routes.spans = lambda asked: usual(asked, size)
                 try:
                     return attention(q, k, v, m, route="tiles")
                 finally:
-                    tiles.spans = usual
+                    bias_routes.spans = usual
 
             if size < n:
                 calls[f"tiles of {size}"] = tiled

@@ -27,7 +27,7 @@ import torch
 import gnomon
 import gnomon.torch
 from gnomon.numeric.exponential import doubled
-from gnomon.torch.base import XP
+from gnomon.torch.coordinates import XP
 from harness import figures, interleaved, peak_mebibytes, ratio, show, write_record
 
 POSITIONS, DIMENSION = 4096, 64

@@ -1,7 +1,7 @@
 """Attention in JAX by its routes against jax.nn.dot_product_attention, compiled, forward.
 
-No bar was set for JAX. What is measured decides `gnomon.jax.attending.plan.BLOCKS_FROM`, from which
-length on blocks are taken on a processor:
+No bar was set for JAX. What is measured decides `_BLOCKS_FROM` of `gnomon.jax.sdpa.call`, the
+length from which on blocks are taken on a processor:
 - ALiBi, causal, against JAX's function with a bias that is ready in memory;
 - rotary encoding, causal, against JAX's function on vectors that were turned before;
 - a decay (xPos) against rotary encoding by the same blocks.

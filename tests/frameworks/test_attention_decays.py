@@ -14,7 +14,7 @@ import torch
 import gnomon
 from gnomon.encodings.registry import ENTRIES
 from gnomon.torch import attention, attention_plan
-from gnomon.torch.attending.blocks import merged
+from gnomon.torch.sdpa.decay_blocks import merged
 
 DECAYS = {
     "xpos": {"dimension": 8},

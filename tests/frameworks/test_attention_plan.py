@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_leaves
 
 import gnomon
 from gnomon.torch import attention, attention_plan, layer
-from gnomon.torch.attending.plan import ROUTES
+from gnomon.torch.sdpa.call import ROUTES
 
 
 class Largest(TorchDispatchMode):

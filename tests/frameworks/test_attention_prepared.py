@@ -77,7 +77,7 @@ def test_a_mask_that_learns_is_read_anew_in_every_call(at):
 def test_the_vectors_of_the_preparation_are_not_kept():
     qkv = vectors(64, 0)
     attend = prepare_attention(*qkv, gnomon.encoding("alibi", heads=4))
-    assert attend._asked.q.untyped_storage().nbytes() == qkv[0].element_size()
+    assert attend._call.q.untyped_storage().nbytes() == qkv[0].element_size()
     assert repr(attend) == "Prepared('alibi', route='toeplitz')"
 
 

@@ -18,7 +18,7 @@ import gnomon
 jax = pytest.importorskip("jax", reason="JAX is not installed")
 jnp = jax.numpy
 room = pytest.importorskip("gnomon.jax")
-walked = pytest.importorskip("gnomon.jax.attending.blocks")
+walked = pytest.importorskip("gnomon.jax.sdpa.blocks")
 
 HEADS, DIMENSION, N, M, SEQUENCES = 4, 8, 19, 27, 6
 ENCODINGS: dict[str, dict[str, Any]] = {

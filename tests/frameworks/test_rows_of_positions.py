@@ -19,7 +19,7 @@ import gnomon.torch
 from gnomon.encodings.fitted.fitted import Rules
 from gnomon.errors import EncodingError, GnomonError
 from gnomon.jax.embedding import rows_of as jax_rows
-from gnomon.torch.rows import _guarded
+from gnomon.torch.embedding import _guarded
 
 
 @st.composite

@@ -14,8 +14,8 @@ import gnomon
 from gnomon.encodings.rotary.rope import turn as formula
 from gnomon.errors import EncodingError
 from gnomon.torch import Transform, layer
-from gnomon.torch.base import XP
-from gnomon.torch.turning import Tables, is_complex_in_memory, turn_exact
+from gnomon.torch.coordinates import XP
+from gnomon.torch.rotate import Tables, is_complex_in_memory, rotate_exact
 
 LAYOUTS = ["interleaved", "half"]
 DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.float16]
@@ -172,7 +172,7 @@ def test_a_compiled_layer_can_be_copied_and_saved_whole(monkeypatch: pytest.Monk
     file.seek(0)
     for other in (copy.deepcopy(made), torch.load(file, weights_only=False)):
         assert torch.equal(other(q, q)[0], wanted)
-    assert compiled == [turn_exact] * 3
+    assert compiled == [rotate_exact] * 3
 
 
 def test_inside_of_compiled_code_nothing_is_complex() -> None:

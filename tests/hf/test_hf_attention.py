@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gnomon
-from gnomon.hf.masks import query_positions
+from gnomon.hf.attention import query_positions
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers", minversion="5.0")

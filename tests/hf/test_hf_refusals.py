@@ -313,7 +313,7 @@ def test_a_model_that_turns_by_a_module_of_its_own_takes_no_second_encoding():
             pad_token_id=0,
         )
     )
-    if hf.finding.rotary_modules(model):
+    if hf.places.rotary_modules(model):
         pytest.skip("this release keeps ESM's rotary parameters in its config")
     with pytest.raises(EncodingError, match="does with positions what can not be switched off"):
         hf.install(model, gnomon.encoding("alibi", heads=2, symmetric=True))

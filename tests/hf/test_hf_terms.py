@@ -10,7 +10,7 @@ from gnomon.errors import SpectrumError
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers", minversion="5.0")
 hf_logits = pytest.importorskip("gnomon.hf.logits")
-hf_terms = pytest.importorskip("gnomon.hf.terms")
+hf_terms = pytest.importorskip("gnomon.hf.logits")
 
 
 @pytest.mark.parametrize("family", ["gpt2", "bert", "roberta", "opt"])

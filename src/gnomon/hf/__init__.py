@@ -36,10 +36,9 @@ if int(_transformers.__version__.partition(".")[0]) < 5:
     )
 
 import gnomon.torch as _room  # noqa: F401 - asked for first: its absence is said in words
-from gnomon.hf.installing import install, installed, uninstall
-from gnomon.hf.loading import load
+from gnomon.hf.attention import register
+from gnomon.hf.installing import install, installed, load, uninstall
 from gnomon.hf.reading import read
-from gnomon.hf.registering import register
 
 register()
 

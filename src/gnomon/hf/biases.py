@@ -17,8 +17,7 @@ from torch import Tensor
 
 from gnomon.encodings import Encoding
 from gnomon.errors import EncodingError
-from gnomon.hf.finding import bias_modules, part_of
-from gnomon.hf.written import Written, rebuilt, written
+from gnomon.hf.places import Written, bias_modules, on_device_of, part_of, rebuilt, written
 from gnomon.torch import layer
 
 LAYER = "gnomon"
@@ -90,7 +89,7 @@ def found(model: Any, part: str) -> Encoding:
 def _attach(module: Any, encoding: Encoding, *, learn: bool) -> None:
     weight = module.relative_attention_bias.weight
     made = layer(encoding, kind="bias", learn=learn, dtype=weight.dtype)
-    setattr(module, LAYER, made if weight.device.type == "meta" else made.to(weight.device))
+    setattr(module, LAYER, on_device_of(weight, made))
     # A bound method would be pickled as the name of the class's own, and come back as that.
     module.__dict__["compute_bias"] = partial(compute_bias, module)
 

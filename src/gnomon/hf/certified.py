@@ -37,21 +37,21 @@ from torch import nn
 from gnomon.encodings import Encoding, LayerSchedule, Nope, schedule
 from gnomon.errors import EncodingError, GnomonError
 from gnomon.groups import Coder, Subject
-from gnomon.hf.finding import rotary_modules, text_config
 from gnomon.hf.foreign import first_line, open_config, pickled_weights
+from gnomon.hf.places import rotary_modules, text_config
 
 Floats = NDArray[np.float64]
-APPLIED = ("apply_rotary_pos_emb_interleave", "apply_rotary_pos_emb")
+_APPLIED = ("apply_rotary_pos_emb_interleave", "apply_rotary_pos_emb")
 """Names of the function that turns; of two in one file the config decides."""
-SAME = 1e-6
+_SAME = 1e-6
 """Largest relative difference of frequencies that counts as rounding of float32."""
-Turn = Callable[[Floats, Floats], tuple[Floats, Floats]]
-RAISED = (
+_Turn = Callable[[Floats, Floats], tuple[Floats, Floats]]
+_RAISED = (
     ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, OSError,
     RuntimeError, TypeError, ValueError,
 )  # fmt: skip
 """What classes of transformers raise where they make no model of a config."""
-FOLLOWING = ("dynamic", "longrope")
+_FOLLOWING = ("dynamic", "longrope")
 """Kinds of frequencies that follow the length."""
 
 
@@ -190,7 +190,7 @@ def subject_of_folder(folder: str | PathLike[str]) -> Subject | Encoding | list[
     A rotary function is made of the config alone; other encodings are read with their weights
     where the folder has them.
     """
-    from gnomon.hf.loading import load
+    from gnomon.hf.installing import load
 
     place = Path(folder)
     if place.is_dir() and not (place / "config.json").is_file():
@@ -208,7 +208,7 @@ def subject_of_folder(folder: str | PathLike[str]) -> Subject | Encoding | list[
         return _without_apply(load(folder) if weighed else config)
     except GnomonError:
         raise
-    except RAISED as error:  # such as a library that transformers lacks
+    except _RAISED as error:  # such as a library that transformers lacks
         raise EncodingError(
             f"transformers makes no model of the config at {str(folder)!r} ({first_line(error)}); "
             "install what it asks for, or pass the folder of another model."
@@ -223,7 +223,7 @@ def _empty(config: Any) -> Any:
         with torch.device("meta"):
             maker: Any = transformers.AutoModel  # its classes say no types
             return maker.from_config(config, trust_remote_code=False)
-    except RAISED:
+    except _RAISED:
         return None
 
 
@@ -232,7 +232,7 @@ def _reach(config: Any, kind: str | None) -> int:
     longest = int(getattr(config, "max_position_embeddings", None) or 4096)
     said = getattr(config, "rope_parameters", None) or {}
     said = said if kind is None else said.get(kind) or {}
-    if said.get("rope_type") not in FOLLOWING:
+    if said.get("rope_type") not in _FOLLOWING:
         return min(4096, longest) - 1
     original = said.get("original_max_position_embeddings")
     original = original or getattr(config, "original_max_position_embeddings", None) or longest
@@ -242,7 +242,7 @@ def _reach(config: Any, kind: str | None) -> int:
 def _applied(model: nn.Module, rotary: Any) -> Any:
     """Return the function that turns, from the file of the rotary module, or of the model."""
     interleaved = bool(getattr(rotary.config, "rope_interleave", False))
-    names = APPLIED if interleaved else APPLIED[::-1]
+    names = _APPLIED if interleaved else _APPLIED[::-1]
     files = [sys.modules[type(one).__module__] for one in (rotary, model)]
     both = ((file, name) for file in files for name in names)
     return next((getattr(file, name) for file, name in both if hasattr(file, name)), None)
@@ -258,7 +258,7 @@ def _made_anew(rotary: Any) -> Any:
     return copy.deepcopy(rotary).to("cpu")
 
 
-def _turning(rotary: Any, apply: Any, kind: str | None) -> Turn:
+def _turning(rotary: Any, apply: Any, kind: str | None) -> _Turn:
     """Return a function that turns vectors as queries and as keys, by a module that keeps state."""
     module = _made_anew(rotary)
     chosen = {} if kind is None else {"layer_type": kind}
@@ -306,7 +306,7 @@ def _changed(rotary: Any, kind: str | None) -> tuple[str, ...]:
     made = made.detach().double().cpu()
     if live.shape == made.shape:
         off = float(((live - made).abs() / made.abs().clamp_min(1e-30)).max())
-        if off <= SAME:
+        if off <= _SAME:
             return ()
         how = f"differ by up to {off:.2g} of themselves"
     else:

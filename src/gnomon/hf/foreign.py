@@ -87,14 +87,14 @@ def named_class(config: Any, place: Any) -> Any:
 
 
 def check_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Return options of `from_pretrained` with the safe ones among them; refuse their opposites."""
+    """Return options of `from_pretrained` beside the safe ones; refuse the opposites of these."""
     for name, safe in SAFELY.items():
         if options.get(name) not in (None, safe):
             raise EncodingError(
                 f"{name} is {options[name]!r}, and a model is opened without running code and "
                 "without pickles alone; leave it out."
             )
-    return options | SAFELY
+    return {name: value for name, value in options.items() if name not in SAFELY}
 
 
 def check_weights(place: str | os.PathLike[str], config: Any, **options: Any) -> None:

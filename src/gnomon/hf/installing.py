@@ -1,25 +1,41 @@
-"""Install an encoding in a model, take it out again, say which one is there.
+"""Install an encoding in a model, take it out again, say which one is there, load it after saving.
 
-An encoding goes to the place that its kind has in the model (`gnomon.hf.finding`): frequencies to
+An encoding goes to the place that its kind has in the model (`gnomon.hf.places`): frequencies to
 rotary modules, vectors to tables of positions, biases to T5's bias, all else to the attention. All
 that may refuse is asked before anything is changed. The config of the model then holds what was
 installed, under `gnomon` or among the rotary parameters, as name and parameters [wolf2020].
+
+transformers makes a saved model from its config and then fills in weights; between the two a model
+with an installed encoding needs the modules that its weights belong to. In `load` a class that is
+the model's own in all else makes them, and steps back once the weights are in.
 """
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any
 
+from safetensors import SafetensorError
 from transformers import PreTrainedModel
 
 from gnomon.encodings import Encoding
-from gnomon.errors import EncodingError
-from gnomon.hf import attending, biases, rotary, tables
-from gnomon.hf.finding import bias_modules, rotary_modules
-from gnomon.hf.finding import tables as tables_of
-from gnomon.hf.written import rebuilt
+from gnomon.errors import EncodingError, GnomonError
+from gnomon.hf import attention, biases, rotary, tables
+from gnomon.hf.foreign import (
+    SAFELY,
+    WHERE,
+    check_options,
+    check_weights,
+    first_line,
+    named_class,
+    open_config,
+)
+from gnomon.hf.places import bias_modules, position_tables, rebuilt, rotary_modules
+from gnomon.hf.rotary import opening
 
 PARTS = ("encoder", "decoder")
+_WITH_MODULES: dict[str, Any] = {"table": tables, "bias": biases, "attention": attention}
+"""By place, what gives a model modules of its own; frequencies come from the config alone."""
 
 
 def install(
@@ -51,8 +67,8 @@ def install(
         put = biases.put(model, encoding, part, learn=learn)
         model.config.gnomon = {"bias": {**_said(model).get("bias", {}), **put}}
     else:
-        attending.check(model, encoding)
-        model.config.gnomon = {"attention": attending.put(model, encoding, learn=learn)}
+        attention.check(model, encoding)
+        model.config.gnomon = {"attention": attention.put(model, encoding, learn=learn)}
     return model
 
 
@@ -71,7 +87,7 @@ def uninstall(model: Any) -> Any:
     elif "bias" in said:
         biases.take_out(model)
     elif "attention" in said:
-        attending.take_out(model, said["attention"])
+        attention.take_out(model, said["attention"])
     else:
         rotary.take_out(model)
     if said:
@@ -90,13 +106,31 @@ def installed(model: Any, *, part: str | None = None) -> Encoding | None:
         return tables.found(model, said["table"])
     _check_whole(model, said)
     if "attention" in said:
-        return attending.found(model)
+        return attention.found(model)
     if "bias" in said:
         there = [name for name in PARTS if name in said["bias"]]
         chosen = there[0] if part is None else part
         return biases.found(model, chosen) if chosen in there else None
     records = rotary.records(model)
     return rebuilt(records[0]) if records else None
+
+
+def load(path: str | PathLike[str], *, model_class: Any = None, **options: Any) -> Any:
+    """Return the model saved in a folder, with the encoding that was installed in it.
+
+    Its class is the one that its config names, or `model_class`; options are those of
+    `from_pretrained`. A model in which nothing was installed is opened as well. No code of a model
+    is run, and its weights are `.safetensors`: what else it holds or asks for is refused.
+    """
+    given = check_options(options)
+    config = open_config(path, **{name: options[name] for name in WHERE if name in options})
+    kind = named_class(config, path) if model_class is None else model_class
+    if not options.get("gguf_file"):
+        check_weights(path, config, **options)
+    model = _opened(kind, path, given)
+    model.__class__ = kind
+    _finish(model)
+    return model
 
 
 def _said(model: Any) -> dict[str, Any]:
@@ -107,9 +141,11 @@ def _said(model: Any) -> dict[str, Any]:
 def _check_whole(model: Any, said: dict[str, Any]) -> None:
     """Refuse a model whose config names an encoding that it has not."""
     there = {
-        "table": lambda: all(hasattr(table.module, tables.BEFORE) for table in tables_of(model)),
+        "table": lambda: all(
+            hasattr(table.module, tables.BEFORE) for table in position_tables(model)
+        ),
         "bias": lambda: any(hasattr(each, biases.LAYER) for each in bias_modules(model)),
-        "attention": lambda: hasattr(model.base_model, attending.LAYER),
+        "attention": lambda: hasattr(model.base_model, attention.LAYER),
     }
     if not rotary.is_whole(model):
         raise EncodingError(
@@ -131,7 +167,7 @@ def _place(model: Any, encoding: Encoding) -> str:
         return "rotary"
     if bias_modules(model) and "bias" in encoding.kinds:
         return "bias"
-    if tables.serves(encoding) and tables_of(model):
+    if tables.serves(encoding) and position_tables(model):
         return "table"
     if "vectors" in encoding.kinds:
         raise EncodingError(
@@ -187,3 +223,42 @@ def _check_options(place: str, layer_type: str | None, part: str | None) -> None
         raise EncodingError(
             f"part is {part!r}, and this encoding serves the whole model; leave it out."
         )
+
+
+def _opened(kind: Any, path: Any, options: dict[str, Any]) -> Any:
+    try:
+        with opening():
+            return _prepared(kind).from_pretrained(path, **options, **SAFELY)
+    except GnomonError:
+        raise
+    except (KeyError, OSError, RuntimeError, SafetensorError, TypeError, ValueError) as error:
+        raise EncodingError(
+            f"transformers opens no {kind.__name__} at {str(path)!r} ({first_line(error)}); save "
+            "the model again by save_pretrained."
+        ) from error
+
+
+def _prepared(kind: Any) -> Any:
+    """Return a class of models that have the modules of their installed encoding from the start."""
+
+    def initialised(self: Any, config: Any, *args: Any, **more: Any) -> None:
+        kind.__init__(self, config, *args, **more)
+        _prepare(self)
+
+    return type(kind.__name__, (kind,), {"__init__": initialised, "__module__": kind.__module__})
+
+
+def _prepare(model: Any) -> None:
+    """Give a model without weights the modules that its weights belong to."""
+    said = _said(model)
+    for place, there in _WITH_MODULES.items():
+        if place in said:
+            there.prepare(model, said[place])
+
+
+def _finish(model: Any) -> None:
+    """Freeze what training is not to move, once the weights are in."""
+    said = _said(model)
+    for place, there in _WITH_MODULES.items():
+        if place in said:
+            there.finish(model, said[place])

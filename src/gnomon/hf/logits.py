@@ -1,4 +1,4 @@
-r"""Queries and keys of a model's own attention, layer by layer: the logits of real text.
+r"""Queries and keys of a model's own attention, and the terms of content and position in them.
 
 Layers of attention ask transformers' registry for their function [wolf2020]. While text is read,
 that function is one that keeps queries and keys and then calls the one the model had, so outputs
@@ -9,9 +9,17 @@ are kept beside. The logits are those that the softmax of the model meets,
     cap tanh(scale q.k / cap) + bias         at the keys that its masks leave; without a cap, plain
 
 `unturned` turns back, q = R_i^-1 q~, for rotary encodings, so that content can be coupled with
-another encoding.
+another encoding. Kept are whole matrices of one text after the other: O(layers heads n d) numbers.
 
-Kept are whole matrices of one text after the other: O(layers heads n d) numbers.
+*Four terms of the first layer.* A model with a table of positions adds p_i to the embedding c_i of
+its token; one normalisation stands between the sum and the queries and keys of the first layer. It
+is linear once the deviation of the sum is known [ba2016]:
+
+    LN(c + p) = [gamma (c - mean c) / sigma + beta] + [gamma (p - mean p) / sigma],   sigma of c + p
+
+Queries are affine in that, so the layer itself is asked for them: with the content part alone, with
+the position part alone, and with nothing, which is its constant and counts as content. The four
+terms add up to the model's own logits; that is checked, and refused where it is not so.
 """
 
 from __future__ import annotations
@@ -25,15 +33,16 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS, AttentionInterface
 
 from gnomon.encodings import Encoding
 from gnomon.errors import SpectrumError
-from gnomon.hf.finding import attention_modules
+from gnomon.hf.attention import seen_in
+from gnomon.hf.places import attention_modules, position_tables
 from gnomon.results import Result
-from gnomon.spectra import ToeplitzShare, toeplitz_share
+from gnomon.spectra import Terms, ToeplitzShare, terms_of, toeplitz_share
 
 Floats = NDArray[np.float64]
 IMPLEMENTATION = "gnomon-collecting"
@@ -145,21 +154,15 @@ def _floats(x: Tensor) -> Floats:
 
 def _seen(mask: Tensor) -> NDArray[np.bool_]:
     """Return what a mask of the model leaves; without padding all texts and heads have the same."""
-    left = mask if mask.dtype == torch.bool else mask > _least(mask)
-    return np.asarray(left[0, 0].cpu().numpy())
+    return np.asarray(seen_in(mask)[0, 0].cpu().numpy())
 
 
 def _added(mask: Tensor | None) -> Tensor | None:
     """Return what a mask of numbers adds at keys that it leaves; None where that is nothing."""
     if mask is None or mask.dtype == torch.bool:
         return None
-    left = torch.where(mask > _least(mask), mask, 0.0)
+    left = torch.where(seen_in(mask), mask, 0.0)
     return left if bool(left.any()) else None
-
-
-def _least(mask: Tensor) -> float:
-    """Return a number below any bias and above what hides a key: half of the type's smallest."""
-    return float(torch.finfo(mask.dtype).min) / 2
 
 
 @contextmanager
@@ -202,3 +205,111 @@ def _check(model: Any, inputs: dict[str, Any]) -> None:
             "The attention_mask hides some tokens, and lags of a padded text are not those of its "
             "tokens; pass texts of one length, without padding."
         )
+
+
+_CLOSE = 1e-4
+"""Part of the largest logit by which the terms may miss the model's own, in float32."""
+
+
+def first_layer_terms(model: Any, input_ids: Any) -> tuple[Terms, ...]:
+    """Return the terms of every head of the first layer for one text (n tokens)."""
+    tokens = torch.as_tensor(input_ids).reshape(-1)
+    found = position_tables(model)
+    if len(found) != 1:
+        raise SpectrumError(
+            f"{type(model).__name__} has {len(found)} tables of positions; pass a model that adds "
+            "one table to its embeddings, such as GPT-2 or BERT."
+        )
+    first, own = _watched(model, tokens, found[0].module)
+    x, position = first["entered"], _position_part(first, model)
+    asked = [_asked(model, tokens, own, part) for part in (x - position, position, 0.0 * x)]
+    whole = collect(model, tokens)[0]
+    made = tuple(_terms(asked, whole, head) for head in range(whole.q.shape[1]))
+    wanted = whole.logits()[0]
+    rest = max(np.abs(one.matrices.sum(axis=0) - logit).max()
+               for one, logit in zip(made, wanted, strict=True))  # fmt: skip
+    if not rest <= _CLOSE * np.abs(wanted).max():
+        raise SpectrumError(
+            f"The terms miss the logits of {type(model).__name__} by {rest:.1g}: more than one "
+            "normalisation stands between its embeddings and its first layer; pass another model."
+        )
+    return made
+
+
+def _terms(asked: list[Heads], whole: Heads, head: int) -> Terms:
+    content, position, nothing = asked
+    pairs = [
+        (getattr(content, side)[0, head],
+         getattr(position, side)[0, head] - getattr(nothing, side)[0, head])
+        for side in ("q", "k")
+    ]  # fmt: skip
+    return terms_of(*pairs, scale=whole.scale, causal=whole.causal)
+
+
+def _watched(model: Any, tokens: Tensor, table: nn.Embedding) -> tuple[dict[str, Any], nn.Module]:
+    """Return what the first layer of attention was given, and what came before it."""
+    seen: dict[str, Any] = {}
+    own: list[nn.Module] = []
+
+    def of_table(_: Any, __: Any, out: Tensor) -> None:
+        seen.setdefault("position", out.detach())
+
+    def of_norm(module: Any, inputs: Any, out: Tensor) -> None:
+        if not own:
+            seen.update(norm=module, summed=inputs[0].detach(), normed=out.detach())
+
+    def of_attention(module: Any, args: Any, kwargs: Any) -> None:
+        if not own:
+            own.append(module)
+            seen["entered"] = _hidden(args, kwargs).detach()
+
+    hooks = [table.register_forward_hook(of_table)]
+    hooks += [m.register_forward_hook(of_norm) for m in model.modules()
+              if isinstance(m, nn.LayerNorm)]  # fmt: skip
+    hooks += [m.register_forward_pre_hook(of_attention, with_kwargs=True)
+              for m in attention_modules(model)]  # fmt: skip
+    try:
+        collect(model, tokens)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return seen, own[0]
+
+
+def _position_part(seen: dict[str, Any], model: Any) -> Tensor:
+    """Return gamma (p - mean p) / sigma, from what the last normalisation was given."""
+    norm = seen.get("norm")
+    if norm is None or "position" not in seen or not torch.equal(seen["normed"], seen["entered"]):
+        raise SpectrumError(
+            f"The first layer of {type(model).__name__} does not read the normalised sum of tokens "
+            "and positions; pass a model such as GPT-2 or BERT."
+        )
+    p = seen["position"].reshape(-1, *seen["summed"].shape[-2:])
+    sigma = (seen["summed"].var(dim=-1, unbiased=False, keepdim=True) + norm.eps).sqrt()
+    made: Tensor = norm.weight * (p - p.mean(dim=-1, keepdim=True)) / sigma
+    return made.detach()
+
+
+def _asked(model: Any, tokens: Tensor, own: nn.Module, part: Tensor) -> Heads:
+    """Return what the first layer makes of hidden states that are given to it."""
+    with _given(own, part):
+        return collect(model, tokens)[0]
+
+
+@contextmanager
+def _given(module: nn.Module, hidden: Tensor) -> Iterator[None]:
+    def replaced(_: Any, args: Any, kwargs: Any) -> Any:
+        if "hidden_states" in kwargs:
+            return args, {**kwargs, "hidden_states": hidden}
+        return (hidden, *args[1:]), kwargs
+
+    hook = module.register_forward_pre_hook(replaced, with_kwargs=True)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+def _hidden(args: Any, kwargs: Any) -> Tensor:
+    found: Tensor = kwargs["hidden_states"] if "hidden_states" in kwargs else args[0]
+    return found

@@ -1,17 +1,30 @@
 """Which encoding a model has, read off its form, its config and its weights.
 
 A config is read by the model that transformers makes of it, without storage: what a model does with
-positions is seen from its modules (`gnomon.hf.finding`), numbers come from its config, and learned
+positions is seen from its modules (`gnomon.hf.places`), numbers come from its config, and learned
 ones from its weights where there are any [wolf2020].
+
+Some model types have an encoding that no module shows: in code, by rules of their own (release
+5.22). Where each layer learns its own numbers, the form is given.
+
+    BLOOM, MPT   ALiBi with the official slopes; MPT's code has it whatever its config says
+    Falcon       ALiBi with bias -m_h (i - j) / sqrt(d), since it is added before logits are scaled;
+                 the code rounds slopes and products to bfloat16, which no definition repeats
+    DeBERTa      content and lag meet in three products, tables projected by each layer anew
+    MPNet        a learned table and T5's bias at once: no single encoding
+    RoFormer     rotary, layout interleaved, base 10,000, by a table of sines and cosines
+    XLNet        the four products of Transformer-XL, projections of each layer
 """
 
 from __future__ import annotations
 
 import copy
+import math
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -19,23 +32,30 @@ import transformers
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-from gnomon.encodings import ROTARY_WAYS, TOP, Encoding, check_plain, encoding_within
+from gnomon.encodings import (
+    ROTARY_WAYS,
+    TOP,
+    Encoding,
+    check_plain,
+    encoding_within,
+    official_slopes,
+)
 from gnomon.encodings import encoding as made
 from gnomon.errors import EncodingError
-from gnomon.hf.families import FAMILIES
-from gnomon.hf.finding import (
-    Table,
-    bias_modules,
-    foreign_rotary,
-    part_of,
-    rotary_modules,
-    tables,
-    text_config,
-)
 from gnomon.hf.foreign import open_config, without_kernels
 from gnomon.hf.installing import PARTS, installed
+from gnomon.hf.places import (
+    Table,
+    bias_modules,
+    doubles,
+    foreign_rotary,
+    part_of,
+    position_tables,
+    rebuilt,
+    rotary_modules,
+    text_config,
+)
 from gnomon.hf.rotary import ROPE_TYPE
-from gnomon.hf.written import doubles, rebuilt
 
 
 def read(
@@ -59,7 +79,7 @@ def read(
     model = _model(source)
     if not isinstance(model, PreTrainedModel):
         return encoding_within(model, layer_type=layer_type, layer=layer)
-    family = FAMILIES.get(str(model.config.model_type))
+    family = _FAMILIES.get(str(model.config.model_type))
     found = None if family is None else family(model.config)
     if found is None and bias_modules(model):
         found = _bias(model, part)
@@ -67,7 +87,7 @@ def read(
         _check_live(model)
         said = text_config(model.config, part).to_dict()
         found = encoding_within(said, layer_type=layer_type, layer=layer)
-    if found is None and tables(model):
+    if found is None and position_tables(model):
         found = _table(model, part)
     if found is None:
         raise EncodingError(
@@ -205,7 +225,7 @@ def _table(model: Any, part: str | None) -> Encoding:
 
 def _chosen(model: Any, part: str | None) -> Table:
     """Return the table of a part, or the first."""
-    found = tables(model)
+    found = position_tables(model)
     if part is None:
         return found[0]
     own = {id(m) for name, m in model.named_modules() if part in name.split(".")}
@@ -213,3 +233,76 @@ def _chosen(model: Any, part: str | None) -> Table:
     if not inside:
         raise EncodingError(f"{type(model).__name__} has no {part}; leave part out.")
     return inside[0]
+
+
+def _alibi(config: Any) -> Encoding:
+    return made("alibi", heads=int(config.num_attention_heads))
+
+
+def _falcon(config: Any) -> Encoding | None:
+    """Return Falcon's ALiBi, or nothing where it turns instead."""
+    if not config.alibi:
+        return None
+    heads = int(config.num_attention_heads)
+    scale = math.sqrt(config.hidden_size // heads)
+    return made("alibi", slopes=tuple(slope / scale for slope in official_slopes(heads)))
+
+
+def _deberta(config: Any) -> Encoding | None:
+    """Return DeBERTa's encoding; without relative attention it has a learned table alone."""
+    if not config.relative_attention:
+        return None
+    if config.position_biased_input:
+        raise EncodingError(
+            "The config says relative_attention and position_biased_input, a table beside the "
+            "encoding 'deberta', which no single encoding is; read them one by one."
+        )
+    terms = config.pos_att_type or []
+    terms = terms.split("|") if isinstance(terms, str) else terms
+    if {"c2p", "p2c"} - set(terms):
+        raise EncodingError(
+            f"The config's pos_att_type is {terms}, and the encoding 'deberta' has both c2p and "
+            "p2c; build the nearest one by hand."
+        )
+    heads, longest = int(config.num_attention_heads), int(config.max_relative_positions)
+    longest = int(config.max_position_embeddings) if longest < 1 else longest
+    buckets = int(getattr(config, "position_buckets", -1))
+    return made(
+        "deberta",
+        dimension=int(config.hidden_size) // heads,
+        heads=heads,
+        largest_lag=longest,
+        buckets=buckets if buckets > 0 else None,
+    )
+
+
+def _mpnet(config: Any) -> Encoding:
+    raise EncodingError(
+        f"MPNet adds a learned table of {config.max_position_embeddings} rows and T5's bias at "
+        "once, which no single encoding is; build the two by hand."
+    )
+
+
+def _roformer(config: Any) -> Encoding:
+    width = int(config.hidden_size) // int(config.num_attention_heads)
+    return made("rope", dimension=width, layout="interleaved")
+
+
+def _xlnet(config: Any) -> Encoding:
+    heads, width = int(config.num_attention_heads), int(config.hidden_size)
+    return made("transformer-xl", dimension=width // heads, heads=heads, model_dimension=width)
+
+
+_FAMILIES: Mapping[str, Callable[[Any], Encoding | None]] = MappingProxyType(
+    {
+        "bloom": _alibi,
+        "deberta": _deberta,
+        "deberta-v2": _deberta,
+        "falcon": _falcon,
+        "mpnet": _mpnet,
+        "mpt": _alibi,
+        "roformer": _roformer,
+        "xlnet": _xlnet,
+    }
+)
+"""By model type, the encoding that a config asks for, or None where another rule finds it."""

@@ -12,8 +12,10 @@ so transformers itself makes the same frequencies again when it opens the model.
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -21,9 +23,7 @@ from torch import nn
 
 from gnomon.encodings import Encoding, Nope, Rotating, encoding_within
 from gnomon.errors import EncodingError
-from gnomon.hf.finding import rotary_modules
-from gnomon.hf.opening import is_opening
-from gnomon.hf.written import Written, rebuilt, written
+from gnomon.hf.places import Written, rebuilt, rotary_modules, written
 from gnomon.torch import XP
 
 ROPE_TYPE = "gnomon"
@@ -31,7 +31,7 @@ _KEPT = "_gnomon_before"
 """Where a module keeps the frequencies from before, which then need not be made again."""
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """What a rotary module turns by: frequencies now and at first, their factor, the rope type."""
 
     now: torch.Tensor
@@ -48,7 +48,7 @@ def turns_by_tables(encoding: Encoding) -> bool:
     return plain and encoding.numbers["frequencies"].ndim == 2 and not encoding.learnable
 
 
-def frequencies(encoding: Encoding, pairs: int) -> tuple[torch.Tensor, float]:
+def _frequencies(encoding: Encoding, pairs: int) -> tuple[torch.Tensor, float]:
     """Return frequencies (pairs,) in float32 and the attention factor; no encoding turns by 0."""
     with torch.device("cpu"):  # a model may be made without storage, but not its frequencies
         if not isinstance(encoding, Rotating):
@@ -67,12 +67,12 @@ def rope_parameters(
     """Return what transformers asks of a rope type: the frequencies that a config holds."""
     del seq_len  # no installed encoding follows the length
     record = _said(config, layer_type)["gnomon"]
-    if "beside" in record and not is_opening():
+    if "beside" in record and not _is_opening():
         raise EncodingError(
             "This model has an encoding installed in its attention, and without it no positions at "
             "all; open it by gnomon.hf.load(folder)."
         )
-    made, factor = frequencies(rebuilt(record), record["pairs"])
+    made, factor = _frequencies(rebuilt(record), record["pairs"])
     return made.to(torch.get_default_device() if device is None else device), factor
 
 
@@ -157,9 +157,9 @@ def put(
         said, pairs = _said(config, name), int(_buffer(modules[0], name).shape[0])
         record = {**record, "pairs": pairs, "before": copy.deepcopy(said)}
         said.update({"rope_type": ROPE_TYPE, "gnomon": record})
-        made, factor = frequencies(encoding, pairs)
+        made, factor = _frequencies(encoding, pairs)
         for module in modules:
-            _set(module, name, State(made, made.clone(), factor, ROPE_TYPE))
+            _set(module, name, _State(made, made.clone(), factor, ROPE_TYPE))
 
 
 def take_out(model: Any) -> None:
@@ -232,10 +232,10 @@ def _buffer(module: Any, layer_type: str | None) -> torch.Tensor:
     return found
 
 
-def _state(module: Any, layer_type: str | None) -> State:
+def _state(module: Any, layer_type: str | None) -> _State:
     """Return what a module turns by at present."""
     prefix, kind = _prefix(layer_type), module.rope_type
-    return State(
+    return _State(
         getattr(module, f"{prefix}inv_freq"),
         getattr(module, f"{prefix}original_inv_freq"),
         getattr(module, f"{prefix}attention_scaling"),
@@ -243,7 +243,7 @@ def _state(module: Any, layer_type: str | None) -> State:
     )
 
 
-def _set(module: Any, layer_type: str | None, state: State) -> None:
+def _set(module: Any, layer_type: str | None, state: _State) -> None:
     """Give a module what it turns by, on the device where it is."""
     prefix, device = _prefix(layer_type), _buffer(module, layer_type).device
     setattr(module, f"{prefix}inv_freq", nn.Buffer(state.now.to(device), persistent=False))
@@ -254,3 +254,21 @@ def _set(module: Any, layer_type: str | None, state: State) -> None:
         module.rope_type = state.kind
     else:
         module.rope_type[layer_type] = state.kind
+
+
+_OPENING: contextvars.ContextVar[bool] = contextvars.ContextVar("gnomon_opening", default=False)
+
+
+def _is_opening() -> bool:
+    """Whether `load` is at work here."""
+    return _OPENING.get()
+
+
+@contextlib.contextmanager
+def opening() -> Iterator[None]:
+    """Say so while a model is being opened."""
+    token = _OPENING.set(True)
+    try:
+        yield
+    finally:
+        _OPENING.reset(token)

@@ -22,8 +22,15 @@ from torch.nn import functional
 
 from gnomon.encodings import Encoding, Fitted, Nope
 from gnomon.errors import EncodingError
-from gnomon.hf.finding import Table, tables
-from gnomon.hf.written import Written, doubles, rebuilt, written
+from gnomon.hf.places import (
+    Table,
+    Written,
+    doubles,
+    on_device_of,
+    position_tables,
+    rebuilt,
+    written,
+)
 from gnomon.torch import layer, load
 
 BEFORE = "gnomon_before"
@@ -38,10 +45,10 @@ def serves(encoding: Encoding) -> bool:
 
 def check(model: Any, encoding: Encoding, *, learn: bool) -> None:
     """Refuse vectors of another dimension, and tables that are shorter than the context."""
-    for table in tables(model):
-        rows_of(encoding, table)
+    for table in position_tables(model):
+        _rows_of(encoding, table)
         written(encoding, rows=table.rows)
-        if learn and is_computed(encoding) and type(table.module) is not nn.Embedding:
+        if learn and _is_computed(encoding) and type(table.module) is not nn.Embedding:
             raise EncodingError(
                 f"The encoding {encoding.name!r} learns {', '.join(encoding.learnable)}, and the "
                 f"table of this model ({type(table.module).__name__}) can hold rows alone; install "
@@ -49,7 +56,7 @@ def check(model: Any, encoding: Encoding, *, learn: bool) -> None:
             )
 
 
-def rows_of(encoding: Encoding, table: Table) -> np.ndarray[Any, Any]:
+def _rows_of(encoding: Encoding, table: Table) -> np.ndarray[Any, Any]:
     """Return one row for each position of a table."""
     width = int(table.module.embedding_dim)
     if isinstance(encoding, Nope):
@@ -84,37 +91,37 @@ def _vectors(encoding: Encoding, count: int) -> np.ndarray[Any, Any]:
 
 def put(model: Any, encoding: Encoding, *, learn: bool) -> Written:
     """Set the rows of every table of a model, and return what its config is to say."""
-    for table in tables(model):
+    for table in position_tables(model):
         module, old = table.module, table.module.weight
-        rows = torch.from_numpy(np.array(rows_of(encoding, table))).to(old.device, old.dtype)
+        rows = torch.from_numpy(np.array(_rows_of(encoding, table))).to(old.device, old.dtype)
         weight = torch.cat([old.detach()[: table.first], rows])
         module.register_buffer(BEFORE, old.detach())
         module.__dict__[_OLD] = old
-        module.weight = nn.Parameter(weight, requires_grad=learn and is_table(encoding))
-        if learn and is_computed(encoding):
+        module.weight = nn.Parameter(weight, requires_grad=learn and _is_table(encoding))
+        if learn and _is_computed(encoding):
             _compute(table, encoding)
-    return {**written(encoding, rows=tables(model)[0].rows), "learn": learn}
+    return {**written(encoding, rows=position_tables(model)[0].rows), "learn": learn}
 
 
 def prepare(model: Any, record: Mapping[str, Any]) -> None:
     """Give the tables of a model without weights room for what is saved beside their rows."""
-    for table in tables(model):
+    for table in position_tables(model):
         module = table.module
         module.register_buffer(BEFORE, torch.empty_like(module.weight))
-        if record["learn"] and is_computed(rebuilt(record)):
+        if record["learn"] and _is_computed(rebuilt(record)):
             _compute(table, rebuilt(record))
 
 
 def finish(model: Any, record: Mapping[str, Any]) -> None:
     """Freeze what training is not to move, as it was when the model was saved."""
-    for table in tables(model):
-        moves = bool(record["learn"]) and is_table(rebuilt(record))
+    for table in position_tables(model):
+        moves = bool(record["learn"]) and _is_table(rebuilt(record))
         table.module.weight.requires_grad_(moves)
 
 
 def take_out(model: Any) -> None:
     """Put back the rows from before: the same parameter, or the same numbers after loading."""
-    for table in tables(model):
+    for table in position_tables(model):
         module = table.module
         before: Tensor = getattr(module, BEFORE)
         old = module.__dict__.pop(_OLD, None)
@@ -128,21 +135,21 @@ def take_out(model: Any) -> None:
             del module.__dict__["forward"], module.__dict__[_FIRST]
 
 
-def is_table(encoding: Encoding) -> bool:
+def _is_table(encoding: Encoding) -> bool:
     """Whether the rows themselves are what is learned."""
     return encoding.learnable == ("values",)
 
 
-def is_computed(encoding: Encoding) -> bool:
+def _is_computed(encoding: Encoding) -> bool:
     """Whether vectors are functions of other learned numbers."""
-    return bool(encoding.learnable) and not is_table(encoding)
+    return bool(encoding.learnable) and not _is_table(encoding)
 
 
 def _compute(table: Table, encoding: Encoding) -> None:
     """Let a table ask a module of the encoding, through which its numbers are trained."""
     module, weight = table.module, table.module.weight
     made = layer(encoding, kind="vectors", dtype=weight.dtype)
-    setattr(module, COMPUTED, made if weight.device.type == "meta" else made.to(weight.device))
+    setattr(module, COMPUTED, on_device_of(weight, made))
     module.__dict__[_FIRST] = table.first
     module.__dict__["forward"] = partial(computed, module)  # a bound method can not be pickled
 
@@ -159,7 +166,7 @@ def computed(self: Any, positions: Tensor) -> Tensor:
 
 def found(model: Any, record: Mapping[str, Any]) -> Encoding:
     """Return the encoding whose rows a model has at present."""
-    table = tables(model)[0]
+    table = position_tables(model)[0]
     if hasattr(table.module, COMPUTED):
         made: Encoding = getattr(table.module, COMPUTED).encoding
         return made

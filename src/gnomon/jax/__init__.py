@@ -17,10 +17,9 @@ except ImportError as error:
         "gnomon.jax needs JAX, which is not installed; run `pip install gnomon[jax]`."
     ) from error
 
-from gnomon.jax.attending import Plan, attention, attention_plan
 from gnomon.jax.embedding import PositionVectors, embed, load, to_fitted
-from gnomon.jax.layers import Layer, Places, Tables, layer
-from gnomon.jax.splitting import split
+from gnomon.jax.layers import Layer, Places, Tables, layer, split
+from gnomon.jax.sdpa import Plan, attention, attention_plan
 
 __all__ = [
     "Layer",

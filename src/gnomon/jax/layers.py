@@ -8,7 +8,15 @@ optimiser over the pytree changes learnable numbers alone. Phases are made in fl
 on. Where it is off they are made in limbs: cosines and sines are within 4e-7 of the true ones at
 positions to 10^6 and within 6e-7 at every one that int32 holds, float positions too if they were
 split before they became float32 (by `split`, or here, where NumPy's float64 comes from outside of
-`jit`).
+`jit`): x = whole + fraction, x cut towards zero. Without x64 every argument of a compiled function
+becomes float32, in which timestamps near 1.7e9 are 128 apart; whole numbers travel as int32 and
+fractions as float32, 2^-25 of a unit from what float64 held.
+
+JAX compiles again when the static part of its arguments changes, and joins two pytrees only where
+it is equal. So a definition is compared by its class and its fields, the learnable ones left out:
+two layers made alike share their compiled code, whatever they have learned since. The constants of
+its formula are prepared once, as NumPy arrays in the types that JAX will hold them in, because an
+array made while JAX traces must not outlive the trace.
 
 Compiled code can not look at values: what is refused in words outside of it (NaN, a position past
 the end of a table) is NaN inside.
@@ -16,6 +24,8 @@ the end of a table) is NaN inside.
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, NamedTuple
@@ -31,14 +41,19 @@ from gnomon.encodings import (
     Rotating,
     as_coordinates,
     beside_heads,
+    check_numbers,
     check_serves,
     float_array,
+    foreign_coordinates,
     given_encoding,
+    has_float64,
     key_positions,
+    stored,
     turn,
+    with_axes,
 )
 from gnomon.errors import EncodingError
-from gnomon.jax.definitions import Definition
+from gnomon.numeric.limbs import Limbs, Turns
 
 
 class Tables(NamedTuple):
@@ -242,3 +257,83 @@ def _floats(x: Array, name: str) -> Array:
     if library == "torch":  # JAX would take it, and gradients would end here without a word
         raise EncodingError(f"{name} comes from torch; pass an array of JAX or NumPy.")
     return float_array(jnp.asarray(x), name, xp=jnp)
+
+
+jax.tree_util.register_dataclass(Limbs, data_fields=["whole", "fraction"], meta_fields=[])
+jax.tree_util.register_dataclass(Turns, data_fields=["radians", "digits"], meta_fields=[])
+
+
+class Definition:
+    """An encoding as a static value, with the constants of its formula."""
+
+    def __init__(self, encoding: Encoding) -> None:
+        self.encoding = encoding
+        self._identity = _identity_of(encoding)
+        self._hash = hash(self._identity)
+        self._prepared: dict[bool, dict[str, Any]] = {}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Definition):
+            return NotImplemented
+        return self is other or self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"Definition({self.encoding!r})"
+
+    def constants(self) -> dict[str, Any]:
+        """Return the numbers that are not learned, for the precision that is on at present."""
+        wide = has_float64(jnp)
+        if wide not in self._prepared:
+            self._prepared[wide] = _prepared(self.encoding, wide=wide)
+        constants: dict[str, Any] = jax.tree.map(jnp.asarray, self._prepared[wide])
+        return constants
+
+
+def _prepared(encoding: Encoding, *, wide: bool) -> dict[str, Any]:
+    """Return the constants in NumPy: no array of JAX is made, which `shard_map` would trace."""
+    fixed = {n: v for n, v in encoding.numbers.items() if n not in encoding.learnable}
+    return {name: stored(name, values, wide=wide) for name, values in fixed.items()}
+
+
+def _identity_of(value: Any) -> Any:
+    """Return what tells two values apart, in a form that can be hashed.
+
+    >>> _identity_of({"factors": [1.0, 2.0]})
+    (('factors', (1.0, 2.0)),)
+    """
+    if isinstance(value, np.ndarray):
+        return (value.shape, value.dtype.str, value.tobytes())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        learned = value.learnable if isinstance(value, Encoding) else ()
+        kept = [field.name for field in dataclasses.fields(value) if field.name not in learned]
+        return (type(value), *((name, _identity_of(getattr(value, name))) for name in kept))
+    if isinstance(value, Mapping):
+        return tuple((name, _identity_of(part)) for name, part in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(_identity_of(part) for part in value)
+    return value
+
+
+def split(positions: Any, *, axes: int = 1) -> Limbs:
+    """Return positions as whole and fractional parts, each of shape (..., axes).
+
+    Needed without x64 for large positions with a fraction, such as timestamps, that are arguments
+    of a compiled function: there, and in `jnp.asarray`, they become float32 before a layer sees
+    them. Call it on NumPy's float64, outside of `jit`.
+    """
+    if isinstance(positions, jax.core.Tracer):
+        raise EncodingError(
+            "split was called on positions that JAX traces, which are float32 by then; split them "
+            "outside of jit, vmap and grad."
+        )
+    values = np.asarray(positions)
+    check_numbers(values)
+    values = with_axes(values, axes)
+    if not has_float64(jnp):
+        narrow: Limbs = foreign_coordinates(values, None, xp=jnp)
+        return narrow
+    whole = np.trunc(values)
+    return Limbs(whole=jnp.asarray(whole.astype(np.int64)), fraction=jnp.asarray(values - whole))

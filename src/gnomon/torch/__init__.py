@@ -15,11 +15,11 @@ from gnomon.errors import MissingExtraError
 from gnomon.fronts import front
 
 if TYPE_CHECKING:
-    from gnomon.torch.attending.documents import falling as falling
-    from gnomon.torch.attending.kernel import attend as attend
-    from gnomon.torch.base import XP as XP
-    from gnomon.torch.base import Layer as Layer
-    from gnomon.torch.certified import subject_of_module as subject_of_module
+    from gnomon.torch.capture_logits import subject_of_module as subject_of_module
+    from gnomon.torch.coordinates import XP as XP
+    from gnomon.torch.layers import Layer as Layer
+    from gnomon.torch.sdpa.prepare import attend as attend
+    from gnomon.torch.sdpa.prepare import falling as falling
 
 
 try:
@@ -29,13 +29,9 @@ except ImportError as error:
         "gnomon.torch needs PyTorch, which is not installed; run `pip install gnomon[torch]`."
     ) from error
 
-from gnomon.torch.attending import Plan, Prepared, attention, attention_plan, prepare_attention
-from gnomon.torch.bias import Bias
-from gnomon.torch.content import Content
 from gnomon.torch.embedding import FactoredPositionEmbedding, PositionEmbedding, load
-from gnomon.torch.layers import layer
-from gnomon.torch.transform import Transform
-from gnomon.torch.vectors import Vectors
+from gnomon.torch.layers import Bias, Content, Transform, Vectors, layer
+from gnomon.torch.sdpa import Plan, Prepared, attention, attention_plan, prepare_attention
 
 __all__ = [
     "Bias",
@@ -57,9 +53,9 @@ __all__ = [
 __getattr__, __dir__ = front(
     __name__,
     {
-        "attending.documents": ("falling",),
-        "attending.kernel": ("attend",),
-        "base": ("XP", "Layer"),
-        "certified": ("subject_of_module",),
+        "capture_logits": ("subject_of_module",),
+        "coordinates": ("XP",),
+        "layers": ("Layer",),
+        "sdpa.prepare": ("attend", "falling"),
     },
 )
