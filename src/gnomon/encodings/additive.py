@@ -37,7 +37,8 @@ from gnomon.encodings.card import ORACLE, Card, in_words, proved
 from gnomon.encodings.frequencies import circular_distances, geometric_frequencies, phases
 from gnomon.encodings.starting import GOLDEN, mix, normal_rows
 from gnomon.encodings.units import unit_of
-from gnomon.numeric import checks, words
+from gnomon.numeric import checks
+from gnomon.numeric import uint64 as words
 from gnomon.numeric.arrays import since
 
 if TYPE_CHECKING:
