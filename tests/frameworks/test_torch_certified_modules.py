@@ -189,3 +189,15 @@ def test_the_error_of_a_map_is_told():
         GroupError, match=r"Odd gives no real .*\(RuntimeError: no such thing as 4 and 4\)"
     ):
         gnomon.verify(Odd(), dimension=D)
+
+
+def test_weights_that_nearly_lack_a_direction_still_have_it():
+    """Singular values 10^5 apart: in float64 all of them are seen, and the rotation is a group."""
+    module = Attention(heads=1, size=D).double()
+    module.rotary.phases = module.rotary.positions = torch.float64
+    module.rotary.frequencies = module.rotary.frequencies.double()
+    with torch.no_grad():
+        left, sizes, right = torch.linalg.svd(module.inward.weight[:D])
+        sizes[-1] = 1e-5 * sizes[0]
+        module.inward.weight[:D] = left @ torch.diag(sizes) @ right
+    assert gnomon.verify(module, dimension=D, causal=True).level.startswith("L0")

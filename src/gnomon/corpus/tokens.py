@@ -283,8 +283,8 @@ class FromText:
 def _near_copies(texts: list[str]) -> list[str]:
     """Return for every text the first of its family in the order of characters.
 
-    >>> _near_copies(["a b c d e f g h", "a b c d e f g x", "x y"])
-    ['a b c d e f g h', 'a b c d e f g h', 'x y']
+    >>> _near_copies(["a b c d e f g h", "a b c d e f g x", "s t u v w x y z"])
+    ['a b c d e f g h', 'a b c d e f g h', 's t u v w x y z']
     """
     numbers: dict[str, int] = {}
     words = [[numbers.setdefault(word, len(numbers)) for word in text.split()] for text in texts]

@@ -84,8 +84,9 @@ Floats = NDArray[np.float64]
 _Call = Callable[[torch.Tensor, torch.Tensor], Any]
 _HEADS = 4
 """Heads that are looked at: each needs a pass of its own."""
-_RANK = 1e-4
-"""Share of the largest singular value of B(0) below which there is nothing."""
+_RANK, _ROUNDINGS = 1e-4, 1024.0
+"""Share of the largest singular value of B(0) below which there is nothing, at most; where the
+type is finer, so many of its roundings: weights that nearly lack a direction still have it."""
 _SOFTMAX = (torch.softmax, functional.softmax, torch.Tensor.softmax)
 
 
@@ -179,7 +180,7 @@ def _subject_of_attention(
             raise EncodingError(_refused(module, "it computes no attention at these positions"))
         return np.asarray(watching.logits.reshape(-1, len(hidden), len(hidden)).cpu().numpy())
 
-    bases = _bases(logits_of, dimension)
+    bases = _bases(logits_of, dimension, min(_RANK, _ROUNDINGS * torch.finfo(dtype).eps))
     looked = bases[:_HEADS]
 
     def logits(q: Floats, k: Floats, t: Floats, s: Floats) -> Any:
@@ -261,14 +262,17 @@ def _refused(module: nn.Module, reason: str) -> str:
 
 
 def _bases(
-    logits_of: Callable[[Floats, Floats], Floats], dimension: int
+    logits_of: Callable[[Floats, Floats], Floats], dimension: int, least: float
 ) -> list[tuple[Floats, Floats]]:
-    """Return for each head the hidden states that its queries and keys see, U and V of B(0)."""
+    """Return for each head the hidden states that its queries and keys see, U and V of B(0).
+
+    Singular values below `least` of the largest are taken for 0.
+    """
     eye = np.concatenate([np.eye(dimension), np.zeros((1, dimension))])
     size = dimension + 1
     found = logits_of(np.concatenate([eye, eye]), np.zeros(2 * size))[:, size:, :size]
     of_q, of_k = found[:, :-1, -1:], found[:, -1:, :-1]
     products = found[:, :-1, :-1] - of_q - of_k + found[:, -1:, -1:]
     left, sizes, right = np.linalg.svd(products)
-    rank = max(1, int((sizes > _RANK * sizes[:, :1]).sum(axis=-1).min()))
+    rank = max(1, int((sizes > least * sizes[:, :1]).sum(axis=-1).min()))
     return [(u[:, :rank], v[:rank].T) for u, v in zip(left, right, strict=True)]

@@ -224,8 +224,9 @@ def _bands(data: FoldedCounts) -> list[NDArray[np.bool_]]:
 
 
 def _assembled(data: FoldedCounts, whole: _Filled) -> Debiased:
-    squares, tokens, variance = whole.squares, data.tokens, whole.weight_squares
-    np.fill_diagonal(squares, 0.0)  # it is, up to rounding
+    tokens, variance = data.tokens, whole.weight_squares
+    squares = 0.5 * (whole.squares + whole.squares.T)  # it is, up to rounding
+    np.fill_diagonal(squares, 0.0)
     known = variance * (1.0 / tokens[:, None] + 1.0 / tokens[None, :]) ** 2 / 8.0
     sigma = np.sqrt(np.sqrt(_own(variance, whole.unfilled)) / (4.0 * tokens))
     core = core_of(sigma**2, squares)
