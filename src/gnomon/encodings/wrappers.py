@@ -23,7 +23,7 @@ tau goes on straight before the first knot and after the last. The *paces* p_i a
 they are tau rises, and where they are 0, as they are at the start, tau is x - k_0 and the encoding
 is the inner one: the origin does not matter to what is relative. Rising splines of degree one are
 the simplest of [ramsay1988]; the slope is a polynomial in p, so that it can be computed exactly
-where there is no float64 (`gnomon.numeric.warps`). A group acts in tau, A(tau_t - tau_s), so it is
+where there is no float64 (`numeric.learned_limbs`). A group acts in tau, A(tau_t - tau_s), so it is
 one modulo its clock (level L3), as gates of attention are that learn how far to advance time
 [puranik2026]. In x itself no lag decides. The first knot is subtracted first, so that seconds since
 1970 stay exact.
