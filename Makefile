@@ -70,7 +70,7 @@ bench: $(VENV)/dev.stamp
 docs: demo $(VENV)/dev.stamp
 	$(BIN)/python scripts/make_figures.py docs/figures
 	$(BIN)/python scripts/page_picture.py demo/three-regimes/report.html docs/figures/page.png
-	$(BIN)/python scripts/fill_docs.py demo README.md docs/guide.md docs/noise.md
+	$(BIN)/python scripts/fill_docs.py demo README.md docs/index.md docs/guide.md docs/noise.md
 	$(BIN)/python scripts/verdict_page.py docs/verdicts.md
 	$(BIN)/python scripts/decision_page.py docs/decisions.md
 	$(BIN)/python scripts/catalogue_page.py docs/catalogue.md

@@ -11,7 +11,7 @@ it is written (a format of Python):
     <!--= three-regimes.geometry.debiased.core d -->32<!--/-->   of a survey
     <!--= gnomon.pipeline.noise.HEAD d -->500<!--/-->              a constant of the program
 
-    python scripts/fill_docs.py demo README.md docs/guide.md docs/noise.md
+    python scripts/fill_docs.py demo README.md docs/index.md docs/guide.md docs/noise.md
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 Records come from `gnomon reproduce NAME --json FILE`, one for each experiment. What they say stands
 between the marks lab_records of the page: claims with their verdicts, then numbers, folded; the
 figures of each record (`lab_figures`) are written to figures/ beside the page. `summary` is the
-short table of the README.
+short table of docs/index.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SLOT = re.compile(r"<!-- lab_records:begin -->\n.*?<!-- lab_records:end -->", re
 ORDER = ("deposit", "jordan", "extrapolation", "fitted", "stress-accuracy", "necessity")
 NONE = "(There is no record yet; `gnomon reproduce deposit --json FILE` makes one.)"
 WHOLE = ("deposit",)
-"""Experiments whose claims stand one by one in the README."""
+"""Experiments whose claims stand one by one in docs/index.md."""
 OF_TEXT = "shown as mean [smallest, largest] over report seeds"
 OF_PAGE = "shown as mean [95 % interval over report seeds, cut at 0 and 1 for accuracies]"
 """What brackets hold, in the text of a reproduction and on the page."""

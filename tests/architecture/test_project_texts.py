@@ -60,7 +60,7 @@ def requirements() -> list[Requirement]:
 
 
 def test_the_readme_is_short_enough_to_be_read() -> None:
-    assert len(text("README.md").splitlines()) < 150
+    assert len(text("README.md").splitlines()) < 120
 
 
 def test_the_vision_is_three_lines() -> None:

@@ -1,4 +1,4 @@
-"""What the README shows can be typed: its Python example and its commands run as they stand."""
+"""What README and index show can be typed: Python examples and commands run as they stand."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+INDEX = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
 PYTHON = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL)
-COMMANDS = re.findall(r"^    gnomon (.*)$", README, re.MULTILINE)
+COMMANDS = sorted(set(re.findall(r"^    gnomon (.*)$", README + INDEX, re.MULTILINE)))
 
 MODEL = """
 import numpy as np
