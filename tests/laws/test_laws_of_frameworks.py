@@ -51,7 +51,7 @@ def examples(*names: str) -> list[Any]:
 def learnable(case: Any) -> bool:
     """Whether an example learns anything."""
     name, given = case.values[0]
-    return bool(ENTRIES[name].factory(**given).learnable)
+    return bool(ENTRIES[name].maker(**given).learnable)
 
 
 def ulps(made: Any, wanted: Any, kind: type, least: Any = 0.0) -> float:

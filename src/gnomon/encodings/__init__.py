@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from gnomon.encodings.biases.linear import best_slope as best_slope
     from gnomon.encodings.biases.linear import official_slopes as official_slopes
     from gnomon.encodings.card import Card as Card
+    from gnomon.encodings.card import Row as Row
     from gnomon.encodings.card import in_words as in_words
     from gnomon.encodings.certified import certificate as certificate
     from gnomon.encodings.certified import dimension_of as dimension_of
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
     from gnomon.encodings.content.ordering import plainly as plainly
     from gnomon.encodings.content.ordering import reads_neighbours as reads_neighbours
     from gnomon.encodings.content.ordering import refuse_unfit as refuse_unfit
-    from gnomon.encodings.entries import ENTRIES as ENTRIES
     from gnomon.encodings.files import given_encoding as given_encoding
     from gnomon.encodings.files import write_encoding as write_encoding
     from gnomon.encodings.fitted.files import fitted_bytes as fitted_bytes
@@ -104,7 +104,7 @@ if TYPE_CHECKING:
     from gnomon.encodings.portraits import Profile as Profile
     from gnomon.encodings.portraits import portrait as portrait
     from gnomon.encodings.referred import Referred as Referred
-    from gnomon.encodings.registry import Row as Row
+    from gnomon.encodings.registry import ENTRIES as ENTRIES
     from gnomon.encodings.registry import catalogue as catalogue
     from gnomon.encodings.registry import described as described
     from gnomon.encodings.registry import encoding as encoding
@@ -184,7 +184,7 @@ __getattr__, __dir__ = front(
         "base": ("Encoding", "Numbers"),
         "biases.kernels": ("Kerple", "Sandwich"),
         "biases.linear": ("Alibi", "DecayTime", "best_slope", "official_slopes"),
-        "card": ("Card", "in_words"),
+        "card": ("Card", "Row", "in_words"),
         "certified": ("certificate", "dimension_of", "heads_of"),
         "content.ordering": (
             "Arrangement",
@@ -195,7 +195,6 @@ __getattr__, __dir__ = front(
             "reads_neighbours",
             "refuse_unfit",
         ),
-        "entries": ("ENTRIES",),
         "files": ("given_encoding", "write_encoding"),
         "fitted.files": ("fitted_bytes",),
         "fitted.finishing": (
@@ -232,7 +231,7 @@ __getattr__, __dir__ = front(
         "portraits": ("Ladder", "Portrait", "Profile", "portrait"),
         "referred": ("Referred",),
         "registry": (
-            "Row",
+            "ENTRIES",
             "catalogue",
             "described",
             "encoding",

@@ -20,7 +20,6 @@ encoding whose kernel depends on the lag alone says so by `lag_distances`: lifts
 from __future__ import annotations
 
 import dataclasses
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -57,7 +56,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from gnomon.encodings.arrays import Array, Coordinates, Namespace
-    from gnomon.encodings.card import Card
+    from gnomon.encodings.card import Card, Entry
     from gnomon.groups import Commuting, Generator
 
 LagDistances = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -69,7 +68,7 @@ _DRAWN = 512
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Encoding(ABC):
+class Encoding:
     """Base of all encodings; a subclass is a frozen dataclass whose fields are its parameters."""
 
     kinds: ClassVar[tuple[str, ...]] = ()
@@ -90,12 +89,27 @@ class Encoding(ABC):
     """Whether the logits of one head are made of those of others, too."""
     on_values: ClassVar[tuple[str, ...]] = ()
     """Learnable numbers that act on values and not on logits (`value_terms`)."""
+    entry: ClassVar[Entry | None] = None
+    """What the catalogue knows of it, where it has it (`gnomon.encodings.card.catalogued`)."""
     axes: int = 1
 
     @property
-    @abstractmethod
     def card(self) -> Card:
         """Say what this encoding is, who defined it and what it was verified against."""
+        return self.own_card
+
+    @property
+    def own_card(self) -> Card:
+        """Return the card as the class declares it, before parameters change it."""
+        if self.entry is None:
+            raise TypeError(f"{type(self).__qualname__} declares no card; see `catalogued`.")
+        return self.entry.card
+
+    @property
+    def own_entry(self) -> Entry | None:
+        """Return the entry of the catalogue that is declared by this very class, or None."""
+        entry = self.entry
+        return entry if entry is not None and entry.makes is type(self) else None
 
     @property
     def name(self) -> str:

@@ -20,14 +20,12 @@ from typing import Any
 import numpy as np
 
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.entries import ENTRIES
+from gnomon.encodings.registry import ENTRIES
 from gnomon.encodings.rotary.scaling import Scaling
 from gnomon.errors import EncodingError, nearest
 from gnomon.groups import Block
 
 Tensors = dict[str, Any]
-_TABLE = "tables:Table"
-"""The class behind the entry `table`, whose maker reads other files."""
 REFUSALS = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, MemoryError)
 """What constructors raise for values they were not made for, beside sentences of ours."""
 
@@ -38,19 +36,13 @@ class DefinitionError(ValueError):
 
 def entry_name(encoding: Encoding) -> str:
     """Return the entry of the catalogue that an encoding's class belongs to, or refuse it."""
-    kind = type(encoding)
-    maker = f"{kind.__module__.removeprefix('gnomon.encodings.')}:{kind.__qualname__}"
-    names = [name for name in ENTRIES if _maker(name) == maker]
-    if not names:
+    entry = encoding.own_entry
+    if entry is None:
         raise EncodingError(
-            f"The encoding {encoding.name!r} is a {kind.__qualname__}, which no entry of the "
-            "catalogue makes by itself; save one that is, or the numbers of this one."
+            f"The encoding {encoding.name!r} is a {type(encoding).__qualname__}, which no entry of "
+            "the catalogue makes by itself; save one that is, or the numbers of this one."
         )
-    return names[0]
-
-
-def _maker(name: str) -> str:
-    return _TABLE if name == "table" else ENTRIES[name].maker
+    return entry.card.name
 
 
 def written(encoding: Encoding) -> tuple[dict[str, Any], Tensors]:
@@ -153,11 +145,9 @@ def _parts(definition: Any) -> tuple[str, dict[str, Any]]:
 
 def _class(entry: str) -> type[Encoding]:
     """Return the class of an entry; entries that are made of a geometry have none here."""
-    from gnomon.encodings.entries import found
-
-    kind = found(_maker(entry)) if entry in ENTRIES else None
-    if not isinstance(kind, type) or not issubclass(kind, Encoding):
-        known = [name for name in ENTRIES if _maker(name).rpartition(":")[2][:1].isupper()]
+    kind = ENTRIES[entry].makes if entry in ENTRIES else None
+    if kind is None:
+        known = [name for name, one in ENTRIES.items() if one.makes is not None]
         raise DefinitionError(f"this version knows no {entry!r}: {nearest(entry, known)}")
     return kind
 

@@ -32,7 +32,7 @@ import numpy as np
 
 from gnomon.encodings.arrays import lags_between, moved_axis
 from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.starting import kept, spread
 from gnomon.numeric import checks
 from gnomon.numeric.elementwise import silu
@@ -43,36 +43,6 @@ if TYPE_CHECKING:
 
     from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
-FIRE_CARD = Card(
-    name="fire",
-    family="bias",
-    kind=("bias",),
-    formula="bias_h(i, j) = f_h(g(|i - j|) / g(max(i, L))), g(x) = ln(1 + |c| x), f a network",
-    source="li2024",
-    level=in_words("L6"),
-    relative=False,
-    learnable=True,
-    extrapolation="the authors claim better generalisation to longer texts than trained on",
-    reading=(
-        "positions count from 0, and keys after their query have |i - j|, as in the public copies "
-        "of the authors' code, whose e = 1e-6 in the denominator is kept; the formula of the paper "
-        "has i - j, for keys before their query. A position may be any number; below L it does not "
-        "divide"
-    ),
-    proofs=proved(
-        ORACLE,
-        (
-            "the formula with a network of PyTorch",
-            "agreement/test_network_biases.py",
-            "test_fire_is_its_formula_with_a_network_of_torch",
-        ),
-        (
-            "the interval [0, 1] that the network reads",
-            "encodings/test_encoding_fire.py",
-            "test_keys_before_their_query_are_read_between_0_and_1",
-        ),
-    ),
-)
 _WEIGHTS = ("weights_in", "biases_in", "weights_out", "biases_out")
 
 
@@ -105,6 +75,40 @@ def quotients(
     return _squashed(lags, rate, xp=xp) / scale[..., None]
 
 
+@catalogued(
+    Card(
+        name="fire",
+        family="bias",
+        kind=("bias",),
+        formula="bias_h(i, j) = f_h(g(|i - j|) / g(max(i, L))), g(x) = ln(1 + |c| x), f a network",
+        source="li2024",
+        level=in_words("L6"),
+        relative=False,
+        learnable=True,
+        extrapolation="the authors claim better generalisation to longer texts than trained on",
+        reading=(
+            "positions count from 0, and keys after their query have |i - j|, as in the public "
+            "copies of the authors' code, whose e = 1e-6 in the denominator is kept; the formula "
+            "of the paper has i - j, for keys before their query. A position may be any number; "
+            "below L it does not divide"
+        ),
+        proofs=proved(
+            ORACLE,
+            (
+                "the formula with a network of PyTorch",
+                "agreement/test_network_biases.py",
+                "test_fire_is_its_formula_with_a_network_of_torch",
+            ),
+            (
+                "the interval [0, 1] that the network reads",
+                "encodings/test_encoding_fire.py",
+                "test_keys_before_their_query_are_read_between_0_and_1",
+            ),
+        ),
+    ),
+    examples=({"heads": 2, "hidden": 8, "threshold": 4.5, "rate": 2.0, "seed": 5},),
+    shown={"heads": 8},
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Fire(Encoding):
     """Biases of `heads` heads from a network of `hidden` units, relative to the query's position.
@@ -145,11 +149,6 @@ class Fire(Encoding):
             settle(self, name, shape, seed=self.seed, place=place, inputs=inputs)
 
     @property
-    def card(self) -> Card:
-        """Return the card of FIRE."""
-        return FIRE_CARD
-
-    @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
         """Return c, the multiplier of the threshold, and the weights of the network."""
         return {name: np.asarray(getattr(self, name), dtype=np.float64) for name in self.learnable}
@@ -170,30 +169,6 @@ class Fire(Encoding):
         return moved_axis(made, -1, -3, xp=xp)
 
 
-MLP_CARD = Card(
-    name="mlp-bias",
-    family="bias",
-    kind=("bias",),
-    formula="bias_h(i, j) = f_h(i - j), or of sign(i - j) ln(1 + |i - j|), f a network",
-    source="wang2022",
-    level=in_words("L5"),
-    relative=True,
-    learnable=True,
-    extrapolation="no claim for texts; made for pictures of varying size",
-    reading=(
-        "hidden layers end in x / (1 + e^-x) and have no normalisation, as in x-transformers by "
-        "default; the authors' code (github.com/cheerss/CrossFormer at 7952010) has layer "
-        "normalisation and max(x, 0). The lag is query minus key"
-    ),
-    proofs=proved(
-        ORACLE,
-        (
-            "x-transformers",
-            "agreement/test_network_biases.py",
-            "test_mlp_bias_equals_that_of_x_transformers",
-        ),
-    ),
-)
 _FIRST = ("weights_in", "biases_in")
 _HIDDEN = ("weights", "biases")
 _LAST = ("weights_out", "biases_out")
@@ -204,6 +179,37 @@ def _signed_log(lags: Array, *, xp: Namespace) -> Array:
     return xp.where(lags < 0.0, -xp.log1p(xp.abs(lags)), xp.log1p(xp.abs(lags)))
 
 
+@catalogued(
+    Card(
+        name="mlp-bias",
+        family="bias",
+        kind=("bias",),
+        formula="bias_h(i, j) = f_h(i - j), or of sign(i - j) ln(1 + |i - j|), f a network",
+        source="wang2022",
+        level=in_words("L5"),
+        relative=True,
+        learnable=True,
+        extrapolation="no claim for texts; made for pictures of varying size",
+        reading=(
+            "hidden layers end in x / (1 + e^-x) and have no normalisation, as in x-transformers "
+            "by default; the authors' code (github.com/cheerss/CrossFormer at 7952010) has layer "
+            "normalisation and max(x, 0). The lag is query minus key"
+        ),
+        proofs=proved(
+            ORACLE,
+            (
+                "x-transformers",
+                "agreement/test_network_biases.py",
+                "test_mlp_bias_equals_that_of_x_transformers",
+            ),
+        ),
+    ),
+    examples=(
+        {"heads": 2, "hidden": 6, "logarithmic": True, "seed": 1},
+        {"heads": 2, "hidden": 8, "depth": 1, "axes": 2, "seed": 4},
+    ),
+    shown={"heads": 8, "logarithmic": True},
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MlpBias(Encoding):
     """Biases of `heads` heads from a network of `depth` hidden layers of `hidden` units.
@@ -249,11 +255,6 @@ class MlpBias(Encoding):
             (self.heads,),
         )
         return dict(zip((*_FIRST, *_HIDDEN, *_LAST), shapes, strict=True))
-
-    @property
-    def card(self) -> Card:
-        """Return the card of a bias from a network."""
-        return MLP_CARD
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:

@@ -27,7 +27,7 @@ import numpy as np
 
 from gnomon.encodings.arrays import lags_between, moved_axis, or_nan, take
 from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.starting import normal_rows
 from gnomon.encodings.tables import given_table
 from gnomon.errors import EncodingError
@@ -38,31 +38,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gnomon.encodings.arrays import Array, Coordinates, Namespace
-
-CARD = Card(
-    name="t5",
-    family="bias",
-    kind=("bias",),
-    formula="bias_h(i, j) = table[bucket(i - j), h], buckets widen geometrically with the lag",
-    source="raffel2020",
-    level=in_words("L5"),
-    relative=True,
-    learnable=True,
-    extrapolation="all lags from largest_lag on share one bucket; the authors claim no more",
-    proofs=proved(
-        ORACLE,
-        (
-            "transformers, T5 and MPNet",
-            "agreement/test_transformers_biases.py",
-            "test_buckets_equal_those_of_transformers_for_every_lag",
-        ),
-        (
-            "x-transformers",
-            "agreement/test_transformers_biases.py",
-            "test_t5_bias_equals_that_of_x_transformers",
-        ),
-    ),
-)
 
 
 def bucket_bounds(buckets: int, largest_lag: int) -> tuple[int, ...]:
@@ -103,6 +78,37 @@ def _lag_buckets(lags: Array, bounds: Array, *, exact: int, after: int, xp: Name
     return found + after * xp.astype(lags < 0, kind) if after else found
 
 
+@catalogued(
+    Card(
+        name="t5",
+        family="bias",
+        kind=("bias",),
+        formula="bias_h(i, j) = table[bucket(i - j), h], buckets widen geometrically with the lag",
+        source="raffel2020",
+        level=in_words("L5"),
+        relative=True,
+        learnable=True,
+        extrapolation="all lags from largest_lag on share one bucket; the authors claim no more",
+        proofs=proved(
+            ORACLE,
+            (
+                "transformers, T5 and MPNet",
+                "agreement/test_transformers_biases.py",
+                "test_buckets_equal_those_of_transformers_for_every_lag",
+            ),
+            (
+                "x-transformers",
+                "agreement/test_transformers_biases.py",
+                "test_t5_bias_equals_that_of_x_transformers",
+            ),
+        ),
+    ),
+    examples=(
+        {"heads": 2},
+        {"heads": 3, "buckets": 8, "largest_lag": 20, "bidirectional": False, "seed": 1},
+    ),
+    shown={"heads": 8},
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class T5(Encoding):
     """Biases by bucket for `heads` heads; `table` (buckets, heads) is what was learned.
@@ -142,7 +148,11 @@ class T5(Encoding):
     @property
     def card(self) -> Card:
         """Return the card; in one direction keys after their query must be masked."""
-        return CARD if self.bidirectional else dataclasses.replace(CARD, causal_only=True)
+        return (
+            self.own_card
+            if self.bidirectional
+            else dataclasses.replace(self.own_card, causal_only=True)
+        )
 
     @property
     def bounds(self) -> tuple[int, ...]:

@@ -27,7 +27,7 @@ from gnomon.distances import METHODS
 from gnomon.encodings.files import ANY, OURS, TABLE, check_known, digest_of, ordered, read_tensors
 from gnomon.encodings.fitted.fitted import (
     BEYOND,
-    CARDS,
+    FAMILIES,
     FILLED,
     MASKED_RULES,
     MEASURED,
@@ -271,7 +271,7 @@ def _listed(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 _FIELDS: dict[str, Callable[[Any], bool]] = {
-    "name": _one_of(*CARDS),
+    "name": _one_of(*FAMILIES),
     "method": _one_of(*METHODS),
     "estimator": _words,
     "minimises": _words,

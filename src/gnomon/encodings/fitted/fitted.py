@@ -40,67 +40,12 @@ from gnomon.encodings.arrays import (
     take,
 )
 from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.card import Card, in_words, proved
+from gnomon.encodings.card import DECLARED, Card, catalogued, in_words, proved
 from gnomon.errors import EncodingError
 from gnomon.results import plain
 
-
-def _card(name: str, formula: str, source: str, verified: tuple[tuple[str, str, str], ...]) -> Card:
-    return Card(
-        name=name,
-        family="fitted",
-        kind=("vectors",),
-        formula=formula,
-        source=source,
-        level=in_words("L6"),
-        relative=False,
-        proofs=proved(*verified),
-    )
-
-
-CARDS = {
-    "mds": _card(
-        "mds",
-        "P = V_d Lambda_d^(1/2), B = V Lambda V^T",
-        "torgerson1952",
-        (
-            (
-                "scikit-learn ClassicalMDS",
-                "distances/test_classical_scaling.py",
-                "test_classical_mds_equals_scikit_learn_up_to_signs",
-            ),
-            (
-                "scikit-bio pcoa",
-                "distances/test_classical_scaling.py",
-                "test_classical_mds_equals_scikit_bio_pcoa",
-            ),
-        ),
-    ),
-    "mds-low-rank": _card(
-        "mds-low-rank",
-        "P = U W, U = V_r Lambda_r^(1/2), W W^T = I",
-        "cirrincione2026",
-        (
-            (
-                "classical MDS of the same rank",
-                "encodings/test_encoding_fitted.py",
-                "test_low_rank_is_classical_mds_of_that_rank_in_a_larger_space",
-            ),
-        ),
-    ),
-    "smacof": _card(
-        "smacof",
-        "P minimises sum (|p_i - p_j| - h_ij)^2, from classical MDS",
-        "deleeuw1977",
-        (
-            (
-                "scikit-learn MDS",
-                "distances/test_smacof_scaling.py",
-                "test_stress_matches_scikit_learn_from_the_same_start",
-            ),
-        ),
-    ),
-}
+FAMILIES = ("mds", "mds-low-rank", "smacof")
+"""The entries that are made of a geometry."""
 FILLED, PROJECTED, MEASURED = 0, 1, 2
 """How a row came to be: by the rule for masked positions, by projection, from its own counts."""
 MASKED_RULES = ("continue", "interpolate", "refuse")
@@ -175,7 +120,7 @@ class Fitted(Encoding):
     @property
     def card(self) -> Card:
         """Return the card of this way of fitting."""
-        return CARDS[self.family]
+        return DECLARED[self.family].card
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -323,16 +268,75 @@ def fit(
     return finish(points, Finish(dimension=dimension), factored=rank is not None)
 
 
+@catalogued(
+    Card(
+        name="mds",
+        family="fitted",
+        kind=("vectors",),
+        formula="P = V_d Lambda_d^(1/2), B = V Lambda V^T",
+        source="torgerson1952",
+        level=in_words("L6"),
+        relative=False,
+        proofs=proved(
+            (
+                "scikit-learn ClassicalMDS",
+                "distances/test_classical_scaling.py",
+                "test_classical_mds_equals_scikit_learn_up_to_signs",
+            ),
+            (
+                "scikit-bio pcoa",
+                "distances/test_classical_scaling.py",
+                "test_classical_mds_equals_scikit_bio_pcoa",
+            ),
+        ),
+    ),
+)
 def mds(geometry: Any, *, dimension: int) -> Encoding:
     """Return classical MDS of a geometry."""
     return fit(geometry, dimension=dimension)
 
 
+@catalogued(
+    Card(
+        name="mds-low-rank",
+        family="fitted",
+        kind=("vectors",),
+        formula="P = U W, U = V_r Lambda_r^(1/2), W W^T = I",
+        source="cirrincione2026",
+        level=in_words("L6"),
+        relative=False,
+        proofs=proved(
+            (
+                "classical MDS of the same rank",
+                "encodings/test_encoding_fitted.py",
+                "test_low_rank_is_classical_mds_of_that_rank_in_a_larger_space",
+            ),
+        ),
+    ),
+)
 def low_rank(geometry: Any, *, dimension: int, rank: int) -> Encoding:
     """Return classical MDS of a geometry, kept factored at a rank."""
     return fit(geometry, dimension=dimension, rank=rank)
 
 
+@catalogued(
+    Card(
+        name="smacof",
+        family="fitted",
+        kind=("vectors",),
+        formula="P minimises sum (|p_i - p_j| - h_ij)^2, from classical MDS",
+        source="deleeuw1977",
+        level=in_words("L6"),
+        relative=False,
+        proofs=proved(
+            (
+                "scikit-learn MDS",
+                "distances/test_smacof_scaling.py",
+                "test_stress_matches_scikit_learn_from_the_same_start",
+            ),
+        ),
+    ),
+)
 def smacof(geometry: Any, *, dimension: int) -> Encoding:
     """Return the encoding of least raw stress that SMACOF finds."""
     return fit(geometry, method="smacof", dimension=dimension)

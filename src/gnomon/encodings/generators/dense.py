@@ -29,6 +29,7 @@ vector under AP.
 
 from __future__ import annotations
 
+import dataclasses
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -37,7 +38,7 @@ import numpy as np
 
 from gnomon.encodings.arrays import beside_heads, check_dimension, check_own_heads, moved_axis
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.frequencies import circular_distances
 from gnomon.encodings.generated import of_head, of_skew, skew_of
 from gnomon.encodings.rotary.rope import tables, turn
@@ -244,36 +245,43 @@ def _squarings(exponents: Array) -> int | None:
 
 _LIERE_PURPOSE = 29
 """Keeps this stream apart from others of the same seed."""
-LIERE_CARD = Card(
-    name="liere",
-    family="generator",
-    kind=("transform",),
-    formula="q~ = exp(sum_a i_a A_a) q, k~ = exp(sum_a j_a A_a) k, A_a skew and learned",
-    source="ostmeier2024",
-    level=in_words("L0"),
-    relative=True,
-    learnable=True,
-    extrapolation="no claim",
-    reading="On several axes matrices do not commute and logits are not relative: level L6 there, "
-    "unless blocks have two coordinates. The authors' code takes 1/2 from the upper triangle "
-    "before it is made skew, which cancels.",
-    proofs=proved(
-        ORACLE,
-        (
-            "torch.matrix_exp of the authors' formula",
-            "encodings/test_encoding_liere.py",
-            "test_vectors_are_those_of_the_matrix_exponential_of_torch",
+
+
+@catalogued(
+    Card(
+        name="liere",
+        family="generator",
+        kind=("transform",),
+        formula="q~ = exp(sum_a i_a A_a) q, k~ = exp(sum_a j_a A_a) k, A_a skew and learned",
+        source="ostmeier2024",
+        level=in_words("L0"),
+        relative=True,
+        learnable=True,
+        extrapolation="no claim",
+        reading=(
+            "On several axes matrices do not commute and logits are not relative: level L6 there, "
+            "unless blocks have two coordinates. The authors' code takes 1/2 from the upper "
+            "triangle before it is made skew, which cancels."
         ),
-        (
-            "scipy.linalg.expm",
-            "encodings/test_encoding_liere.py",
-            "test_whole_positions_by_doubling_are_those_of_scipy",
+        proofs=proved(
+            ORACLE,
+            (
+                "torch.matrix_exp of the authors' formula",
+                "encodings/test_encoding_liere.py",
+                "test_vectors_are_those_of_the_matrix_exponential_of_torch",
+            ),
+            (
+                "scipy.linalg.expm",
+                "encodings/test_encoding_liere.py",
+                "test_whole_positions_by_doubling_are_those_of_scipy",
+            ),
         ),
     ),
+    examples=(
+        {"dimension": 8, "block": 4, "spread": 0.5},
+        {"dimension": 6, "block": 3, "axes": 2, "heads": 2, "spread": 0.5},
+    ),
 )
-_ON_GRIDS = Card(**{**vars(LIERE_CARD), "level": in_words("L6"), "relative": False})
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Liere(Dense):
     """Exponentials of learned skew matrices; entries start between 0 and `spread`."""
@@ -301,7 +309,10 @@ class Liere(Dense):
     @property
     def card(self) -> Card:
         """Return the card of LieRE, which is relative where its matrices commute."""
-        return LIERE_CARD if self.commutes else _ON_GRIDS
+        plain = self.own_card
+        if self.commutes:
+            return plain
+        return dataclasses.replace(plain, level=in_words("L6"), relative=False)
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
@@ -321,30 +332,36 @@ class Liere(Dense):
 _COMROPE_PURPOSE = 31
 """Keeps this stream apart from others of the same seed."""
 _VARIANTS = ("axis-partition", "linearly-dependent")
-COMROPE_CARD = Card(
-    name="comrope",
-    family="generator",
-    kind=("transform",),
-    formula="q~ = exp(sum_a i_a A_a) q, k~ = exp(sum_a j_a A_a) k, blocks of A_a commute",
-    source="yu2025",
-    level=in_words("L0"),
-    relative=True,
-    learnable=True,
-    extrapolation="no claim",
-    reading="As in the authors' code: matrices for each head, factors theta for each axis and "
-    "block shared by heads, both normal at the start. Their random shifts of positions in "
-    "training are no part of the encoding.",
-    proofs=proved(
-        ORACLE,
-        (
-            "torch.matrix_exp of the authors' formula",
-            "encodings/test_encoding_comrope.py",
-            "test_vectors_are_those_of_the_matrix_exponential_of_torch",
+
+
+@catalogued(
+    Card(
+        name="comrope",
+        family="generator",
+        kind=("transform",),
+        formula="q~ = exp(sum_a i_a A_a) q, k~ = exp(sum_a j_a A_a) k, blocks of A_a commute",
+        source="yu2025",
+        level=in_words("L0"),
+        relative=True,
+        learnable=True,
+        extrapolation="no claim",
+        reading="As in the authors' code: matrices for each head, factors theta for each axis and "
+        "block shared by heads, both normal at the start. Their random shifts of positions in "
+        "training are no part of the encoding.",
+        proofs=proved(
+            ORACLE,
+            (
+                "torch.matrix_exp of the authors' formula",
+                "encodings/test_encoding_comrope.py",
+                "test_vectors_are_those_of_the_matrix_exponential_of_torch",
+            ),
         ),
     ),
+    examples=(
+        {"dimension": 8, "block": 4, "axes": 2, "spread": 0.3},
+        {"dimension": 8, "block": 4, "axes": 2, "heads": 2, "variant": "axis-partition"},
+    ),
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ComRope(Dense):
     """Exponentials of commuting skew matrices, whose entries start with deviation `spread`."""
@@ -386,11 +403,6 @@ class ComRope(Dense):
                 "pass variant='linearly-dependent'."
             )
         return fixed
-
-    @property
-    def card(self) -> Card:
-        """Return the card of ComRoPE."""
-        return COMROPE_CARD
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from gnomon.encodings.arrays import beside_heads
 from gnomon.encodings.base import LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.frequencies import geometric_frequencies
 from gnomon.encodings.generated import of_head, of_turns, pair_columns
 from gnomon.encodings.rotary.rope import Rotating
@@ -37,36 +37,44 @@ if TYPE_CHECKING:
     from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.groups import Commuting, Generator
 
-CARD = Card(
-    name="grape",
-    family="generator",
-    kind=("transform",),
-    formula="q~ = exp(iX) q, k~ = exp(jX) k, X = sum_p w_p (u_p v_p^T - v_p u_p^T)",
-    source="zhang2025",
-    level=in_words("L0"),
-    relative=True,
-    learnable=True,
-    extrapolation="no claim",
-    reading="The multiplicative kind with fixed, not contextual, generators. Planes are learned "
-    "and made orthonormal, frequencies are learned beside them; the authors' code keeps planes of "
-    "coordinates and learns frequencies alone, the case of directions that are not trained, and it "
-    "turns the other way: its frequencies are those here with their signs changed.",
-    proofs=proved(
-        ORACLE,
-        (
-            "scipy.linalg.expm of a b^T - b a^T",
-            "encodings/test_encoding_grape.py",
-            "test_one_plane_is_the_exponential_of_its_rank_two_generator",
+
+@catalogued(
+    Card(
+        name="grape",
+        family="generator",
+        kind=("transform",),
+        formula="q~ = exp(iX) q, k~ = exp(jX) k, X = sum_p w_p (u_p v_p^T - v_p u_p^T)",
+        source="zhang2025",
+        level=in_words("L0"),
+        relative=True,
+        learnable=True,
+        extrapolation="no claim",
+        reading=(
+            "The multiplicative kind with fixed, not contextual, generators. Planes are learned "
+            "and made orthonormal, frequencies are learned beside them; the authors' code keeps "
+            "planes of coordinates and learns frequencies alone, the case of directions that are "
+            "not trained, and it turns the other way: its frequencies are those here with their "
+            "signs changed."
         ),
-        (
-            "rotary encoding",
-            "encodings/test_encoding_grape.py",
-            "test_planes_of_coordinates_are_rotary_encoding",
+        proofs=proved(
+            ORACLE,
+            (
+                "scipy.linalg.expm of a b^T - b a^T",
+                "encodings/test_encoding_grape.py",
+                "test_one_plane_is_the_exponential_of_its_rank_two_generator",
+            ),
+            (
+                "rotary encoding",
+                "encodings/test_encoding_grape.py",
+                "test_planes_of_coordinates_are_rotary_encoding",
+            ),
         ),
     ),
+    examples=(
+        {"dimension": 8},
+        {"dimension": 8, "planes": 1, "heads": 2, "layout": "half", "base": 100.0},
+    ),
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Grape(Rotating):
     """Turns in `planes` planes of a head; without a number in all d/2."""
@@ -105,11 +113,6 @@ class Grape(Rotating):
         for name, (start, shape) in starts.items():
             object.__setattr__(self, name, learned(name, getattr(self, name), start, shape))
         _check_directions(self.directions)
-
-    @property
-    def card(self) -> Card:
-        """Return the card of multiplicative GRAPE."""
-        return CARD
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:

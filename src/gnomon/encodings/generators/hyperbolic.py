@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gnomon.encodings.base import LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.frequencies import fading_distances
 from gnomon.encodings.generated import of_columns, of_head
 from gnomon.encodings.referred import Carrying, of_heads, of_pairs
@@ -37,38 +37,49 @@ if TYPE_CHECKING:
     from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
 _DAMPINGS = ("common", "own")
-CARD = Card(
-    name="rope-hyperbolic",
-    family="generator",
-    kind=("transform",),
-    formula="q~ = e^(-a i) B(b i) q, k~ = e^(a j) B(-b j) k, B a boost of pairs, a > |b|",
-    source="dai2025",
-    level=in_words("L0"),
-    relative=True,
-    learnable=True,
-    causal_only=True,
-    extrapolation="the authors claim a lower perplexity than other encodings on sequences longer "
-    "than trained on",
-    reading="Of three encodings called HoPE, the hyperbolic one. Keys get the inverse of the map "
-    "of queries, and the damping exceeds every rapidity, by construction: the logit then decays "
-    "with the lag, as the authors want. One damping for all pairs, as published, fades slow ones "
-    'at the pace of the fastest; damping "own" gives each pair one of its own.',
-    proofs=proved(
-        ORACLE,
-        (
-            "scipy.linalg.expm of the whole generator",
-            "encodings/test_encoding_hyperbolic.py",
-            "test_logits_are_those_of_the_exponential_of_the_generator",
+
+
+@catalogued(
+    Card(
+        name="rope-hyperbolic",
+        family="generator",
+        kind=("transform",),
+        formula="q~ = e^(-a i) B(b i) q, k~ = e^(a j) B(-b j) k, B a boost of pairs, a > |b|",
+        source="dai2025",
+        level=in_words("L0"),
+        relative=True,
+        learnable=True,
+        causal_only=True,
+        extrapolation=(
+            "the authors claim a lower perplexity than other encodings on sequences longer than "
+            "trained on"
         ),
-        (
-            "cosh and sinh as published",
-            "encodings/test_encoding_hyperbolic.py",
-            "test_transformed_vectors_are_those_of_the_published_formula",
+        reading=(
+            "Of three encodings called HoPE, the hyperbolic one. Keys get the inverse of the map "
+            "of queries, and the damping exceeds every rapidity, by construction: the logit then "
+            "decays with the lag, as the authors want. One damping for all pairs, as published, "
+            "fades slow ones "
+            'at the pace of the fastest; damping "own" gives each pair one of its own.'
+        ),
+        proofs=proved(
+            ORACLE,
+            (
+                "scipy.linalg.expm of the whole generator",
+                "encodings/test_encoding_hyperbolic.py",
+                "test_logits_are_those_of_the_exponential_of_the_generator",
+            ),
+            (
+                "cosh and sinh as published",
+                "encodings/test_encoding_hyperbolic.py",
+                "test_transformed_vectors_are_those_of_the_published_formula",
+            ),
         ),
     ),
+    examples=(
+        {"dimension": 4, "base": 100.0, "rate": 0.02, "excess": 0.005},
+        {"dimension": 4, "heads": 2, "rate": 0.05, "damping": "own"},
+    ),
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Hyperbolic(Carrying):
     """Boosts of the pairs (2k, 2k + 1), damped by `excess` more than the fastest of them needs.
@@ -106,11 +117,6 @@ class Hyperbolic(Carrying):
         for name, (first, size) in starts.items():
             shape = of_each_head(self.heads, size)
             object.__setattr__(self, name, learned(name, getattr(self, name), first, shape))
-
-    @property
-    def card(self) -> Card:
-        """Return the card of hyperbolic rotary encoding."""
-        return CARD
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:

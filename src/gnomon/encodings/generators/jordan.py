@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gnomon.encodings.base import LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.frequencies import fading_distances
 from gnomon.encodings.generated import of_columns, of_head
 from gnomon.encodings.referred import Carrying, of_heads, of_pairs
@@ -52,31 +52,35 @@ _PROOFS = proved(
         "test_scores_in_float32_equal_direct_sums_in_float64_at_20000_positions",
     ),
 )
-CARD = Card(
-    name="jordan",
-    family="generator",
-    kind=("transform",),
-    formula="q~ = exp(iX)^T q, k~ = exp(-jX) k, X = blocks (-a + i w) I + g N of order m",
-    source="zhang2026",
-    level=in_words("L0"),
-    relative=True,
-    learnable=True,
-    causal_only=True,
-    extrapolation="no claim",
-    reading="The exact representation, on the lag itself: the authors' stabilised variant, on "
+
+
+_READING = (
+    "The exact representation, on the lag itself: the authors' stabilised variant, on "
     "d / (1 + d/L), is no group. Queries get the contragredient map. Frequencies are the first "
-    "d / 2m of rotary encoding's, as in the authors' code.",
-    proofs=_PROOFS,
-)
-SCALED = Card(
-    **{
-        **vars(CARD),
-        "name": "jordan-scaled",
-        "formula": "q~ = exp(iX)^T q, k~ = exp(-jX) k, X = blocks (-c/L + i w) I + (eta/L) N",
-    }
+    "d / 2m of rotary encoding's, as in the authors' code."
 )
 
 
+@catalogued(
+    Card(
+        name="jordan",
+        family="generator",
+        kind=("transform",),
+        formula="q~ = exp(iX)^T q, k~ = exp(-jX) k, X = blocks (-a + i w) I + g N of order m",
+        source="zhang2026",
+        level=in_words("L0"),
+        relative=True,
+        learnable=True,
+        causal_only=True,
+        extrapolation="no claim",
+        reading=_READING,
+        proofs=_PROOFS,
+    ),
+    examples=(
+        {"dimension": 8, "decay": 0.02, "gain": 0.1},
+        {"dimension": 12, "order": 3, "heads": 2, "decay": 0.05, "gain": -0.2, "base": 500.0},
+    ),
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Jordan(Carrying):
     """Blocks of `order` m that decay by `decay` and shear by `gain` per position.
@@ -122,11 +126,6 @@ class Jordan(Carrying):
         }
         for name, (start, shape) in starts.items():
             object.__setattr__(self, name, learned(name, getattr(self, name), start, shape))
-
-    @property
-    def card(self) -> Card:
-        """Return the card of exact Jordan-RoPE."""
-        return CARD
 
     @property
     def unit(self) -> float:
@@ -236,6 +235,23 @@ class Jordan(Carrying):
         return fading_distances(rates, turns, np.full(len(rates), share))
 
 
+@catalogued(
+    Card(
+        name="jordan-scaled",
+        family="generator",
+        kind=("transform",),
+        formula="q~ = exp(iX)^T q, k~ = exp(-jX) k, X = blocks (-c/L + i w) I + (eta/L) N",
+        source="zhang2026",
+        level=in_words("L0"),
+        relative=True,
+        learnable=True,
+        causal_only=True,
+        extrapolation="no claim",
+        reading=_READING,
+        proofs=_PROOFS,
+    ),
+    examples=({"dimension": 8, "length": 64.0},),
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JordanScaled(Jordan):
     """The same with decay and gain counted in lengths of `length` positions.
@@ -254,11 +270,6 @@ class JordanScaled(Jordan):
     def __post_init__(self) -> None:
         checks.real("length", self.length, above=0.0)
         super().__post_init__()
-
-    @property
-    def card(self) -> Card:
-        """Return the card of scaled Jordan-RoPE."""
-        return SCALED
 
     @property
     def unit(self) -> float:

@@ -29,7 +29,7 @@ import numpy as np
 
 from gnomon.encodings.arrays import beside_heads
 from gnomon.encodings.base import LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.frequencies import geometric_frequencies
 from gnomon.encodings.generated import of_head, of_turns, pair_columns, skew_of
 from gnomon.encodings.rotary.rope import Rotating, check_share, reordering, turn
@@ -83,30 +83,38 @@ class Based(Rotating):
 
 _PURPOSE = 23
 """Keeps this stream apart from others of the same seed."""
-CAYLEY_CARD = Card(
-    name="string-cayley",
-    family="generator",
-    kind=("transform",),
-    formula="q~ = Rot_i P^T q, k~ = Rot_j P^T k, P = (I - S)(I + S)^(-1), S skew and learned",
-    source="schenck2025",
-    level=in_words("L0"),
-    relative=True,
-    learnable=True,
-    extrapolation="no claim",
-    onnx=False,
-    reading="The outer P of P Rot P^T cancels in logits and is left out. Frequencies are learned, "
-    "too: the paper leaves open whether they are.",
-    proofs=proved(
-        ORACLE,
-        (
-            "scipy.linalg.expm of P (sum_a x_a W_a J) P^T",
-            "encodings/test_encoding_string.py",
-            "test_logits_are_those_of_the_exponential_of_commuting_generators",
+
+
+@catalogued(
+    Card(
+        name="string-cayley",
+        family="generator",
+        kind=("transform",),
+        formula="q~ = Rot_i P^T q, k~ = Rot_j P^T k, P = (I - S)(I + S)^(-1), S skew and learned",
+        source="schenck2025",
+        level=in_words("L0"),
+        relative=True,
+        learnable=True,
+        extrapolation="no claim",
+        onnx=False,
+        reading=(
+            "The outer P of P Rot P^T cancels in logits and is left out. Frequencies are learned, "
+            "too: the paper leaves open whether they are."
+        ),
+        proofs=proved(
+            ORACLE,
+            (
+                "scipy.linalg.expm of P (sum_a x_a W_a J) P^T",
+                "encodings/test_encoding_string.py",
+                "test_logits_are_those_of_the_exponential_of_commuting_generators",
+            ),
         ),
     ),
+    examples=(
+        {"dimension": 8, "spread": 0.3},
+        {"dimension": 8, "axes": 2, "heads": 2, "spread": 0.2, "layout": "half"},
+    ),
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CayleyString(Based):
     """Rotary encoding in a learned basis, that starts `spread` away from the usual one."""
@@ -142,11 +150,6 @@ class CayleyString(Based):
             object.__setattr__(self, name, learned(name, getattr(self, name), start, shape))
 
     @property
-    def card(self) -> Card:
-        """Return the card of Cayley-STRING."""
-        return CAYLEY_CARD
-
-    @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
         """Return copies of what is learned, which a framework may write into."""
         return {name: np.array(getattr(self, name)) for name in self.learnable}
@@ -165,30 +168,6 @@ def _cayley(skew: Array, *, xp: Namespace) -> Array:
     """Return (I - S)(I + S)^(-1) of skew matrices (..., d, d)."""
     one = identity(skew.shape[-1], skew, xp=xp)
     return xp.linalg.solve(one + skew, xp.broadcast_to(one, skew.shape) - skew)
-
-
-CIRCULANT_CARD = Card(
-    name="string-circulant",
-    family="generator",
-    kind=("transform",),
-    formula="q~ = exp(sum_a i_a L_a) q, k~ = exp(sum_a j_a L_a) k, L_a = C_a - C_a^T circulant",
-    source="schenck2025",
-    level=in_words("L0"),
-    relative=True,
-    learnable=True,
-    extrapolation="no claim",
-    reading="Learned are the frequencies of the Fourier pairs, an orthogonal function of the "
-    "entries of C up to scale, which start as the ladder of rotary encoding, dealt to the axes in "
-    "turn. Vectors stay in the Fourier basis, which cancels in logits.",
-    proofs=proved(
-        ORACLE,
-        (
-            "scipy.linalg.expm of circulant matrices",
-            "encodings/test_encoding_string.py",
-            "test_logits_are_those_of_the_exponential_of_circulant_matrices",
-        ),
-    ),
-)
 
 
 def fourier_basis(dimension: int, layout: str = "interleaved") -> NDArray[np.float64]:
@@ -232,6 +211,31 @@ def frequencies_of_columns(columns: Any) -> NDArray[np.float64]:
     return np.swapaxes(2.0 * values @ sines.T, -1, -2)
 
 
+@catalogued(
+    Card(
+        name="string-circulant",
+        family="generator",
+        kind=("transform",),
+        formula="q~ = exp(sum_a i_a L_a) q, k~ = exp(sum_a j_a L_a) k, L_a = C_a - C_a^T circulant",
+        source="schenck2025",
+        level=in_words("L0"),
+        relative=True,
+        learnable=True,
+        extrapolation="no claim",
+        reading="Learned are the frequencies of the Fourier pairs, an orthogonal function of the "
+        "entries of C up to scale, which start as the ladder of rotary encoding, dealt to the axes"
+        " in turn. Vectors stay in the Fourier basis, which cancels in logits.",
+        proofs=proved(
+            ORACLE,
+            (
+                "scipy.linalg.expm of circulant matrices",
+                "encodings/test_encoding_string.py",
+                "test_logits_are_those_of_the_exponential_of_circulant_matrices",
+            ),
+        ),
+    ),
+    examples=({"dimension": 8}, {"dimension": 7, "axes": 2, "heads": 2, "base": 100.0}),
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CirculantString(Based):
     """Rotary encoding in the basis of Fourier, with learned frequencies on any axes."""
@@ -256,11 +260,6 @@ class CirculantString(Based):
         shape = of_each_head(self.heads, pairs, self.axes)
         made = learned("frequencies", self.frequencies, ladder, shape)
         object.__setattr__(self, "frequencies", made)
-
-    @property
-    def card(self) -> Card:
-        """Return the card of Circulant-STRING."""
-        return CIRCULANT_CARD
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.encodings.arrays import namespace_of
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.rotary.rope import Rope, Rotating, Scaled, with_scaling
 from gnomon.encodings.rotary.scaling import UNSCALED, Scaling, Yarn, magnitude
 from gnomon.errors import EncodingError
@@ -44,31 +44,37 @@ if TYPE_CHECKING:
     from gnomon.encodings.arrays import Array, Namespace
 
 _AGREEMENT = "agreement/test_transformers_mla.py"
-MLA_CARD = Card(
-    name="mla",
-    family="rotary",
-    kind=("transform",),
-    formula="q = [q_c; R_i q_r], k = [k_c; R_j k_r], k_r one for all heads, R as in rope",
-    source="deepseek2024",
-    level=in_words("L0"),
-    relative=True,
-    extrapolation="no claim without a scaling; with YaRN to 128K, by its authors",
-    proofs=proved(
-        ORACLE,
-        (
-            "transformers' DeepSeek-V3 attention",
-            _AGREEMENT,
-            "test_scores_equal_those_of_deepseek_v3_attention",
-        ),
-        (
-            "transformers' DeepSeek-V3 softmax scale",
-            _AGREEMENT,
-            "test_the_softmax_scale_is_that_of_deepseek_v3",
+
+
+@catalogued(
+    Card(
+        name="mla",
+        family="rotary",
+        kind=("transform",),
+        formula="q = [q_c; R_i q_r], k = [k_c; R_j k_r], k_r one for all heads, R as in rope",
+        source="deepseek2024",
+        level=in_words("L0"),
+        relative=True,
+        extrapolation="no claim without a scaling; with YaRN to 128K, by its authors",
+        proofs=proved(
+            ORACLE,
+            (
+                "transformers' DeepSeek-V3 attention",
+                _AGREEMENT,
+                "test_scores_equal_those_of_deepseek_v3_attention",
+            ),
+            (
+                "transformers' DeepSeek-V3 softmax scale",
+                _AGREEMENT,
+                "test_the_softmax_scale_is_that_of_deepseek_v3",
+            ),
         ),
     ),
+    examples=(
+        {"dimension": 12, "content_dimension": 8},
+        {"dimension": 8, "content_dimension": 4, "layout": "half", "base": 500.0},
+    ),
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Mla(Scaled):
     """Rotary encoding of the last coordinates of a head, after `content_dimension` others.
@@ -109,7 +115,7 @@ class Mla(Scaled):
     @property
     def card(self) -> Card:
         """Return the card of decoupled rotary encoding, with what the scaling says of itself."""
-        return with_scaling(MLA_CARD, self.scaling)
+        return with_scaling(self.own_card, self.scaling)
 
     def frequencies_in(self, *, xp: Namespace, dtype: Any) -> Array:
         """Return the frequencies computed in a library and type as transformers does it."""
@@ -149,36 +155,40 @@ class Mla(Scaled):
         return self.content_dimension, self.dimension - self.content_dimension
 
 
-PROPORTIONAL_CARD = Card(
-    name="rope-proportional",
-    family="rotary",
-    kind=("transform",),
-    formula="R_i turns pair k by i w_k, w_k = base^(-2k/d) / s for k < fraction d/2, else 0",
-    source="barbero2025",
-    level=in_words("L0"),
-    relative=True,
-    extrapolation="its authors claim that still pairs keep content robust at long lags",
-    proofs=proved(
-        ORACLE,
-        (
-            "transformers' Gemma 4",
-            "agreement/test_transformers_rotated.py",
-            "test_gemma_turns_proportionally_in_full_layers_and_plainly_in_local_ones",
-        ),
-        (
-            "transformers, rope type proportional",
-            "agreement/test_transformers_frequencies.py",
-            "test_frequencies_are_within_the_float32_rounding_of_transformers",
-        ),
-        (
-            "transformers, rope type proportional, in float32",
-            "agreement/test_transformers_frequencies.py",
-            "test_frequencies_in_torch_float32_have_the_bits_of_transformers",
+@catalogued(
+    Card(
+        name="rope-proportional",
+        family="rotary",
+        kind=("transform",),
+        formula="R_i turns pair k by i w_k, w_k = base^(-2k/d) / s for k < fraction d/2, else 0",
+        source="barbero2025",
+        level=in_words("L0"),
+        relative=True,
+        extrapolation="its authors claim that still pairs keep content robust at long lags",
+        proofs=proved(
+            ORACLE,
+            (
+                "transformers' Gemma 4",
+                "agreement/test_transformers_rotated.py",
+                "test_gemma_turns_proportionally_in_full_layers_and_plainly_in_local_ones",
+            ),
+            (
+                "transformers, rope type proportional",
+                "agreement/test_transformers_frequencies.py",
+                "test_frequencies_are_within_the_float32_rounding_of_transformers",
+            ),
+            (
+                "transformers, rope type proportional, in float32",
+                "agreement/test_transformers_frequencies.py",
+                "test_frequencies_in_torch_float32_have_the_bits_of_transformers",
+            ),
         ),
     ),
+    examples=(
+        {"dimension": 8, "fraction": 0.5, "layout": "half", "base": 1000000.0},
+        {"dimension": 8, "fraction": 0.75, "factor": 2.0},
+    ),
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Proportional(Rotating):
     """Rotary encoding of heads with `dimension` coordinates, whose fastest `fraction` pairs turn.
@@ -208,11 +218,6 @@ class Proportional(Rotating):
                 f"{self.dimension // 2} pairs turn; pass a number up to 1 with which at least one "
                 "does."
             )
-
-    @property
-    def card(self) -> Card:
-        """Return the card of proportional rotary encoding."""
-        return PROPORTIONAL_CARD
 
     @property
     def turning(self) -> int:

@@ -53,7 +53,7 @@ import numpy as np
 
 from gnomon.encodings.arrays import beside_heads, check_own_heads, within
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.content.base import check_heads
 from gnomon.encodings.frequencies import circular_distances, geometric_frequencies, phases
 from gnomon.encodings.rotary.rope import Rope, Rotating, tables, turn, with_scaling
@@ -68,36 +68,52 @@ if TYPE_CHECKING:
     from gnomon.encodings.arrays import Array, Coordinates, Namespace
 
 _ARRANGEMENTS = ("interleaved", "chunked")
-PLUS_CARD = Card(
-    name="rope-plus-plus",
-    family="rotary",
-    kind=("transform",),
-    formula="real heads: Re sum_k q_k k_k^* e^(i w_k (i-j)); imaginary heads: Im of the same sum, "
-    "q turned by 90 degrees less",
-    source="liu2025",
-    level=in_words("L0"),
-    relative=True,
-    extrapolation="better than rotary encoding past the trained length, by its authors",
-    reading="the imaginary part has the sign of the authors' code: sum_k sin(w_k t) for unit "
-    "pairs. Heads are those of attention: give each query to two of them, a real and an imaginary "
-    "one, since an imaginary head with queries of its own is a real one. Coordinates that do not "
-    "turn pass unchanged in both",
-    proofs=proved(
-        ORACLE,
-        (
-            "the imaginary part of complex products",
-            "encodings/test_encoding_plus.py",
-            "test_heads_score_by_real_and_imaginary_parts_of_complex_products",
+
+
+@catalogued(
+    Card(
+        name="rope-plus-plus",
+        family="rotary",
+        kind=("transform",),
+        formula=(
+            "real heads: Re sum_k q_k k_k^* e^(i w_k (i-j)); imaginary heads: Im of the same sum, "
+            "q turned by 90 degrees less"
         ),
-        (
-            "rotary encoding with queries turned by hand",
-            "encodings/test_encoding_plus.py",
-            "test_an_imaginary_head_is_a_real_one_whose_queries_were_turned_before",
+        source="liu2025",
+        level=in_words("L0"),
+        relative=True,
+        extrapolation="better than rotary encoding past the trained length, by its authors",
+        reading="the imaginary part has the sign of the authors' code: sum_k sin(w_k t) for unit "
+        "pairs. Heads are those of attention: give each query to two of them, a real and an "
+        "imaginary one, since an imaginary head with queries of its own is a real one. Coordinates"
+        " that do not turn pass unchanged in both",
+        proofs=proved(
+            ORACLE,
+            (
+                "the imaginary part of complex products",
+                "encodings/test_encoding_plus.py",
+                "test_heads_score_by_real_and_imaginary_parts_of_complex_products",
+            ),
+            (
+                "rotary encoding with queries turned by hand",
+                "encodings/test_encoding_plus.py",
+                "test_an_imaginary_head_is_a_real_one_whose_queries_were_turned_before",
+            ),
         ),
     ),
+    examples=(
+        {"dimension": 8, "heads": 2},
+        {
+            "dimension": 8,
+            "heads": 4,
+            "arrangement": "chunked",
+            "layout": "half",
+            "fraction": 0.5,
+            "scaling": {"name": "linear", "factor": 4.0},
+        },
+    ),
+    shown={"heads": 2},
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RopePlusPlus(Rope):
     """Rotary encoding whose odd heads (*interleaved*), or later half (*chunked*), are imaginary.
@@ -117,7 +133,7 @@ class RopePlusPlus(Rope):
     @property
     def card(self) -> Card:
         """Return the card of RoPE++, with what the scaling says of itself."""
-        return with_scaling(PLUS_CARD, self.scaling)
+        return with_scaling(self.own_card, self.scaling)
 
     @property
     def imaginary(self) -> NDArray[np.int64]:
@@ -162,34 +178,6 @@ class RopePlusPlus(Rope):
 
 _PURPOSE = 29
 """Keeps this stream apart from others of the same seed."""
-FOPE_CARD = Card(
-    name="fope",
-    family="rotary",
-    kind=("transform",),
-    formula="pair m: (a, b) -> (a c_m - b s_m, a s_m + b c_m), c_m = sum_l C_lm cos(w_l i), "
-    "s_m = sum_l S_lm sin(w_l i), w_l >= 2 pi / length; other pairs pass",
-    source="hua2025",
-    level=in_words("L6"),
-    relative=False,
-    learnable=True,
-    extrapolation="longer texts than trained on, by its authors",
-    reading="a frequency set to zero has cosine 1 and sine 0, so its pair passes, as in vLLM; the "
-    "authors' code fills both with 1, which doubles that part of the logit. As many pairs as "
-    "frequencies have a series, as in vLLM; the authors' code has at most d/4",
-    proofs=proved(
-        ORACLE,
-        (
-            "rotary encoding, where C and S are the identity",
-            "encodings/test_encoding_fope.py",
-            "test_coefficients_of_the_identity_give_rotary_encoding",
-        ),
-        (
-            "sums over frequencies, written out",
-            "encodings/test_encoding_fope.py",
-            "test_pairs_turn_by_the_series_written_out",
-        ),
-    ),
-)
 
 
 def _starting_coefficients(
@@ -207,6 +195,43 @@ def _starting_coefficients(
     return cosines, sines
 
 
+@catalogued(
+    Card(
+        name="fope",
+        family="rotary",
+        kind=("transform",),
+        formula="pair m: (a, b) -> (a c_m - b s_m, a s_m + b c_m), c_m = sum_l C_lm cos(w_l i), "
+        "s_m = sum_l S_lm sin(w_l i), w_l >= 2 pi / length; other pairs pass",
+        source="hua2025",
+        level=in_words("L6"),
+        relative=False,
+        learnable=True,
+        extrapolation="longer texts than trained on, by its authors",
+        reading=(
+            "a frequency set to zero has cosine 1 and sine 0, so its pair passes, as in vLLM; the "
+            "authors' code fills both with 1, which doubles that part of the logit. As many pairs "
+            "as frequencies have a series, as in vLLM; the authors' code has at most d/4"
+        ),
+        proofs=proved(
+            ORACLE,
+            (
+                "rotary encoding, where C and S are the identity",
+                "encodings/test_encoding_fope.py",
+                "test_coefficients_of_the_identity_give_rotary_encoding",
+            ),
+            (
+                "sums over frequencies, written out",
+                "encodings/test_encoding_fope.py",
+                "test_pairs_turn_by_the_series_written_out",
+            ),
+        ),
+    ),
+    examples=(
+        {"dimension": 8, "length": 512, "gain": 1.0},
+        {"dimension": 16, "length": 64, "heads": 2, "gain": 1.0, "layout": "half", "seed": 3},
+    ),
+    shown={"length": 2048},
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Fope(Rotating):
     """Rotary encoding by series; `length` is the trained one, one head's series may serve all.
@@ -245,11 +270,6 @@ class Fope(Rotating):
         for name, values in zip(("cosines", "sines"), start, strict=True):
             made = learned(name, getattr(self, name), values, values.shape)
             object.__setattr__(self, name, made)
-
-    @property
-    def card(self) -> Card:
-        """Return the card of FoPE."""
-        return FOPE_CARD
 
     @property
     def frequencies(self) -> NDArray[np.float64]:
@@ -309,34 +329,40 @@ class Fope(Rotating):
 
 
 _STARTS = ("zero", "uniform")
-POPE_CARD = Card(
-    name="pope",
-    family="rotary",
-    kind=("transform",),
-    formula="sum_c softplus(q_c) softplus(k_c) cos(w_c (i-j) - s_hc), w_c = base^(-c/d)",
-    source="gopalakrishnan2025",
-    level=in_words("L2"),
-    relative=True,
-    learnable=True,
-    extrapolation="the authors claim strong length extrapolation without training for it",
-    reading="cosines come first and sines after, as in x-transformers; another order is the same "
-    "permutation of both sides",
-    proofs=proved(
-        ORACLE,
-        (
-            "x-transformers",
-            "agreement/test_content_peers.py",
-            "test_polar_vectors_equal_those_of_x_transformers",
+
+
+@catalogued(
+    Card(
+        name="pope",
+        family="rotary",
+        kind=("transform",),
+        formula="sum_c softplus(q_c) softplus(k_c) cos(w_c (i-j) - s_hc), w_c = base^(-c/d)",
+        source="gopalakrishnan2025",
+        level=in_words("L2"),
+        relative=True,
+        learnable=True,
+        extrapolation="the authors claim strong length extrapolation without training for it",
+        reading=(
+            "cosines come first and sines after, as in x-transformers; another order is the same "
+            "permutation of both sides"
         ),
-        (
-            "complex multiplication",
-            "encodings/test_encoding_pope.py",
-            "test_logits_are_real_parts_of_products_of_polar_numbers",
+        proofs=proved(
+            ORACLE,
+            (
+                "x-transformers",
+                "agreement/test_content_peers.py",
+                "test_polar_vectors_equal_those_of_x_transformers",
+            ),
+            (
+                "complex multiplication",
+                "encodings/test_encoding_pope.py",
+                "test_logits_are_real_parts_of_products_of_polar_numbers",
+            ),
         ),
     ),
+    examples=({"dimension": 8, "heads": 2, "start": "uniform"},),
+    shown={"heads": 8},
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pope(Encoding):
     """Polar coordinates for `heads` heads of `dimension`; `shifts` (heads, dimension) are learned.
@@ -363,11 +389,6 @@ class Pope(Encoding):
         checks.one_of("start", self.start, _STARTS)
         checks.whole("seed", self.seed, least=0)
         kept(self, "shifts", (self.heads, self.dimension))
-
-    @property
-    def card(self) -> Card:
-        """Return the card of PoPE."""
-        return POPE_CARD
 
     @property
     def lifts(self) -> tuple[str, ...]:
