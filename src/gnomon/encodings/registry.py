@@ -21,8 +21,6 @@ import pkgutil
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib.abc import InspectLoader
-from importlib.machinery import ModuleSpec
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +32,8 @@ from gnomon.results import plain
 from gnomon.sources import cite
 
 if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+
     from gnomon.encodings.base import Encoding
     from gnomon.encodings.card import Card
 
@@ -102,10 +102,9 @@ def _modules() -> tuple[str, ...]:
 @cache
 def _names_in(module: str) -> tuple[str, ...]:
     """Return the names of the encodings that a module declares."""
-    loader = _spec_of(module).loader
-    source = loader.get_source(module) if isinstance(loader, InspectLoader) else None
-    if source is not None:
-        return tuple(_DECLARATION.findall(source))
+    source = Path(_spec_of(module).origin or "")
+    if source.suffix == ".py" and source.is_file():
+        return tuple(_DECLARATION.findall(source.read_text(encoding="utf-8")))
     importlib.import_module(module)
     return tuple(name for name, entry in DECLARED.items() if entry.home == module)
 
