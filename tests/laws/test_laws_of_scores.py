@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.encodings.lengths import documents, packed_positions, padded_positions, real
+from gnomon.encodings.positions import documents, packed_positions, padded_positions, real
 from gnomon.encodings.registry import ENTRIES, encoding
 
 TOLERANCE = {"rtol": 1e-10, "atol": 1e-10}

@@ -60,50 +60,51 @@ if TYPE_CHECKING:
     from gnomon.encodings.content.ordering import plainly as plainly
     from gnomon.encodings.content.ordering import reads_neighbours as reads_neighbours
     from gnomon.encodings.content.ordering import refuse_unfit as refuse_unfit
+    from gnomon.encodings.files import fitted_bytes as fitted_bytes
     from gnomon.encodings.files import given_encoding as given_encoding
     from gnomon.encodings.files import write_encoding as write_encoding
-    from gnomon.encodings.fitted.files import fitted_bytes as fitted_bytes
-    from gnomon.encodings.fitted.finishing import GIVEN as GIVEN
-    from gnomon.encodings.fitted.finishing import Finish as Finish
-    from gnomon.encodings.fitted.finishing import Places as Places
-    from gnomon.encodings.fitted.finishing import Points as Points
-    from gnomon.encodings.fitted.finishing import check_rank as check_rank
-    from gnomon.encodings.fitted.finishing import directions as directions
-    from gnomon.encodings.fitted.finishing import filled as filled
-    from gnomon.encodings.fitted.finishing import finish as finish
-    from gnomon.encodings.fitted.finishing import places_of as places_of
-    from gnomon.encodings.fitted.finishing import points_of_distances as points_of_distances
-    from gnomon.encodings.fitted.fitted import FILLED as FILLED
-    from gnomon.encodings.fitted.fitted import MEASURED as MEASURED
-    from gnomon.encodings.fitted.fitted import PROJECTED as PROJECTED
-    from gnomon.encodings.fitted.fitted import Fitted as Fitted
-    from gnomon.encodings.fitted.fitted import Rules as Rules
-    from gnomon.encodings.fitted.fitted import factors as factors
-    from gnomon.encodings.fitted.fitted import fit as fit
-    from gnomon.encodings.fitted.fitted import opened as opened
-    from gnomon.encodings.fitted.fitted import retrained as retrained
-    from gnomon.encodings.fitted.fitted import rules_of as rules_of
-    from gnomon.encodings.fitted.group import LONG as LONG
-    from gnomon.encodings.fitted.group import biases_of as biases_of
-    from gnomon.encodings.fitted.group import encoding_of as encoding_of
-    from gnomon.encodings.fitted.group import longest_life as longest_life
-    from gnomon.encodings.fitted.group import slopes_of as slopes_of
-    from gnomon.encodings.fitted.group import usable as usable
-    from gnomon.encodings.generators.dense import ComRope as ComRope
-    from gnomon.encodings.generators.dense import Dense as Dense
+    from gnomon.encodings.fitted import FILLED as FILLED
+    from gnomon.encodings.fitted import GIVEN as GIVEN
+    from gnomon.encodings.fitted import MEASURED as MEASURED
+    from gnomon.encodings.fitted import PROJECTED as PROJECTED
+    from gnomon.encodings.fitted import Finish as Finish
+    from gnomon.encodings.fitted import Fitted as Fitted
+    from gnomon.encodings.fitted import Places as Places
+    from gnomon.encodings.fitted import Points as Points
+    from gnomon.encodings.fitted import Rules as Rules
+    from gnomon.encodings.fitted import check_rank as check_rank
+    from gnomon.encodings.fitted import directions as directions
+    from gnomon.encodings.fitted import factors as factors
+    from gnomon.encodings.fitted import filled as filled
+    from gnomon.encodings.fitted import finish as finish
+    from gnomon.encodings.fitted import fit as fit
+    from gnomon.encodings.fitted import opened as opened
+    from gnomon.encodings.fitted import places_of as places_of
+    from gnomon.encodings.fitted import points_of_distances as points_of_distances
+    from gnomon.encodings.fitted import retrained as retrained
+    from gnomon.encodings.fitted import rules_of as rules_of
+    from gnomon.encodings.generators.fading import Hyperbolic as Hyperbolic
+    from gnomon.encodings.generators.fading import Jordan as Jordan
+    from gnomon.encodings.generators.fading import Referred as Referred
     from gnomon.encodings.generators.given import Given as Given
-    from gnomon.encodings.generators.hyperbolic import Hyperbolic as Hyperbolic
-    from gnomon.encodings.generators.jordan import Jordan as Jordan
+    from gnomon.encodings.generators.skew import ComRope as ComRope
+    from gnomon.encodings.generators.skew import Dense as Dense
+    from gnomon.encodings.lag_groups import LONG as LONG
+    from gnomon.encodings.lag_groups import biases_of as biases_of
+    from gnomon.encodings.lag_groups import encoding_of as encoding_of
+    from gnomon.encodings.lag_groups import longest_life as longest_life
+    from gnomon.encodings.lag_groups import slopes_of as slopes_of
+    from gnomon.encodings.lag_groups import usable as usable
+    from gnomon.encodings.lifts import Ladder as Ladder
     from gnomon.encodings.lifts import Lifted as Lifted
+    from gnomon.encodings.lifts import Portrait as Portrait
+    from gnomon.encodings.lifts import Profile as Profile
     from gnomon.encodings.lifts import distances_between as distances_between
     from gnomon.encodings.lifts import lift as lift
+    from gnomon.encodings.lifts import portrait as portrait
     from gnomon.encodings.lifts import squared_distances as squared_distances
     from gnomon.encodings.nope import Nope as Nope
-    from gnomon.encodings.portraits import Ladder as Ladder
-    from gnomon.encodings.portraits import Portrait as Portrait
-    from gnomon.encodings.portraits import Profile as Profile
-    from gnomon.encodings.portraits import portrait as portrait
-    from gnomon.encodings.referred import Referred as Referred
+    from gnomon.encodings.positions import time_unit as time_unit
     from gnomon.encodings.registry import ENTRIES as ENTRIES
     from gnomon.encodings.registry import catalogue as catalogue
     from gnomon.encodings.registry import described as described
@@ -117,7 +118,7 @@ if TYPE_CHECKING:
     from gnomon.encodings.rotary.config.build import encoding_within as encoding_within
     from gnomon.encodings.rotary.config.build import from_config as from_config
     from gnomon.encodings.rotary.config.build import schedule as schedule
-    from gnomon.encodings.rotary.config.schedule import LayerSchedule as LayerSchedule
+    from gnomon.encodings.rotary.config.layers import LayerSchedule as LayerSchedule
     from gnomon.encodings.rotary.config.source import TOP as TOP
     from gnomon.encodings.rotary.config.source import check_plain as check_plain
     from gnomon.encodings.rotary.config.source import read_config as read_config
@@ -138,7 +139,6 @@ if TYPE_CHECKING:
     from gnomon.encodings.tables import Table as Table
     from gnomon.encodings.tables import names_table as names_table
     from gnomon.encodings.tables import open_table as open_table
-    from gnomon.encodings.units import time_unit as time_unit
     from gnomon.encodings.wrappers import Interleaved as Interleaved
     from gnomon.encodings.wrappers import Moving as Moving
 
@@ -181,11 +181,30 @@ __getattr__, __dir__ = front(
             "unfit_positions",
             "unwrapped",
         ),
-        "base": ("Encoding", "Numbers"),
-        "biases.kernels": ("Kerple", "Sandwich"),
-        "biases.linear": ("Alibi", "DecayTime", "best_slope", "official_slopes"),
-        "card": ("Card", "Row", "in_words"),
-        "certified": ("certificate", "dimension_of", "heads_of"),
+        "base": (
+            "Encoding",
+            "Numbers",
+        ),
+        "biases.kernels": (
+            "Kerple",
+            "Sandwich",
+        ),
+        "biases.linear": (
+            "Alibi",
+            "DecayTime",
+            "best_slope",
+            "official_slopes",
+        ),
+        "card": (
+            "Card",
+            "Row",
+            "in_words",
+        ),
+        "certified": (
+            "certificate",
+            "dimension_of",
+            "heads_of",
+        ),
         "content.ordering": (
             "Arrangement",
             "arranged",
@@ -195,41 +214,63 @@ __getattr__, __dir__ = front(
             "reads_neighbours",
             "refuse_unfit",
         ),
-        "files": ("given_encoding", "write_encoding"),
-        "fitted.files": ("fitted_bytes",),
-        "fitted.finishing": (
-            "Finish",
-            "GIVEN",
-            "Places",
-            "Points",
-            "check_rank",
-            "directions",
-            "filled",
-            "finish",
-            "places_of",
-            "points_of_distances",
+        "files": (
+            "fitted_bytes",
+            "given_encoding",
+            "write_encoding",
         ),
-        "fitted.fitted": (
+        "fitted": (
             "FILLED",
+            "Finish",
             "Fitted",
+            "GIVEN",
             "MEASURED",
             "PROJECTED",
+            "Places",
+            "Points",
             "Rules",
+            "check_rank",
+            "directions",
             "factors",
+            "filled",
+            "finish",
             "fit",
             "opened",
+            "places_of",
+            "points_of_distances",
             "retrained",
             "rules_of",
         ),
-        "fitted.group": ("LONG", "biases_of", "encoding_of", "longest_life", "slopes_of", "usable"),
-        "generators.dense": ("ComRope", "Dense"),
+        "generators.fading": (
+            "Hyperbolic",
+            "Jordan",
+            "Referred",
+        ),
         "generators.given": ("Given",),
-        "generators.hyperbolic": ("Hyperbolic",),
-        "generators.jordan": ("Jordan",),
-        "lifts": ("Lifted", "distances_between", "lift", "squared_distances"),
+        "generators.skew": (
+            "ComRope",
+            "Dense",
+        ),
+        "lag_groups": (
+            "LONG",
+            "biases_of",
+            "encoding_of",
+            "longest_life",
+            "slopes_of",
+            "usable",
+        ),
+        "lifts": (
+            "Ladder",
+            "Lifted",
+            "Portrait",
+            "Profile",
+            "distances_between",
+            "lift",
+            "portrait",
+            "squared_distances",
+        ),
         "nope": ("Nope",),
-        "portraits": ("Ladder", "Portrait", "Profile", "portrait"),
-        "referred": ("Referred",),
+        "positions": ("time_unit",),
         "registry": (
             "ENTRIES",
             "catalogue",
@@ -241,16 +282,46 @@ __getattr__, __dir__ = front(
             "usual_parameters",
         ),
         "relative": ("TransformerXL",),
-        "rotary.config.build": ("ROTARY_WAYS", "encoding_within", "from_config", "schedule"),
-        "rotary.config.schedule": ("LayerSchedule",),
-        "rotary.config.source": ("TOP", "check_plain", "read_config"),
+        "rotary.config.build": (
+            "ROTARY_WAYS",
+            "encoding_within",
+            "from_config",
+            "schedule",
+        ),
+        "rotary.config.layers": ("LayerSchedule",),
+        "rotary.config.source": (
+            "TOP",
+            "check_plain",
+            "read_config",
+        ),
         "rotary.decay": ("Decaying",),
-        "rotary.rope": ("Rope", "Rotating", "TURN", "turn"),
+        "rotary.rope": (
+            "Rope",
+            "Rotating",
+            "TURN",
+            "turn",
+        ),
         "rotary.scaling": ("UNSCALED",),
-        "rotary.variants": ("Pope", "RopePlusPlus"),
-        "scoring": ("check_order", "masked_scores", "read_tokens", "refuse_tokens", "with_vectors"),
-        "tables": ("SUFFIXES", "Table", "names_table", "open_table"),
-        "units": ("time_unit",),
-        "wrappers": ("Interleaved", "Moving"),
+        "rotary.variants": (
+            "Pope",
+            "RopePlusPlus",
+        ),
+        "scoring": (
+            "check_order",
+            "masked_scores",
+            "read_tokens",
+            "refuse_tokens",
+            "with_vectors",
+        ),
+        "tables": (
+            "SUFFIXES",
+            "Table",
+            "names_table",
+            "open_table",
+        ),
+        "wrappers": (
+            "Interleaved",
+            "Moving",
+        ),
     },
 )

@@ -27,7 +27,7 @@ from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.biases.learned import settle
 from gnomon.encodings.card import ORACLE, Card, Row, catalogued, in_words, proved
 from gnomon.encodings.frequencies import circular_distances, geometric_frequencies, phases
-from gnomon.encodings.units import unit_of
+from gnomon.encodings.positions import unit_of
 from gnomon.numeric import checks
 from gnomon.numeric.arrays import since
 

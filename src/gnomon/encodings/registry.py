@@ -321,8 +321,8 @@ def _layer_of(name: str) -> dict[str, Any] | None:
 
 def _entry_of_file(made: Encoding) -> str:
     """Return the entry of what a file holds; a fitted table is a table there."""
-    from gnomon.encodings.definitions import entry_name
-    from gnomon.encodings.fitted.fitted import Fitted
+    from gnomon.encodings.files import entry_name
+    from gnomon.encodings.fitted import Fitted
 
     return "table" if isinstance(made, Fitted) else entry_name(made)
 

@@ -42,7 +42,7 @@ import numpy as np
 from gnomon.encodings.arrays import lags_between
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, Row, catalogued, in_words, proved
-from gnomon.encodings.units import check_spans, spans, unit_of
+from gnomon.encodings.positions import check_spans, spans, unit_of
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 from gnomon.numeric.arrays import since

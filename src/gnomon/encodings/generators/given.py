@@ -22,7 +22,7 @@ import numpy as np
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.frequencies import fading_distances
-from gnomon.encodings.referred import Carrying
+from gnomon.encodings.generators.fading import Carrying
 from gnomon.encodings.rotary.rope import tables
 from gnomon.encodings.starting import given
 from gnomon.errors import EncodingError, GroupError

@@ -7,7 +7,7 @@ A decaying group e^(tX), X = a_k I + w_k J on pair k: the same map for both side
 since X is not skew; keys get the inverse transpose. Only keys up to their query make sense: the
 factor of later ones grows without bound, and they are masked. With the reference r = 0 the factor
 of a key grows as e^(|a| j): xPos of dimension 8 leaves float32 at position 35,000 and float16 at
-3,400 (`gnomon.encodings.referred` says what is done then).
+3,400 (`gnomon.encodings.generators.fading` says what is done then).
 
 xPos [sun2022 sec. 3.2]: a_k = ln(zeta_k) / s, zeta_k = (2k/d + gamma) / (1 + gamma), s =
 scale_base: a decay by 3.5 over 512 positions where a pair turns fastest, hardly any where it turns
@@ -32,9 +32,14 @@ import numpy as np
 from gnomon.encodings.arrays import check_own_heads
 from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
-from gnomon.encodings.frequencies import fading_distances, geometric_frequencies
-from gnomon.encodings.generated import of_head, of_turns, pair_columns
-from gnomon.encodings.referred import Referred, of_heads, of_pairs
+from gnomon.encodings.frequencies import (
+    fading_distances,
+    geometric_frequencies,
+    of_head,
+    of_turns,
+    pair_columns,
+)
+from gnomon.encodings.generators.fading import Referred, of_heads, of_pairs
 from gnomon.encodings.rotary.rope import Rotating, turn
 from gnomon.errors import EncodingError
 from gnomon.groups import block_weighed, faded

@@ -44,8 +44,14 @@ from gnomon.encodings.arrays import (
 )
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, Row, catalogued, in_words, proved
-from gnomon.encodings.frequencies import circular_distances, on_axes, phases
-from gnomon.encodings.generated import of_head, of_turns, pair_columns
+from gnomon.encodings.frequencies import (
+    circular_distances,
+    of_head,
+    of_turns,
+    on_axes,
+    pair_columns,
+    phases,
+)
 from gnomon.encodings.rotary.scaling import UNSCALED, Scaling, as_scaling
 from gnomon.errors import EncodingError
 from gnomon.groups import turned_pairs
