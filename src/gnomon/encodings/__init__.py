@@ -8,21 +8,6 @@ from gnomon.fronts import front
 
 if TYPE_CHECKING:
     from gnomon.encodings.additive import Sinusoidal as Sinusoidal
-    from gnomon.encodings.arrays import Array as Array
-    from gnomon.encodings.arrays import Coordinates as Coordinates
-    from gnomon.encodings.arrays import as_coordinates as as_coordinates
-    from gnomon.encodings.arrays import beside_heads as beside_heads
-    from gnomon.encodings.arrays import check_numbers as check_numbers
-    from gnomon.encodings.arrays import check_serves as check_serves
-    from gnomon.encodings.arrays import constant as constant
-    from gnomon.encodings.arrays import float_array as float_array
-    from gnomon.encodings.arrays import foreign_coordinates as foreign_coordinates
-    from gnomon.encodings.arrays import has_float64 as has_float64
-    from gnomon.encodings.arrays import key_positions as key_positions
-    from gnomon.encodings.arrays import lags_between as lags_between
-    from gnomon.encodings.arrays import numbers_in as numbers_in
-    from gnomon.encodings.arrays import stored as stored
-    from gnomon.encodings.arrays import with_axes as with_axes
     from gnomon.encodings.attending import ARGUMENTS as ARGUMENTS
     from gnomon.encodings.attending import both_sides as both_sides
     from gnomon.encodings.attending import by_head as by_head
@@ -146,23 +131,6 @@ __getattr__, __dir__ = front(
     __name__,
     {
         "additive": ("Sinusoidal",),
-        "arrays": (
-            "Array",
-            "Coordinates",
-            "as_coordinates",
-            "beside_heads",
-            "check_numbers",
-            "check_serves",
-            "constant",
-            "float_array",
-            "foreign_coordinates",
-            "has_float64",
-            "key_positions",
-            "lags_between",
-            "numbers_in",
-            "stored",
-            "with_axes",
-        ),
         "attending": (
             "ARGUMENTS",
             "both_sides",

@@ -23,19 +23,10 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.arrays import (
-    as_coordinates,
-    beside_heads,
-    float_array,
-    key_positions,
-    namespace_of,
-    numbers_in,
-    partner_of,
-    reconciled,
-)
 from gnomon.encodings.content.ordering import logits_in_order, order_of
 from gnomon.encodings.scoring import (
     check_order,
@@ -48,16 +39,27 @@ from gnomon.encodings.scoring import (
 )
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
-from gnomon.numeric.arrays import centred
+from gnomon.numeric.arrays import (
+    as_coordinates,
+    beside_heads,
+    centred,
+    constant,
+    device_beside,
+    float_array,
+    key_positions,
+    namespace_of,
+    partner_of,
+    reconciled,
+)
 from gnomon.results import html_fields, plain
 
 if TYPE_CHECKING:
     from os import PathLike
     from typing import Self
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.encodings.card import Card, Entry
     from gnomon.groups import Commuting, Generator
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 LagDistances = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """From lags (..., axes) to distances (...,)."""
@@ -127,6 +129,14 @@ class Encoding:
         """Return the numbers that the formulas need, in float64, by name."""
         return {}
 
+    def numbers_in(self, like: Array, *, xp: Namespace) -> dict[str, Any]:
+        """Return the numbers in the library and on the device of an array."""
+        known = array_api_compat.is_array_api_obj(like)
+        device = device_beside(like, xp=xp) if known else None
+        return {
+            name: constant(name, values, device, xp=xp) for name, values in self.numbers.items()
+        }
+
     @property
     def learnable(self) -> tuple[str, ...]:
         """Name the numbers that training may change; each is a field of the same name."""
@@ -163,7 +173,7 @@ class Encoding:
         self._needs("vectors", "vectors")
         coordinates = as_coordinates(positions, self.axes)
         xp = namespace_of(positions)
-        return self.vectors_at(coordinates, numbers_in(self, positions, xp=xp), xp=xp)
+        return self.vectors_at(coordinates, self.numbers_in(positions, xp=xp), xp=xp)
 
     def transform(
         self, q: Array, k: Array, positions_q: Array, positions_k: Array | None = None
@@ -176,7 +186,7 @@ class Encoding:
         turned = []
         for values, positions, side in ((left, positions_q, "q"), (right, keys_at, "k")):
             coordinates = beside_heads(as_coordinates(positions, self.axes, like=values), values)
-            numbers = numbers_in(self, values, xp=xp)
+            numbers = self.numbers_in(values, xp=xp)
             turned.append(self.turned(values, coordinates, numbers, side=side, xp=xp))
         return turned[0], turned[1]
 
@@ -187,7 +197,7 @@ class Encoding:
         like = partner_of(positions_q, keys_at)
         xp = namespace_of(like)
         queries, keys = (as_coordinates(at, self.axes, like=like) for at in (positions_q, keys_at))
-        return self.bias_between(queries, keys, numbers_in(self, like, xp=xp), xp=xp)
+        return self.bias_between(queries, keys, self.numbers_in(like, xp=xp), xp=xp)
 
     def scores(
         self,
@@ -213,7 +223,7 @@ class Encoding:
         left, right = float_array(q, "q", xp=xp), float_array(k, "k", xp=xp)
         checks.partners(left, right)
         keys_at = key_positions(left, right, positions_q, positions_k)
-        held = numbers_in(self, left, xp=xp) if numbers is None else numbers
+        held = self.numbers_in(left, xp=xp) if numbers is None else numbers
         refuse_tokens(self, tokens)
         if "content" in self.kinds:
             check_order(self, left, right)

@@ -54,7 +54,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.distances import METHODS, double_centred, scale, spectrum
-from gnomon.encodings.arrays import (
+from gnomon.encodings.base import Encoding, Numbers
+from gnomon.encodings.card import DECLARED, Card, catalogued, in_words, proved
+from gnomon.errors import EncodingError
+from gnomon.numeric import checks
+from gnomon.numeric.arrays import (
     Array,
     Coordinates,
     Namespace,
@@ -63,10 +67,6 @@ from gnomon.encodings.arrays import (
     seen_whole,
     take,
 )
-from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.card import DECLARED, Card, catalogued, in_words, proved
-from gnomon.errors import EncodingError
-from gnomon.numeric import checks
 from gnomon.results import Result, plain
 
 FAMILIES = ("mds", "mds-low-rank", "smacof")

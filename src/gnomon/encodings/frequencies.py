@@ -35,8 +35,8 @@ from gnomon.numeric.learned_limbs import learned_phases
 from gnomon.numeric.limbs import Limbs, Turns, limb_phases
 
 if TYPE_CHECKING:
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.encodings.base import LagDistances
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 
 Floats = NDArray[np.float64]

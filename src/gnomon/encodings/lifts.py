@@ -44,10 +44,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.arrays import as_coordinates
 from gnomon.encodings.rotary.rope import Rope, Rotating
 from gnomon.encodings.rotary.scaling import UNSCALED
 from gnomon.errors import EncodingError
+from gnomon.numeric.arrays import as_coordinates
 from gnomon.numeric.checks import reals
 from gnomon.results import Result, pairs_dataframe
 

@@ -43,10 +43,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.arrays import Array, Namespace, namespace_of
 from gnomon.errors import EncodingError, nearest
 from gnomon.numeric import checks
-from gnomon.numeric.arrays import device_beside, hidden
+from gnomon.numeric.arrays import Array, Namespace, device_beside, hidden, namespace_of
 from gnomon.results import Result
 
 if TYPE_CHECKING:

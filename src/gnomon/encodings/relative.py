@@ -75,14 +75,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.arrays import (
-    along,
-    check_dimension,
-    check_own_heads,
-    lags_between,
-    take,
-    within,
-)
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.frequencies import geometric_frequencies, phases
@@ -90,7 +82,18 @@ from gnomon.encodings.scoring import scaled
 from gnomon.encodings.starting import drawn, kept, settled
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
-from gnomon.numeric.arrays import concrete_or_none, device_beside, hidden, sums_by_row
+from gnomon.numeric.arrays import (
+    along,
+    check_dimension,
+    check_own_heads,
+    concrete_or_none,
+    device_beside,
+    hidden,
+    lags_between,
+    sums_by_row,
+    take,
+    within,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,7 +101,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 _SIGMA = 0.02
 """The usual standard deviation at the start, that of BERT and of Transformer-XL."""

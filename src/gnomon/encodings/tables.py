@@ -34,7 +34,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.arrays import or_nan, row_numbers, seen_whole, take, whole_parts
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import ORACLE, Card, Row, catalogued, in_words, proved
 from gnomon.encodings.starting import GOLDEN, mix, normal_rows
@@ -42,6 +41,7 @@ from gnomon.errors import EncodingError, nearest
 from gnomon.files import PICKLED, say_converting
 from gnomon.numeric import checks
 from gnomon.numeric import uint64 as words
+from gnomon.numeric.arrays import or_nan, row_numbers, seen_whole, take, whole_parts
 from gnomon.reading import ArchiveError, UnreadableError, load_array, open_archive
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

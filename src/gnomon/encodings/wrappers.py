@@ -50,26 +50,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import array_api_compat
 import numpy as np
 
-from gnomon.encodings.arrays import (
-    as_coordinates,
-    beside_heads,
-    constant,
-    float_array,
-    key_positions,
-    namespace_of,
-    numbers_in,
-    reconciled,
-    row_numbers,
-    seen_whole,
-    take,
-)
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.starting import given, learned, stream
 from gnomon.errors import EncodingError
 from gnomon.groups import Block, Generator
 from gnomon.numeric import checks
-from gnomon.numeric.arrays import device_beside
+from gnomon.numeric.arrays import (
+    as_coordinates,
+    beside_heads,
+    constant,
+    device_beside,
+    float_array,
+    key_positions,
+    namespace_of,
+    reconciled,
+    row_numbers,
+    seen_whole,
+    take,
+)
 from gnomon.numeric.checks import reals
 from gnomon.numeric.learned_limbs import broken_line, excess, warped
 from gnomon.numeric.limbs import Limbs
@@ -79,8 +78,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.groups import Commuting
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 _AGREEMENT = "agreement/test_transformers_layers.py"
 
@@ -523,7 +522,7 @@ class Clock(Moving):
         xp = reconciled(q, k)
         left, right = float_array(q, "q", xp=xp), float_array(k, "k", xp=xp)
         keys_at = key_positions(left, right, positions_q, positions_k)
-        held = numbers_in(self, left, xp=xp) if numbers is None else numbers
+        held = self.numbers_in(left, xp=xp) if numbers is None else numbers
         times = []
         for positions, like in ((positions_q, left), (keys_at, right)):
             at = self.shown(as_coordinates(positions, 1, like=like), held["paces"], xp=xp)

@@ -49,21 +49,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.arrays import lags_between, moved_axis, or_nan, take
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.starting import kept, normal_rows, spread
 from gnomon.encodings.tables import given_table
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
-from gnomon.numeric.arrays import hidden
+from gnomon.numeric.arrays import hidden, lags_between, moved_axis, or_nan, take
 from gnomon.numeric.elementwise import silu
 from gnomon.numeric.limbs import Limbs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 
 _WEIGHTS = ("weights_in", "biases_in", "weights_out", "biases_out")

@@ -39,19 +39,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.arrays import lags_between
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, Row, catalogued, in_words, proved
 from gnomon.encodings.positions import check_spans, spans, unit_of
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
-from gnomon.numeric.arrays import since
+from gnomon.numeric.arrays import lags_between, since
 from gnomon.numeric.checks import refuse_masked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 
 def official_slopes(heads: int) -> tuple[float, ...]:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.arrays import moved_axis
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.content.base import LearnedRule
@@ -26,13 +25,14 @@ from gnomon.encodings.starting import spread
 from gnomon.encodings.wrappers import inner_encoding, inner_parameters
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
+from gnomon.numeric.arrays import moved_axis
 
 if TYPE_CHECKING:
     from typing import Self
 
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 _OWN = ("mixer_in", "mixer_in_bias", "mixer_out", "mixer_out_bias")
 _SLOPE = 0.01

@@ -49,7 +49,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.arrays import along, lags_between, within
 from gnomon.encodings.base import Numbers
 from gnomon.encodings.biases.linear import official_slopes
 from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
@@ -58,13 +57,14 @@ from gnomon.encodings.rotary.rope import tables, turn
 from gnomon.encodings.scoring import later_in_order, scaled
 from gnomon.encodings.starting import drawn
 from gnomon.numeric import checks
+from gnomon.numeric.arrays import along, lags_between, within
 from gnomon.numeric.elementwise import log_sigmoid, sigmoid, softplus
 from gnomon.numeric.limbs import Limbs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 
 @catalogued(

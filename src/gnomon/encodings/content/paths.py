@@ -50,7 +50,7 @@ from gnomon.numeric.elementwise import sigmoid, silu
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 CHUNK = 64
 """Tokens whose reflections are taken together."""

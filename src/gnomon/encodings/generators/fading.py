@@ -60,17 +60,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.arrays import (
-    as_coordinates,
-    beside_heads,
-    check_dimension,
-    check_lists,
-    check_own_heads,
-    float_array,
-    key_positions,
-    numbers_in,
-    reconciled,
-)
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.frequencies import fading_distances, of_columns, of_head
@@ -91,13 +80,24 @@ from gnomon.groups import (
     run_turned,
 )
 from gnomon.numeric import checks
-from gnomon.numeric.arrays import concrete_or_none, since
+from gnomon.numeric.arrays import (
+    as_coordinates,
+    beside_heads,
+    check_dimension,
+    check_lists,
+    check_own_heads,
+    concrete_or_none,
+    float_array,
+    key_positions,
+    reconciled,
+    since,
+)
 from gnomon.numeric.elementwise import inside, inside_inverse, softplus, softplus_inverse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 
 _ROOM = 16.0
@@ -177,7 +177,7 @@ class Referred(Encoding):
         made = []
         for values, positions, side in ((left, positions_q, "q"), (right, keys_at, "k")):
             at = as_coordinates(positions, 1, like=values)
-            numbers = numbers_in(self, values, xp=xp)
+            numbers = self.numbers_in(values, xp=xp)
             self.check_reach(values, at, numbers, origin, xp=xp)
             made.append(self.referred(values, at, numbers, side=side, reference=origin, xp=xp))
         return made[0], made[1]

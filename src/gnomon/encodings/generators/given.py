@@ -32,7 +32,7 @@ from gnomon.numeric import checks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.arrays import beside_heads, check_dimension, check_own_heads, moved_axis
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.frequencies import (
@@ -87,15 +86,21 @@ from gnomon.encodings.starting import learned, of_each_head
 from gnomon.errors import EncodingError
 from gnomon.groups import planes_turned
 from gnomon.numeric import checks
-from gnomon.numeric.arrays import concrete_or_none
+from gnomon.numeric.arrays import (
+    beside_heads,
+    check_dimension,
+    check_own_heads,
+    concrete_or_none,
+    moved_axis,
+)
 from gnomon.numeric.exponential import doubled, expm, identity, squarings_for
 from gnomon.numeric.limbs import Limbs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.groups import Commuting, Generator
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

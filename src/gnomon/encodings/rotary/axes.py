@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Namespace
+    from gnomon.numeric.arrays import Array, Namespace
 
 _ARRANGEMENTS = ("chunked", "interleaved", "spatial-first")
 _TRANSFORMERS = "agreement/test_transformers_axes.py"

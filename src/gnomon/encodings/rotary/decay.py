@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.encodings.arrays import check_own_heads
 from gnomon.encodings.base import LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.frequencies import (
@@ -44,12 +43,13 @@ from gnomon.encodings.rotary.rope import Rotating, turn
 from gnomon.errors import EncodingError
 from gnomon.groups import block_weighed, faded
 from gnomon.numeric import checks
+from gnomon.numeric.arrays import check_own_heads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.groups import Commuting, Generator
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

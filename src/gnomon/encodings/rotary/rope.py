@@ -36,12 +36,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import array_api_compat
 import numpy as np
 
-from gnomon.encodings.arrays import (
-    beside_heads,
-    check_dimension,
-    check_own_heads,
-    namespace_of,
-)
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, Row, catalogued, in_words, proved
 from gnomon.encodings.frequencies import (
@@ -56,15 +50,22 @@ from gnomon.encodings.rotary.scaling import UNSCALED, Scaling, as_scaling
 from gnomon.errors import EncodingError
 from gnomon.groups import turned_pairs
 from gnomon.numeric import checks
-from gnomon.numeric.arrays import concrete_or_none, device_beside
+from gnomon.numeric.arrays import (
+    beside_heads,
+    check_dimension,
+    check_own_heads,
+    concrete_or_none,
+    device_beside,
+    namespace_of,
+)
 
 if TYPE_CHECKING:
     from typing import Self
 
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.groups import Commuting, Generator
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 LAYOUTS = ("interleaved", "half")
 _AGREEMENT = "agreement/test_transformers_rotated.py"

@@ -66,8 +66,8 @@ from gnomon.results import plain
 if TYPE_CHECKING:
     from typing import Self
 
-    from gnomon.encodings.arrays import Array, Namespace
     from gnomon.encodings.rotary.rope import Rope
+    from gnomon.numeric.arrays import Array, Namespace
 
 
 @dataclass(frozen=True, kw_only=True)

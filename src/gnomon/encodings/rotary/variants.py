@@ -76,7 +76,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.arrays import beside_heads, check_own_heads, namespace_of, within
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.content.base import check_heads
@@ -86,12 +85,13 @@ from gnomon.encodings.rotary.scaling import UNSCALED, Scaling, Yarn, magnitude
 from gnomon.encodings.starting import kept, learned, locked, spread
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
+from gnomon.numeric.arrays import beside_heads, check_own_heads, namespace_of, within
 from gnomon.numeric.elementwise import softplus
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 
 _ARRANGEMENTS = ("interleaved", "chunked")
