@@ -15,7 +15,8 @@ has no addition at repeated places [array-api]; libraries have, and gradients fl
 *Differences of positions* are exact for small ones between large ones, without float64, too: limbs
 are subtracted as whole numbers first (`gnomon.numeric.limbs`).
 
-*At the border* any array or list comes in, and floats, coordinates and numbers of one library go on.
+*At the border* any array or list comes in, and floats, coordinates and numbers of one library
+go on.
 
 A position has one or several *axes*. With one axis positions have shape (...,); with several, the
 last axis of the array runs over them: (..., axes). Formulas see coordinates of shape (..., axes),
