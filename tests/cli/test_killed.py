@@ -21,7 +21,8 @@ from gnomon.corpus.counts_file import load_counts
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX systems")
 Start = Callable[..., subprocess.Popen[str]]
-PATIENCE = 60.0
+PATIENCE = 600.0
+"""Seconds that are given to what takes ten, on a machine that has other things to do."""
 
 
 @pytest.fixture(autouse=True)

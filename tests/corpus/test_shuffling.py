@@ -263,6 +263,7 @@ def test_the_notes_say_inside_what_tokens_were_permuted(rng):
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_sst2_shuffled_keeps_its_documented_totals(data_root):
     options = CountOptions(
         column="sentence",

@@ -21,7 +21,7 @@ from gnomon.lab.records import read_record
 from gnomon.lab.running import run_grid, status
 
 LONG = 10**7
-WAIT = 120.0
+WAIT = 600.0
 """Seconds that are given to what takes one, on a machine that has other things to do."""
 
 
