@@ -106,6 +106,7 @@ def layouts():
     )
 
 
+@pytest.mark.compiles(library="jax")
 @pytest.mark.parametrize("library", ["torch", "jax"])
 @pytest.mark.parametrize(("name", "more"), list(rules()))
 def test_a_buffer_gives_what_a_trimmed_one_gives(name, more, library, vectors):
@@ -158,6 +159,7 @@ SPARSE = (PLACES[:LENGTH, None] - PLACES[:LENGTH] < 2) | (PLACES[:LENGTH] == 0)
 TEXT = np.zeros(LENGTH, np.int32)
 
 
+@pytest.mark.compiles(library="jax")
 @pytest.mark.parametrize("library", ["torch", "jax"])
 @pytest.mark.parametrize(("name", "more"), list(rules()))
 def test_what_a_mask_hides_is_a_token_whichever_queries_are_asked(name, more, library, vectors):
@@ -179,6 +181,7 @@ def test_what_a_mask_hides_is_a_token_whichever_queries_are_asked(name, more, li
         assert np.allclose(found, whole[:, :, first:], atol=1e-5)
 
 
+@pytest.mark.compiles(library="jax")
 @pytest.mark.parametrize("library", ["torch", "jax"])
 @pytest.mark.parametrize(("name", "more"), list(rules()))
 def test_a_window_hides_no_neighbour_from_a_short_convolution(name, more, library, vectors):
@@ -197,6 +200,7 @@ def test_a_window_hides_no_neighbour_from_a_short_convolution(name, more, librar
     assert np.allclose(found, whole[:, :, -1:], atol=1e-5)
 
 
+@pytest.mark.compiles(library="jax")
 @pytest.mark.parametrize("library", ["torch", "jax"])
 @pytest.mark.parametrize(("name", "more"), list(rules()))
 def test_heads_may_have_masks_of_their_own_beside_segments(name, more, library, vectors):

@@ -101,6 +101,7 @@ BY_HEAD = {
 
 
 @CACHED
+@pytest.mark.compiles("rope-mixed", "t5", "cope")
 @pytest.mark.parametrize("name", BY_HEAD)
 def test_a_batch_left_open_compiles_beside_numbers_of_heads(name):
     layer = gnomon.torch.layer(gnomon.encoding(name, **BY_HEAD[name]))
@@ -144,6 +145,7 @@ CACHES = {
 
 
 @CACHED
+@pytest.mark.compiles
 @pytest.mark.parametrize("placed", [False, True])
 @pytest.mark.parametrize("name", CACHES)
 def test_a_cache_of_open_length_is_exported_beside_one_token(name, placed):

@@ -70,6 +70,7 @@ def vectors():
     return q[:, :, QUERIES], k
 
 
+@pytest.mark.compiles(way="jax")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("name", "more"), list(rules()))
 def test_logits_are_those_of_the_trimmed_and_sorted_text(name, more, way, vectors):
@@ -83,6 +84,7 @@ def test_logits_are_those_of_the_trimmed_and_sorted_text(name, more, way, vector
         assert np.allclose(found[..., near], truth[..., order[near]], atol=2e-5), layout
 
 
+@pytest.mark.compiles(way="jax")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("name", "more"), list(rules()))
 def test_queries_may_be_shuffled_with_their_keys(name, more, way, vectors):
@@ -106,6 +108,7 @@ def test_tokens_of_their_own_move_with_their_keys(way, vectors):
     assert (found[..., order >= LENGTH] == -np.inf).all()
 
 
+@pytest.mark.compiles(way="jax")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("name", "more"), list(rules()))
 def test_packed_documents_stay_as_they_are(name, more, way, vectors):

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gnomon.cli import options as o
-from gnomon.cli.output import check_json, emit
+from gnomon.cli.options import takes
+from gnomon.cli.output import Output
 from gnomon.errors import GroupError
 from gnomon.reading import UnreadableError, load_array
 
@@ -28,23 +28,23 @@ AsStep = Annotated[
 ]
 
 
+@takes(output=Output)
 def classify(
     matrix: Matrix,
     *,
     tolerance: Tolerance = None,
     step: AsStep = False,
-    json_file: o.Json = None,
-    quiet: o.Quiet = False,
+    output: Output,
 ) -> None:
     """Name the encoding that a generator matrix is, with its blocks and what else it may be."""
     from gnomon.groups import classify as classified
     from gnomon.groups import classify_step
 
-    check_json(json_file)
+    output.check()
     known = _read(matrix)
     route: Any = classify_step if step else classified
     value = route(known, tolerance=tolerance).to_dict()
-    emit(value, _text(value, step=step), json_file=json_file, quiet=quiet)
+    output.emit(value, _text(value, step=step))
 
 
 def _read(path: Path) -> Any:
