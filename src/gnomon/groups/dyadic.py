@@ -5,14 +5,14 @@ each binary digit of n, and the logit of a query and a key that are n apart is
 
     q^T A(2^i1) A(2^i2) ... B(0) k,
 
-a product of some forty matrices at most, on several axes one after the other. So unit vectors are
+a product of some thirty matrices at most, on several axes one after the other. So unit vectors are
 asked at powers of two only, and one pair of vectors at as many lags as there is time for: small
 ones, powers of two and their neighbours, the last three, and many at random, on each axis, in the
 plane of each pair of axes, on diagonals and off all of these, of both signs where keys may come
 later. Of integer positions all lags are asked where they are few enough. A step at 2^i must be the
 square of the one before, or a fault from a power of two on would be one of both sides.
 
-Real lags have forty binary digits, so that they lie on no coarse lattice: n of them are uniform and
+Real lags have 32 binary digits, so that they lie on no coarse lattice: n of them are uniform and
 independent, and a fault that touches a share s of the lags of one sign is missed by all of them
 with probability (1 - s)^n.
 
@@ -36,7 +36,7 @@ from gnomon.groups.blocks import Floats
 from gnomon.groups.laws import AT_ONCE, at_once_of
 from gnomon.groups.subject import EPSILON, Subject
 
-FINEST, DIGITS = -6, 40
+FINEST, DIGITS = -6, 32
 """Lags are multiples of 2^-6, or of less: real ones have so many binary digits."""
 DIGITS_OF_FLOAT32, DIGITS_IN_ORDER = 20, 12
 """The same where positions may be float32, and where each lag takes a call of its own."""
