@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.corpus.reading.options import Limits
+from gnomon.corpus.options import Limits
 from gnomon.corpus.tokenizers import BUILT_IN, open_tokenizer
 from gnomon.errors import CorpusError, TokenizerError
 
@@ -316,6 +316,7 @@ def by_position(tokenizer, texts, length, places):
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_sst2_has_the_published_tokens_at_every_position(data_root):
     with (data_root / "sst2" / "train.tsv").open(encoding="utf-8", newline="") as handle:
         reader = csv.reader(handle, delimiter="\t", quoting=csv.QUOTE_NONE)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 import pytest
 
@@ -28,13 +26,13 @@ PLACES = np.arange(ROOM)
 def rules():
     """Return every rule on content of the catalogue, by its name."""
     for name, entry in ENTRIES.items():
-        if entry.read_card().kind == ("content",):
+        if entry.card.kind == ("content",):
             for more in MORE.get(name, [{}]):
                 yield pytest.param(name, more, id=f"{name}{'-'.join(map(str, more.values()))}")
 
 
 def made(name, more):
-    taken = inspect.signature(ENTRIES[name].factory).parameters
+    taken = ENTRIES[name].parameters
     sizes = {"heads": HEADS, "dimension": WIDTH}
     return gnomon.encoding(name, **{n: x for n, x in sizes.items() if n in taken}, **more)
 
@@ -106,6 +104,7 @@ def layouts():
     )
 
 
+@pytest.mark.compiles(library="jax")
 @pytest.mark.parametrize("library", ["torch", "jax"])
 @pytest.mark.parametrize(("name", "more"), list(rules()))
 def test_a_buffer_gives_what_a_trimmed_one_gives(name, more, library, vectors):
@@ -158,6 +157,7 @@ SPARSE = (PLACES[:LENGTH, None] - PLACES[:LENGTH] < 2) | (PLACES[:LENGTH] == 0)
 TEXT = np.zeros(LENGTH, np.int32)
 
 
+@pytest.mark.compiles(library="jax")
 @pytest.mark.parametrize("library", ["torch", "jax"])
 @pytest.mark.parametrize(("name", "more"), list(rules()))
 def test_what_a_mask_hides_is_a_token_whichever_queries_are_asked(name, more, library, vectors):
@@ -179,6 +179,7 @@ def test_what_a_mask_hides_is_a_token_whichever_queries_are_asked(name, more, li
         assert np.allclose(found, whole[:, :, first:], atol=1e-5)
 
 
+@pytest.mark.compiles(library="jax")
 @pytest.mark.parametrize("library", ["torch", "jax"])
 @pytest.mark.parametrize(("name", "more"), list(rules()))
 def test_a_window_hides_no_neighbour_from_a_short_convolution(name, more, library, vectors):
@@ -197,6 +198,7 @@ def test_a_window_hides_no_neighbour_from_a_short_convolution(name, more, librar
     assert np.allclose(found, whole[:, :, -1:], atol=1e-5)
 
 
+@pytest.mark.compiles(library="jax")
 @pytest.mark.parametrize("library", ["torch", "jax"])
 @pytest.mark.parametrize(("name", "more"), list(rules()))
 def test_heads_may_have_masks_of_their_own_beside_segments(name, more, library, vectors):

@@ -1,6 +1,7 @@
 """One list for all laws: every example of every entry of the catalogue.
 
 A law asks for `subject`; it then runs on every example, and on those of encodings added later.
+A law that speaks of some encodings only says of which: `@pytest.mark.subjects(where=...)`.
 """
 
 from __future__ import annotations
@@ -121,11 +122,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.wide)
 
 
-@pytest.fixture(params=EXAMPLES)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a law on the examples that it speaks of; one that speaks of none is a mistake."""
+    marks = metafunc.definition.iter_markers("parametrize")
+    if "subject" not in metafunc.fixturenames or any(m.args[0] == "subject" for m in marks):
+        return
+    mark = metafunc.definition.get_closest_marker("subjects")
+    asked = {} if mark is None else mark.kwargs
+    among, where = asked.get("among", EXAMPLES), asked.get("where")
+    chosen = [case for case in among if where is None or where(built(*case.values[0]))]
+    if not chosen:
+        pytest.fail(f"{metafunc.definition.name} speaks of no example of the catalogue")
+    metafunc.parametrize("subject", chosen, indirect=True)
+
+
+def built(name: str, parameters: dict[str, Any]) -> Subject:
+    """One example, made anew."""
+    return Subject(name=name, parameters=parameters, encoding=encoding(name, **parameters))
+
+
+@pytest.fixture
 def subject(request: pytest.FixtureRequest) -> Subject:
     """Every example in turn."""
-    name, parameters = request.param
-    return Subject(name=name, parameters=parameters, encoding=encoding(name, **parameters))
+    return built(*request.param)
 
 
 @pytest.fixture(name="heads_of")

@@ -95,9 +95,8 @@ def test_every_example_is_known_to_the_oracle(example):
     assert offered == set(example.kinds)
 
 
+@pytest.mark.kind("vectors")
 def test_vectors_are_those_of_the_oracle(example):
-    if "vectors" not in example.kinds:
-        pytest.skip("no vectors")
     for at in places_of(example):
         found = example.vectors(np.asarray([at]))[0]
         [wanted] = oracle.vectors(example, [at])
@@ -105,10 +104,9 @@ def test_vectors_are_those_of_the_oracle(example):
         assert close(found, wanted, size, largest_phase(example, at)), at
 
 
+@pytest.mark.kind("transform")
 @pytest.mark.parametrize("side", ["q", "k"])
 def test_turned_vectors_are_those_of_the_oracle(example, side, rng):
-    if "transform" not in example.kinds:
-        pytest.skip("no transform")
     heads = heads_of(example)
     x = rng.normal(size=(heads, 1, width_of(example)))
     for at in places_of(example, "transform"):
@@ -120,9 +118,8 @@ def test_turned_vectors_are_those_of_the_oracle(example, side, rng):
             assert close(found, wanted, size, largest_phase(example, at)), at
 
 
+@pytest.mark.kind("bias")
 def test_biases_are_those_of_the_oracle(example):
-    if "bias" not in example.kinds:
-        pytest.skip("no bias")
     at = places_of(example)
     found = example.bias(np.asarray(at))
     for head in range(heads_of(example)):
