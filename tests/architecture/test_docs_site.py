@@ -16,9 +16,8 @@ from typing import Any
 
 import pytest
 
-from gnomon.corpus.counting import CountOptions
-from gnomon.pipeline.fitting import FitOptions
-from gnomon.pipeline.surveys import SurveyOptions
+from gnomon.corpus.options import CountOptions
+from gnomon.pipeline.options import FitOptions, SurveyOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

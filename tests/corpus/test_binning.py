@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from gnomon.cli.app import run
 from gnomon.corpus.binning import enough_tokens, inflation, noise
-from gnomon.corpus.counting import CountOptions, count, count_with
+from gnomon.corpus.counting import count, count_with
 from gnomon.corpus.counts import PositionCounts
+from gnomon.corpus.options import CountOptions
 from gnomon.corpus.shuffling import shuffled_counts
 from gnomon.diagnostics.pairs import target_of
 from gnomon.distances.debiased.estimate import debias

@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 from gnomon.corpus import cache
-from gnomon.corpus.counting import CountOptions, count
+from gnomon.corpus.counting import count
+from gnomon.corpus.options import CountOptions
 from gnomon.corpus.tokenizers import Words
 from gnomon.errors import CorpusError, InputError
 

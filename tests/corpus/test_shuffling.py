@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from gnomon.corpus import cache
-from gnomon.corpus.counting import CountOptions, count_with
+from gnomon.corpus.counting import count_with
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.documents import mix
+from gnomon.corpus.options import CountOptions
 from gnomon.corpus.shuffling import permuted, shuffled_counts, why_not_shuffled
 from gnomon.corpus.windows import Windows
 from gnomon.errors import CorpusError, CountsError

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.corpus.reading.options import Limits
+from gnomon.corpus.options import Limits
 from gnomon.corpus.tokenizers import BUILT_IN, open_tokenizer
 from gnomon.errors import CorpusError, TokenizerError
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from gnomon.corpus.counting import CountOptions, count_with
+from gnomon.corpus.counting import count_with
+from gnomon.corpus.options import CountOptions
 from gnomon.corpus.shuffling import shuffled_counts
 from gnomon.distances import dealing, expected_null
 from gnomon.distances.dealing import deal

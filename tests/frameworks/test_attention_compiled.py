@@ -37,7 +37,7 @@ def others():
     import inspect
 
     for name, entry in ENTRIES.items():
-        taken = inspect.signature(entry.factory).parameters
+        taken = entry.parameters
         required = [n for n, p in taken.items() if p.default is inspect.Parameter.empty]
         if name not in (*KINDS, *OTHERWISE, *OPEN) and set(required) <= set(HEADED):
             yield name, {n: HEADED[n] for n in required}

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 import gnomon
-from gnomon.corpus.counting import CountOptions
+from gnomon.corpus.options import CountOptions
 from gnomon.corpus.shuffling import shuffled_counts
 from gnomon.pipeline.measured import Recounts, measure_counts
-from gnomon.pipeline.surveys import SurveyOptions, survey_measured
+from gnomon.pipeline.options import SurveyOptions
+from gnomon.pipeline.surveys import survey_measured
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 import gnomon
 from gnomon.errors import InputError
 from gnomon.pipeline.noise import draws_for
-from gnomon.pipeline.surveys import SurveyOptions
+from gnomon.pipeline.options import SurveyOptions
 from gnomon.pipeline.verdict import where
 from gnomon.report.page.build import page
 from gnomon.report.page.words import where as where_on_page

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,13 +24,13 @@ MORE: dict[str, list[dict[str, Any]]] = {
 def rules() -> Iterator[Any]:
     """Yield every rule on content of the catalogue: its name, and what it is made with."""
     for name, entry in ENTRIES.items():
-        if entry.read_card().kind == ("content",):
+        if entry.card.kind == ("content",):
             for count, more in enumerate(MORE.get(name, [{}])):
                 yield pytest.param(name, more, id=f"{name}-{count}")
 
 
 def rule(name: str, more: dict[str, Any]) -> Encoding:
     """Make a rule for heads of that width."""
-    taken = inspect.signature(ENTRIES[name].factory).parameters
+    taken = ENTRIES[name].parameters
     sizes = {"heads": HEADS, "dimension": WIDTH}
     return gnomon.encoding(name, **{n: x for n, x in sizes.items() if n in taken}, **more)
