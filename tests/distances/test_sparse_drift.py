@@ -232,12 +232,12 @@ def smooth(strength, types):
 
 
 TOLD = {
-    "nothing drifts": lambda rng: smooth(0.0, 4000),
-    "weak drift": lambda rng: smooth(0.1, 4000),
-    "all types drift": lambda rng: smooth(0.5, 4000),
-    "rare types drift little": lambda rng: smooth(0.3, 30_000),
-    "few types": lambda rng: smooth(0.5, 40),
-    "a blank": lambda rng: np.hstack(
+    "nothing drifts": lambda _: smooth(0.0, 4000),
+    "weak drift": lambda _: smooth(0.1, 4000),
+    "all types drift": lambda _: smooth(0.5, 4000),
+    "rare types drift little": lambda _: smooth(0.3, 30_000),
+    "few types": lambda _: smooth(0.5, 40),
+    "a blank": lambda _: np.hstack(
         [smooth(0.0, 3000) * (share := np.where(np.arange(16) % 2, 0.1, 0.03)[:, None]), 1 - share]
     ),
     **{name: FAMILIES[name] for name in ("markers", "template", "burst")},
