@@ -62,6 +62,7 @@ def test_a_part_of_a_word_is_not_contained():
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_sst2_has_6886_groups_of_rows(data_root):
     with (data_root / "sst2" / "train.tsv").open(encoding="utf-8", newline="") as handle:
         reader = csv.reader(handle, delimiter="\t", quoting=csv.QUOTE_NONE)

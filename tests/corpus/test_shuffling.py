@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from gnomon.corpus import cache
-from gnomon.corpus.counting import CountOptions, count_with
+from gnomon.corpus.counting import count_with
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.documents import mix
+from gnomon.corpus.options import CountOptions
 from gnomon.corpus.shuffling import permuted, shuffled_counts, why_not_shuffled
 from gnomon.corpus.windows import Windows
 from gnomon.errors import CorpusError, CountsError
@@ -262,6 +263,7 @@ def test_the_notes_say_inside_what_tokens_were_permuted(rng):
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_sst2_shuffled_keeps_its_documented_totals(data_root):
     options = CountOptions(
         column="sentence",

@@ -166,6 +166,7 @@ def test_same_seed_same_result(rng):
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_sst2_sentences_have_the_geometry_of_an_independent_implementation(data_root):
     """Its figures: core 42, mean 0.048 +- .005, position 0 at 0.570 +- .016, rank 6.
 

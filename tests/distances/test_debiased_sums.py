@@ -242,6 +242,7 @@ def jackknife_error(deleted):
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_both_routes_give_sst2_the_same_errors_and_nulls(data_root, monkeypatch):
     counts = count(
         data_root / "sst2" / "whole-sentences.tsv",

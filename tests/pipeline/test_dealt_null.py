@@ -39,6 +39,7 @@ def test_equal_laws_are_a_result_and_not_an_error():
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_most_of_sst2_is_noise_as_documented(data_root):
     """95 % of the mean squared distance, correlation 0.97 with the distances themselves."""
     found = gnomon.survey(

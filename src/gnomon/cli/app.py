@@ -20,12 +20,11 @@ from typer.core import TyperGroup
 
 import gnomon
 from gnomon.cli.cache import app as cache_app
-from gnomon.cli.card import card
-from gnomon.cli.catalogue import catalogue
+from gnomon.cli.catalogue import card, catalogue
 from gnomon.cli.classify import classify
 from gnomon.cli.fit import fit
 from gnomon.cli.lab import app as lab_app
-from gnomon.cli.output import warn
+from gnomon.cli.output import abandon, warn
 from gnomon.cli.report import report
 from gnomon.cli.reproduce import reproduce
 from gnomon.cli.spectrum import spectrum
@@ -142,7 +141,7 @@ def run(arguments: list[str] | None = None) -> int:
     except _MISUSED as error:
         return _misused(error)
     except _ClosedPipeError:
-        _abandon_output()
+        abandon(sys.stdout)
         return 0
     except BaseException as error:  # noqa: BLE001 - the border: a fault of ours is one sentence, too
         return _ended(error)
@@ -158,7 +157,7 @@ def _ended(error: BaseException) -> int:
     if isinstance(error, (KeyboardInterrupt, _InterruptedError, typer.Abort)):
         return _say("interrupted; nothing was left half-written.", INTERRUPTED)
     if isinstance(error, OSError):
-        _abandon_output()
+        abandon(sys.stdout)
         return _say(_refused(error), 2)
     kind = next((one for one in _TOO_LARGE if isinstance(error, one)), None)
     if kind is not None:
@@ -209,16 +208,6 @@ def _refused(error: OSError) -> str:
         f"standard output or compiled code could not be written ({reason}); free some room, or "
         "send the output and NUMBA_CACHE_DIR elsewhere."
     )
-
-
-def _abandon_output(stream: Any = None) -> None:
-    """Point a standard stream nowhere, so that leaving does not fail on what is still in it."""
-    with contextlib.suppress(
-        OSError, ValueError, AttributeError
-    ):  # there may be no such descriptor
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, (sys.stdout if stream is None else stream).fileno())
-        os.close(nowhere)
 
 
 def _misused(error: Any) -> int:

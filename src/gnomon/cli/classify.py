@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gnomon.cli import options as o
-from gnomon.cli.output import check_json, emit
+from gnomon.cli.options import takes
+from gnomon.cli.output import Output
 from gnomon.errors import GroupError
 from gnomon.reading import UnreadableError, load_array
 
@@ -28,23 +28,23 @@ AsStep = Annotated[
 ]
 
 
+@takes(output=Output)
 def classify(
     matrix: Matrix,
     *,
     tolerance: Tolerance = None,
     step: AsStep = False,
-    json_file: o.Json = None,
-    quiet: o.Quiet = False,
+    output: Output,
 ) -> None:
     """Name the encoding that a generator matrix is, with its blocks and what else it may be."""
     from gnomon.groups import classify as classified
     from gnomon.groups import classify_step
 
-    check_json(json_file)
+    output.check()
     known = _read(matrix)
     route: Any = classify_step if step else classified
     value = route(known, tolerance=tolerance).to_dict()
-    emit(value, _text(value, step=step), json_file=json_file, quiet=quiet)
+    output.emit(value, _text(value, step=step))
 
 
 def _read(path: Path) -> Any:
@@ -79,8 +79,20 @@ def _text(value: dict[str, Any], *, step: bool) -> str:
         + ("is not near" if far is None else f"that was found is {far:.1e} away")
         + f"; departure from normality {own['departure']:.3g}"
     )
+    lines += _other_readings(own)
     lines += [f"warning: {sentence}" for sentence in value["warnings"]]
     return "\n".join(lines)
+
+
+def _other_readings(known: dict[str, Any]) -> list[str]:
+    """Return what else the matrix may be, where that cannot be told."""
+    if known["verdict"] == "settled":
+        return []
+    lines = [f"which structure it is cannot be told: this one is {known['residual']:.1e} away"]
+    return lines + [
+        f"  or {one['blocks']}, {one['residual']:.1e} away (tolerance {one['tolerance']:.1e})"
+        for one in known["alternatives"]
+    ]
 
 
 def _blocks(founds: list[dict[str, Any]]) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,15 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gnomon.cli import options as o
-from gnomon.cli.lab_report import report
-from gnomon.cli.lab_tasks import tasks
-from gnomon.cli.output import check_json, emit
-from gnomon.cli.progress import TerminalProgress
+import gnomon
+from gnomon.cli.options import check_page, takes
+from gnomon.cli.output import Output, TerminalProgress
 from gnomon.errors import InputError
+from gnomon.files import write_with
+from gnomon.reading import believing, read_written
 
 if TYPE_CHECKING:
-    from gnomon.lab import Selection, Status
+    from gnomon.lab import Selection, Status, Task
 
 UNFINISHED = 1
 GridFile = Annotated[
@@ -42,25 +44,39 @@ Data = Annotated[
 Verbose = Annotated[
     bool, typer.Option("-v", "--verbose", help="Say more: every setting that was tried.")
 ]
+Place = Annotated[
+    Path,
+    typer.Argument(
+        help="A grid (TOML, or the name of one that ships), its folder of records, or the JSON of "
+        "`gnomon reproduce`."
+    ),
+]
+Records = Annotated[
+    Path | None,
+    typer.Option("--records", help="Folder of the grid's records. Default: its name, beside it."),
+]
+Page = Annotated[
+    Path | None,
+    typer.Option("--out", help="The page, an HTML file. Default: report.html in the folder."),
+]
+TaskName = Annotated[str | None, typer.Argument(help="A task. Default: list all of them.")]
 
 app = typer.Typer(
     help="Train encodings on tasks, by a grid in TOML; records are kept and runs go on.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-app.command("report")(report)
-app.command("tasks")(tasks)
 
 
 @app.command("run")
+@takes(output=Output)
 def run(
     grid: GridFile,
     *,
     out: Folder = None,
     workers: Workers = None,
     data: Data = None,
-    json_file: o.Json = None,
-    quiet: o.Quiet = False,
+    output: Output,
     verbose: Verbose = False,
 ) -> None:
     """Train every cell that has no record yet; a grid that was stopped goes on where it was.
@@ -69,12 +85,12 @@ def run(
     """
     from gnomon.lab import DATA, Processes, read_grid, run_grid
 
-    check_json(json_file)
+    output.check()
     asked = read_grid(grid)
     if data is not None:
         os.environ[DATA] = str(data)  # workers read it, too
-    shown = _Shown(quiet=quiet)
-    try:
+    with output.progress() as line:
+        shown = _GridProgress(line)
         made = run_grid(
             asked,
             _folder(grid, out),
@@ -82,20 +98,18 @@ def run(
             told=shown.finished,
             checking=shown.checking,
         )
-    finally:
-        shown.close()
-    emit(made.to_dict(), text_of(made, verbose=verbose), json_file=json_file, quiet=quiet)
+    output.emit(made.to_dict(), text_of(made, verbose=verbose))
     if not made.complete:
         raise typer.Exit(UNFINISHED)
 
 
 @app.command("status")
+@takes(output=Output)
 def status(
     grid: GridFile,
     *,
     out: Folder = None,
-    json_file: o.Json = None,
-    quiet: o.Quiet = False,
+    output: Output,
     verbose: Verbose = False,
 ) -> None:
     """Say how far a grid has come, what was chosen, and the scores that are there.
@@ -105,12 +119,12 @@ def status(
     from gnomon.lab import read_grid
     from gnomon.lab import status as stands
 
-    check_json(json_file)
+    output.check()
     folder = _folder(grid, out)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; name the folder of the records with --out.")
     made = stands(read_grid(grid), folder)
-    emit(made.to_dict(), text_of(made, verbose=verbose), json_file=json_file, quiet=quiet)
+    output.emit(made.to_dict(), text_of(made, verbose=verbose))
     if not made.complete:
         raise typer.Exit(UNFINISHED)
 
@@ -184,11 +198,11 @@ def _folder(grid: Path, out: Path | None) -> Path:
     return grid.with_suffix("") if out is None else out
 
 
-class _Shown:
+class _GridProgress:
     """Progress of a grid: cells, and the time that is probably left."""
 
-    def __init__(self, *, quiet: bool) -> None:
-        self._line = TerminalProgress(quiet=quiet)
+    def __init__(self, line: TerminalProgress) -> None:
+        self._line = line
         self._begun, self._first = time.monotonic(), -1
 
     def checking(self, done: int, pairs: int) -> None:
@@ -203,6 +217,142 @@ class _Shown:
         left = pace * (cells - done) / 60
         self._line.stage(f"{done} of {cells} cells, {left:.0f} min remaining; {words}")
 
-    def close(self) -> None:
-        """Remove the line."""
-        self._line.close()
+
+@app.command("report")
+@takes(output=Output)
+def report(
+    place: Place,
+    *,
+    records: Records = None,
+    out: Page = None,
+    output: Output,
+) -> None:
+    """Make one self-contained page of a grid: scores, curves, heads, lengths."""
+    from gnomon.report import lab_page
+
+    output.check()
+    told = records or place
+    with believing(str(told), "make it again, and report it if a fresh one is refused, too"):
+        contents, default = _contents_of(place, records)
+        page = out or default
+        check_page(page, "--out", "report.html")
+        made = lab_page(contents, version=gnomon.__version__)
+    write_with(page, lambda handle: handle.write(made))
+    rows = sum(len(grid["rows"]) for grid in contents["grids"])
+    value = {"page": str(page), "bytes": len(made), "name": contents["name"], "rows": rows}
+    output.emit(value, f"page: {page}")
+
+
+def _contents_of(place: Path, records: Path | None) -> tuple[dict[str, Any], Path]:
+    """Return what is drawn, and where its page goes unless another place is named."""
+    if records is None and place.suffix == ".json" and place.is_file():
+        return _of_record(place), place.with_suffix(".html")
+    from gnomon.lab import compact_folder, read_grid, shipped
+
+    if records is None and place.is_dir():
+        folder, grid = place, None
+    elif place.suffix == ".toml" or str(place) in shipped():
+        folder, grid = records or place.with_suffix(""), read_grid(place)
+    elif records is not None:
+        raise InputError(f"{place} is no grid, which --records is for; name one, in TOML.")
+    else:
+        what = "is neither" if place.exists() else "does not exist"
+        raise InputError(
+            f"{place} {what}; name a grid, the folder of its records, or the JSON of "
+            "`gnomon reproduce`."
+        )
+    made = compact_folder(folder, grid=grid)
+    if not made["rows"]:
+        raise InputError(
+            f"{folder} holds no records of reported runs{' of this grid' if grid else ''}; run the "
+            "grid first, with `gnomon lab run`."
+        )
+    told = {"name": made["name"], "question": made["question"], "grids": [made]}
+    return told, folder / "report.html"
+
+
+def _of_record(place: Path) -> dict[str, Any]:
+    """Return the contents of a record that `gnomon reproduce` wrote of grids."""
+    try:
+        record = read_written(place)
+        laboratory = record["corpora"]["laboratory"]
+        grids = list(laboratory["grids"].values())
+        title, verdicts, notes = record["title"], record["verdicts"], record["notes"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{place} is no record of a grid ({_lack(error)}); pass the JSON that "
+            "`gnomon reproduce deposit --json FILE` or another of its grids writes."
+        ) from error
+    beside = {key: laboratory.get(key) for key in ("optimisation", "stress", "correlations")}
+    return {
+        "name": record["name"],
+        "question": title,
+        "grids": grids,
+        "verdicts": verdicts,
+        "notes": notes,
+        **beside,
+    }
+
+
+def _lack(error: Exception) -> str:
+    """Say in words what a file lacks."""
+    return f"it has no {error}" if isinstance(error, KeyError) else str(error)
+
+
+@app.command("tasks")
+@takes(output=Output)
+def tasks(name: TaskName = None, *, output: Output) -> None:
+    """List the tasks, or draw one: an example, its parameters, and its ceiling."""
+    output.check()
+    made, text = _list_tasks() if name is None else _draw_task(name)
+    output.emit(made, text)
+
+
+def _list_tasks() -> tuple[dict[str, Any], str]:
+    from gnomon.lab import TASKS
+    from gnomon.report import table
+
+    rows = [(name, _question(kind), kind.output) for name, kind in TASKS.items()]
+    made = {"tasks": [{"name": n, "description": d, "output": out} for n, d, out in rows]}
+    return made, table(["task", "what it asks", "answers"], rows)
+
+
+def _draw_task(name: str) -> tuple[dict[str, Any], str]:
+    from gnomon.errors import LabError, nearest
+    from gnomon.lab import TASKS
+
+    if name not in TASKS:
+        raise LabError(f"{name!r} is no task; {nearest(name, TASKS)}.")
+    kind = TASKS[name]
+    drawing = str(sys.modules[kind.__module__].__doc__).strip()
+    given = {one.name: _default(one) for one in dataclasses.fields(kind)}
+    told = ", ".join(f"{key} = {value}" for key, value in given.items() if value not in (None, ""))
+    known, words = _ceiling(kind)
+    text = f"{drawing}\n\nparameters   {told}\nceiling      {words}"
+    return {"name": name, "drawing": drawing, "parameters": given, "ceiling": known}, text
+
+
+def _question(kind: type[Task]) -> str:
+    return str(kind.__doc__).strip().splitlines()[0].rstrip(".")
+
+
+def _default(one: dataclasses.Field[Any]) -> Any:
+    return None if one.default is dataclasses.MISSING else one.default
+
+
+def _ceiling(kind: type[Task]) -> tuple[dict[str, Any] | None, str]:
+    """Return the ceiling with the default parameters, and in words; None where data are needed."""
+    from gnomon.errors import GnomonError
+    from gnomon.lab import DATA, task
+
+    reads = any(one.name == "data" for one in dataclasses.fields(kind))
+    given = {"data": os.environ.get(DATA, "")} if reads else {}
+    try:
+        found = task(kind.name, **given).ceiling()
+    except GnomonError as error:
+        return None, str(error)
+    words = (
+        f"{found.measure} {found.value:.4g} ({found.how}); without order {found.prior:.4g}, one "
+        f"answer to all {found.constant:.4g}"
+    )
+    return found.to_dict(), words + (f"; {found.note}" if found.note else "")

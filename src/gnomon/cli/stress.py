@@ -12,11 +12,11 @@ from typing import Annotated, Any
 
 import typer
 
-from gnomon.cli import options as o
-from gnomon.cli.output import check_json, emit
-from gnomon.cli.parameters import Parameter, given_parameters
-from gnomon.cli.progress import TerminalProgress
+from gnomon.cli.options import Parameter, parse_parameters, some, takes
+from gnomon.cli.output import Output, TerminalProgress
+from gnomon.corpus import CountOptions
 from gnomon.errors import InputError
+from gnomon.pipeline import SurveyOptions
 from gnomon.reading import UnreadableError, load_array
 
 Name = Annotated[
@@ -49,20 +49,22 @@ Estimator = Annotated[
 ]
 
 
+@takes(
+    comparing=some(SurveyOptions, "dimension", "metric", "seed"),
+    counting=some(CountOptions, "minimum_count"),
+    output=Output,
+)
 def stress(
     encoding: Name,
     target: Target,
     *,
     lift: Lift = "kernel",
-    dimension: o.Dimension = 128,
     parameter: Parameter = None,
-    metric: o.Metric = "chord",
     estimator: Estimator = None,
     first_row: FirstRow = 0,
-    minimum_count: o.MinimumCount = 10,
-    seed: o.Seed = 0,
-    json_file: o.Json = None,
-    quiet: o.Quiet = False,
+    comparing: dict[str, Any],
+    counting: dict[str, Any],
+    output: Output,
 ) -> None:
     """Measure how far an encoding's distances are from those of a corpus, and from noise."""
     from gnomon.pipeline import (
@@ -72,29 +74,34 @@ def stress(
         against_distances,
     )
 
-    check_json(json_file)
-    given = given_parameters(parameter)
+    output.check()
     choice = EncodingChoice(
-        name=encoding, lift=lift, dimension=dimension, given=given, seed=seed, first_row=first_row
+        name=encoding,
+        lift=lift,
+        dimension=comparing["dimension"],
+        given=parse_parameters(parameter),
+        seed=comparing["seed"],
+        first_row=first_row,
     )
-    progress = TerminalProgress(quiet=quiet)
-    try:
+    with output.progress() as progress:
         if Path(target).suffix == ".npy":
             _check_given(estimator, target)
             value = against_distances(choice, _distances(Path(target)))
         else:
-            counts = _counts(target, seed, progress).with_minimum_count(minimum_count)
+            counts = _counts(target, choice.seed, progress)
             value = against_counts(
-                choice, counts, metric=metric, estimator=estimator or DEBIASED, progress=progress
+                choice,
+                counts.with_minimum_count(counting["minimum_count"]),
+                metric=comparing["metric"],
+                estimator=estimator or DEBIASED,
+                progress=progress,
             )
-    finally:
-        progress.close()
-    emit(value, _text(value), json_file=json_file, quiet=quiet)
+    output.emit(value, _text(value))
 
 
 def _counts(target: str, seed: int, progress: TerminalProgress) -> Any:
     """Count a built-in corpus as a survey does, or read what was counted before."""
-    from gnomon.corpus import BUILTIN, CountOptions, load_counts
+    from gnomon.corpus import BUILTIN, load_counts
     from gnomon.pipeline import count_groups
 
     path = Path(target)

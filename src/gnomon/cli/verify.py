@@ -12,10 +12,10 @@ from typing import Annotated, Any
 
 import typer
 
-from gnomon.cli import options as o
-from gnomon.cli.output import check_json, emit
-from gnomon.cli.parameters import Parameter, given_parameters
+from gnomon.cli.options import Parameter, Seed, flag, parse_parameters, takes
+from gnomon.cli.output import Output
 from gnomon.errors import GnomonError, InputError
+from gnomon.options import DIMENSION
 
 BROKEN = 1
 Subject = Annotated[
@@ -33,9 +33,7 @@ Keys = Annotated[
 ]
 Dimension = Annotated[
     int | None,
-    typer.Option(
-        "--dimension", help="Dimension of the vectors of a function.", callback=o.in_range
-    ),
+    flag("dimension", DIMENSION, text="Dimension of the vectors of a function."),
 ]
 Logits = Annotated[
     bool,
@@ -74,6 +72,7 @@ Promised = Annotated[
 ]
 
 
+@takes(output=Output)
 def verify(
     subject: Subject,
     *,
@@ -88,15 +87,14 @@ def verify(
     clock: Clock = None,
     promised: Promised = None,
     tolerance: Tolerance = None,
-    seed: o.Seed = 0,
-    json_file: o.Json = None,
-    quiet: o.Quiet = False,
+    seed: Seed = 0,
+    output: Output,
 ) -> None:
     """Certify an encoding, a function or a model: every law with its residual, and a level."""
     from gnomon.conformance import verify as verified
 
-    check_json(json_file)
-    given = given_parameters(parameter)
+    output.check()
+    given = parse_parameters(parameter)
     if ":" in subject:
         if given:
             raise InputError("A function has no --parameter; leave it out.")
@@ -124,7 +122,7 @@ def verify(
             raise InputError(f"--{wrong} is for functions, and {subject!r} is none; leave it out.")
         chosen = _chosen(subject, given)
         made = verified(chosen, promised=promised, seed=seed, tolerance=tolerance)
-    emit(made.to_dict(), made.text(), json_file=json_file, quiet=quiet)
+    output.emit(made.to_dict(), made.text())
     if not made.holds:
         raise typer.Exit(BROKEN)
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from gnomon.corpus.cache import folder as folder
     from gnomon.corpus.cache import limit_bytes as limit_bytes
     from gnomon.corpus.cache import total_bytes as total_bytes
-    from gnomon.corpus.counting import DEFAULT_LENGTH as DEFAULT_LENGTH
-    from gnomon.corpus.counting import CountOptions as CountOptions
     from gnomon.corpus.counting import Progress as Progress
     from gnomon.corpus.counting import Silence as Silence
     from gnomon.corpus.counting import check_words as check_words
@@ -42,13 +40,15 @@ if TYPE_CHECKING:
     from gnomon.corpus.near_copies import IN_PLACE as IN_PLACE
     from gnomon.corpus.near_copies import LONGEST as LONGEST
     from gnomon.corpus.near_copies import NearCopies as NearCopies
+    from gnomon.corpus.options import DEFAULT_LENGTH as DEFAULT_LENGTH
+    from gnomon.corpus.options import CountOptions as CountOptions
+    from gnomon.corpus.options import Limits as Limits
     from gnomon.corpus.reading.builtin import BUILTIN as BUILTIN
     from gnomon.corpus.reading.builtin import DIGITS as DIGITS
     from gnomon.corpus.reading.builtin import drawn_digits as drawn_digits
     from gnomon.corpus.reading.builtin import python_stdlib as python_stdlib
     from gnomon.corpus.reading.builtin import real_digits as real_digits
     from gnomon.corpus.reading.builtin import three_regimes as three_regimes
-    from gnomon.corpus.reading.options import Limits as Limits
     from gnomon.corpus.reading.resolve import open_source as open_source
     from gnomon.corpus.shuffling import deal_folds as deal_folds
     from gnomon.corpus.shuffling import shuffled_counts as shuffled_counts
@@ -62,8 +62,6 @@ __getattr__, __dir__ = front(
     {
         "cache": ("clear", "entries", "folder", "limit_bytes", "total_bytes"),
         "counting": (
-            "CountOptions",
-            "DEFAULT_LENGTH",
             "Progress",
             "Silence",
             "check_words",
@@ -78,6 +76,7 @@ __getattr__, __dir__ = front(
         "equal_rows": ("HELD_TOGETHER", "equal_by_chance"),
         "folds": ("fold_of",),
         "near_copies": ("HEADS", "IN_PLACE", "LONGEST", "NearCopies"),
+        "options": ("CountOptions", "DEFAULT_LENGTH", "Limits"),
         "reading.builtin": (
             "BUILTIN",
             "DIGITS",
@@ -86,7 +85,6 @@ __getattr__, __dir__ = front(
             "real_digits",
             "three_regimes",
         ),
-        "reading.options": ("Limits",),
         "reading.resolve": ("open_source",),
         "shuffling": ("deal_folds", "shuffled_counts", "why_not_shuffled"),
         "tokenizers": ("open_tokenizer",),

@@ -17,90 +17,39 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, TypeVar
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from gnomon.corpus import cache
-from gnomon.corpus.binning import check_bins
 from gnomon.corpus.counts import PositionCounts, Vocabulary, merge_folds, renamed
-from gnomon.corpus.documents import FOUND, ROWS, IdBatch, Source, mix
+from gnomon.corpus.documents import ROWS, IdBatch, Source, mix
 from gnomon.corpus.equal_rows import HELD_TOGETHER, equal_by_chance
-from gnomon.corpus.folds import GroupSketch, check_folds, fold_of
+from gnomon.corpus.folds import GroupSketch, fold_of
 from gnomon.corpus.kernel import Slots, count_slots
 from gnomon.corpus.near_copies import CopySketch
-from gnomon.corpus.reading.options import Limits
-from gnomon.corpus.reading.resolve import open_source
+from gnomon.corpus.options import DEFAULT_LENGTH, DEFAULT_MEMORY, CountOptions
+from gnomon.corpus.reading.resolve import open_with
 from gnomon.corpus.tokenizers import Tokenizer, dna, open_tokenizer, protein
 from gnomon.corpus.tokens import FromText, TokenStream, open_tokens
-from gnomon.corpus.windows import Kind, Window, Windows, cutter
+from gnomon.corpus.windows import Window, Windows, cutter
 from gnomon.errors import CorpusError, InputError
-from gnomon.numeric.checks import MOST_SEED
-from gnomon.numeric.parallel import MOST_THREADS, stripes
+from gnomon.numeric.parallel import stripes
+from gnomon.options import make_options, takes_options
 
 Rearrange = Callable[[IdBatch, Windows], Windows]
 """What may be done to the windows of a batch before they are counted."""
-DEFAULT_MEMORY = 4 * 2**30
-DEFAULT_LENGTH = 512
 SMALL_CHUNK = 2**20
 _USUAL_TYPES = 2**22
 """Types that are counted whatever the memory: the largest tokenizers have a quarter of it."""
 _BYTES_PER_TYPE = 96
 """Memory that a survey takes for each type of a vocabulary, whether it occurs or not (measured)."""
-_LEAST = {"minimum_count": 0, "memory": 1, "threads": 1, "seed": 0, "vocabulary": 1}
-_MOST = {"threads": MOST_THREADS, "vocabulary": 2**31 - 1, "seed": MOST_SEED, "top_k": 2**31 - 1}
 
 
-@dataclass(frozen=True, kw_only=True)
-class CountOptions:
-    """Everything that decides counts, with the names of the command line's options."""
-
-    format: str | None = None
-    column: str | int | None = None
-    group: str | None = None
-    unit: Literal["line", "file", "block"] = "line"
-    split: str | None = None
-    separator: int | None = None
-    dtype: str | None = None
-    errors: Literal["strict", "replace"] = "strict"
-    limits: Limits = field(default_factory=Limits)
-    tokenizer: str | os.PathLike[str] | None = None
-    vocabulary: int | None = None
-    length: int | None = None
-    window: Kind = "start"
-    stride: int | None = None
-    minimum_count: int = 10
-    top_k: int | None = None
-    bins: int | str | tuple[int, ...] | None = None
-    """How many neighbouring positions are merged, "auto", or the first position of each bin."""
-    folds: int = 16
-    memory: int = DEFAULT_MEMORY
-    threads: int | None = None
-    cache: bool = True
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Refuse what no corpus could satisfy, before anything is read."""
-        check_folds(self.folds)
-        for name, least in _LEAST.items():
-            value = getattr(self, name)
-            if value is not None and not value >= least:
-                option = name.replace("_", "-")
-                raise InputError(f"--{option} is {value}; it must be {least} or more.")
-        for name, most in _MOST.items():
-            value = getattr(self, name)
-            if value is not None and value > most:
-                option = name.replace("_", "-")
-                raise InputError(f"--{option} is {value}; it must be {most} or less.")
-        if self.top_k is not None and self.top_k < 1:
-            raise InputError(f"--top-k is {self.top_k}; keep at least one type.")
-        check_bins(self.bins)
-        Window(self.window, DEFAULT_LENGTH if self.length is None else self.length, self.stride)
-
-
+@takes_options(CountOptions)
 def count(
     corpus: str | os.PathLike[str] | Sequence[Any] | Source,
     *,
@@ -109,14 +58,12 @@ def count(
 ) -> PositionCounts:
     """Count how often each token stands at each position of a corpus.
 
-    `options` are the fields of `CountOptions`.
-
     >>> count(["a b a", "a c"], tokenizer="words", minimum_count=1).matrix.toarray()
     array([[2, 0, 0],
            [0, 1, 1],
            [1, 0, 0]])
     """
-    asked = CountOptions(**options)
+    (asked,) = make_options("count", options, CountOptions)
     counts = count_with(corpus, asked, progress=progress)
     if asked.group is not None or not equal_by_chance(counts):
         return counts
@@ -146,19 +93,7 @@ def open_corpus(corpus: Any, options: CountOptions) -> Source:
     if hasattr(corpus, "batches"):
         source: Source = corpus
         return source
-    return open_source(
-        corpus,
-        format=options.format,
-        column=None if options.column is None else str(options.column),
-        group=None if options.group in FOUND else options.group,
-        unit=options.unit,
-        split=options.split,
-        separator=options.separator,
-        dtype=options.dtype,
-        errors=options.errors,
-        limits=options.limits,
-        seed=options.seed,
-    )
+    return open_with(corpus, options, seed=options.seed)
 
 
 def tokenizer_for(source: Source, options: CountOptions) -> Tokenizer | None:
@@ -225,7 +160,7 @@ class _Run:
         accumulator = Accumulator(
             self.window.length,
             options.folds,
-            memory=options.memory,
+            memory=int(options.memory),
             threads=options.threads,
             # Tokenising is the slow part and takes its own memory: count what it gives at once.
             chunk=SMALL_CHUNK if tokenising else None,

@@ -29,9 +29,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from gnomon.corpus.counting import CountOptions, count_with
+from gnomon.corpus.counting import count_with
 from gnomon.corpus.counts import PositionCounts, vstack_folds
 from gnomon.corpus.documents import IdBatch, Ids, Keys, Offsets, mix
+from gnomon.corpus.options import CountOptions
 from gnomon.corpus.windows import Windows
 from gnomon.errors import CountsError
 from gnomon.numeric.parallel import use_numba

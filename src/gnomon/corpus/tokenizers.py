@@ -39,7 +39,7 @@ import numpy as np
 
 from gnomon.corpus.counts import Vocabulary
 from gnomon.corpus.documents import offsets_of
-from gnomon.corpus.reading.options import Limits
+from gnomon.corpus.options import Limits
 from gnomon.errors import CorpusError, TokenizerError, nearest
 from gnomon.reading import UnreadableError, check_no_device, parse_json
 

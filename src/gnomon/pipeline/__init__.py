@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from gnomon.pipeline.debiased_stress import DebiasedTarget as DebiasedTarget
     from gnomon.pipeline.debiased_stress import scale_free as scale_free
     from gnomon.pipeline.entries import debiased_encoding as debiased_encoding
-    from gnomon.pipeline.fitting import FitOptions as FitOptions
     from gnomon.pipeline.fitting import fit as fit
     from gnomon.pipeline.fitting import fit_place as fit_place
+    from gnomon.pipeline.lag_fit import fit_lags as fit_lags
     from gnomon.pipeline.lags import dependence as dependence
     from gnomon.pipeline.measured import Measured as Measured
     from gnomon.pipeline.measured import count_groups as count_groups
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from gnomon.pipeline.noise import NoiseReport as NoiseReport
     from gnomon.pipeline.noise import Tests as Tests
     from gnomon.pipeline.noise import in_folds as in_folds
+    from gnomon.pipeline.options import DEFAULT_SHUFFLES as DEFAULT_SHUFFLES
+    from gnomon.pipeline.options import FitOptions as FitOptions
+    from gnomon.pipeline.options import SurveyOptions as SurveyOptions
     from gnomon.pipeline.origin import provenance as provenance
     from gnomon.pipeline.page_data import Pictures as Pictures
     from gnomon.pipeline.page_data import load_pictures as load_pictures
@@ -37,7 +40,6 @@ if TYPE_CHECKING:
     from gnomon.pipeline.stress import against_counts as against_counts
     from gnomon.pipeline.stress import against_distances as against_distances
     from gnomon.pipeline.stress import rows_in_words as rows_in_words
-    from gnomon.pipeline.surveys import SurveyOptions as SurveyOptions
     from gnomon.pipeline.surveys import survey as survey
     from gnomon.pipeline.surveys import survey_with as survey_with
     from gnomon.pipeline.validation import fault as fault
@@ -57,10 +59,12 @@ __getattr__, __dir__ = front(
         "cost": ("estimate", "estimate_text"),
         "debiased_stress": ("DebiasedTarget", "scale_free"),
         "entries": ("debiased_encoding",),
-        "fitting": ("FitOptions", "fit", "fit_place"),
+        "fitting": ("fit", "fit_place"),
+        "lag_fit": ("fit_lags",),
         "lags": ("dependence",),
         "measured": ("Measured", "count_groups", "measure_corpus"),
         "noise": ("NoiseReport", "Tests", "in_folds"),
+        "options": ("DEFAULT_SHUFFLES", "FitOptions", "SurveyOptions"),
         "origin": ("provenance",),
         "page_data": ("Pictures", "load_pictures", "pictures"),
         "saving": ("save_survey",),
@@ -73,7 +77,7 @@ __getattr__, __dir__ = front(
             "against_distances",
             "rows_in_words",
         ),
-        "surveys": ("SurveyOptions", "survey", "survey_with"),
+        "surveys": ("survey", "survey_with"),
         "validation": ("fault",),
         "words": (
             "blocks_in_words",

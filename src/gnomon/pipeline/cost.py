@@ -23,7 +23,7 @@ from gnomon.corpus import (
 )
 from gnomon.distances import DRAWS
 from gnomon.errors import InputError
-from gnomon.pipeline.surveys import SurveyOptions
+from gnomon.pipeline.options import SurveyOptions
 from gnomon.results import Result
 
 SAMPLE_SECONDS = 1.0

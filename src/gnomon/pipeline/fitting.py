@@ -9,7 +9,7 @@ the noise edge, the plug-in distances at rank 3, which rest on sampling noise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,9 @@ import numpy as np
 
 import gnomon
 from gnomon.corpus import CountOptions, PositionCounts, Progress, Silence, load_counts
-from gnomon.distances import ESTIMATORS, METHODS, Debiased, check_metric, checked_distances, measure
+from gnomon.distances import Debiased, checked_distances, measure
 from gnomon.encodings import (
     GIVEN,
-    Finish,
     Fitted,
     Places,
     Points,
@@ -31,62 +30,17 @@ from gnomon.encodings import (
     points_of_distances,
 )
 from gnomon.errors import EncodingError
-from gnomon.numeric import checks
 from gnomon.numeric.checks import reals
+from gnomon.options import make_options, takes_options
 from gnomon.pipeline.debiased_points import debiased_points
-from gnomon.pipeline.measured import SHUFFLES, Measured, measure_corpus, measure_counts, read_survey
+from gnomon.pipeline.measured import Measured, measure_corpus, measure_counts, read_survey
+from gnomon.pipeline.options import DEFAULT_SHUFFLES, FitOptions
 from gnomon.pipeline.surveys import Survey
 
-RANKS = ("effective", "full")
 NOISE_RANK = 3
 """Directions kept where none exceeds the noise edge."""
 SMALLEST, LARGEST = 1e-30, 1e37
 """Distances outside are not safe in float32."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class FitOptions:
-    """How an encoding is fitted, with the names of the command line's options."""
-
-    dimension: int = 128
-    rank: int | str = "effective"
-    """A number; effective: the directions above the noise edge; full: all there are."""
-    method: str = "classical"
-    estimator: str | None = None
-    """None: debiased; of a geometry, its own."""
-    metric: str | None = None
-    """None: chord; of a survey or a geometry, its own."""
-    scale: str | None = None
-    match: Any = None
-    masked: str = "continue"
-    beyond: str = "refuse"
-    reach: int | None = None
-    rotation: int | None = 0
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Refuse what nothing could be fitted with, before anything is counted."""
-        checks.one_of("method", self.method, METHODS)
-        checks.whole("seed", self.seed, least=0)
-        if self.estimator is not None:
-            checks.one_of("estimator", self.estimator, tuple(sorted(ESTIMATORS)))
-        if self.metric is not None:
-            check_metric(self.metric)
-        if isinstance(self.rank, str):
-            if self.rank not in RANKS:
-                raise EncodingError(
-                    f"rank is {self.rank!r}; pass effective, full, or a whole number from 1 on."
-                )
-        else:
-            checks.whole("rank", self.rank, least=1)
-        self.finish  # noqa: B018 - it checks its own part
-        if isinstance(self.rank, int):
-            check_rank(self.rank, dimension=self.dimension, most=self.rank, what="")
-
-    @property
-    def finish(self) -> Finish:
-        """Return how the points become an encoding."""
-        return Finish(**{field.name: getattr(self, field.name) for field in fields(Finish)})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -145,18 +99,16 @@ class Basis:
         }
 
 
+@takes_options(FitOptions)
 def fit(source: Any, *, progress: Progress | None = None, **options: Any) -> Fitted:
     """Fit an encoding to a survey, counts, a geometry or a square array of distances.
-
-    `options` are the fields of FitOptions: dimension, rank, method, estimator, metric, scale,
-    match, masked, beyond, reach, rotation, seed.
 
     >>> import gnomon
     >>> made = fit(gnomon.count("three-regimes"), dimension=64)
     >>> made.rank, made.table().shape
     (2, (32, 64))
     """
-    return fit_with(source, FitOptions(**options), progress=progress)
+    return fit_with(source, *make_options("fit", options, FitOptions), progress=progress)
 
 
 def fit_with(source: Any, options: FitOptions, *, progress: Progress | None = None) -> Fitted:
@@ -187,7 +139,7 @@ def fit_place(
     counting: CountOptions,
     options: FitOptions,
     *,
-    shuffles: int = SHUFFLES,
+    shuffles: int = DEFAULT_SHUFFLES,
     progress: Progress | None = None,
 ) -> Fitted:
     """Fit to a corpus by its name, to a file of counts, or to the folder of a survey."""

@@ -32,15 +32,14 @@ from gnomon.corpus import (
 )
 from gnomon.distances import Geometry, check_metric, measure
 from gnomon.errors import CountsError, InputError
-from gnomon.numeric.checks import check_range
+from gnomon.options import SHUFFLES
 from gnomon.pipeline.debiased_stress import DebiasedTarget, target_of
 from gnomon.pipeline.noise import NoiseReport, Tests, estimate_noise, in_folds, run_tests
+from gnomon.pipeline.options import DEFAULT_SHUFFLES
 from gnomon.pipeline.validation import fault
 from gnomon.reading import read_written
 from gnomon.results import Result
 
-SHUFFLES = 2
-"""How often windows are shuffled, unless asked otherwise."""
 FLAT = "all distances are zero"
 
 
@@ -104,7 +103,7 @@ def measure_corpus(
     options: CountOptions | None = None,
     *,
     metric: str = "chord",
-    shuffles: int = SHUFFLES,
+    shuffles: int = DEFAULT_SHUFFLES,
     draws: int | None = None,
     longest: int | None = None,
     progress: Progress | None = None,
@@ -118,7 +117,7 @@ def measure_corpus(
     (True, 2)
     """
     check_metric(metric)
-    check_range("shuffles", shuffles)
+    SHUFFLES.check("shuffles", shuffles)
     counting = options or CountOptions()
     counts, recounts = count_again(
         corpus, counting, shuffles=shuffles, longest=longest, progress=progress
@@ -142,7 +141,9 @@ def measure_counts(
     listener = progress or Silence()
     listener.stage("geometry")
     geometry = measure(counts, metric=metric)
-    again = recounts or Recounts(unshuffled=why_not_shuffled_again(counts, counts, SHUFFLES))
+    again = recounts or Recounts(
+        unshuffled=why_not_shuffled_again(counts, counts, DEFAULT_SHUFFLES)
+    )
     noise: NoiseReport | None = None
     tests: Tests | None = None
     reason: str | None = FLAT
@@ -187,7 +188,7 @@ def count_again(
     corpus: Any,
     options: CountOptions,
     *,
-    shuffles: int = SHUFFLES,
+    shuffles: int = DEFAULT_SHUFFLES,
     longest: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[PositionCounts, Recounts]:

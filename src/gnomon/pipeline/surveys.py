@@ -8,7 +8,6 @@ verdict in words (`verdict`).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,14 +25,11 @@ from gnomon.diagnostics import (
 from gnomon.distances import (
     Geometry,
     NullGeometry,
-    check_metric,
     dealt_null,
     measure,
     null_geometry,
 )
-from gnomon.encodings import Encoding
-from gnomon.errors import InputError
-from gnomon.numeric.checks import check_range
+from gnomon.options import make_options, takes_options
 from gnomon.pipeline.asked import encoding_for
 from gnomon.pipeline.contents import contents
 from gnomon.pipeline.entries import Entry, candidates, check_tables, entry
@@ -45,6 +41,7 @@ from gnomon.pipeline.measured import (
     why_not_shuffled_again,
 )
 from gnomon.pipeline.noise import NoiseReport, Tests
+from gnomon.pipeline.options import SurveyOptions
 from gnomon.pipeline.origin import provenance
 from gnomon.pipeline.verdict import Verdict, verdict, without_geometry
 from gnomon.pipeline.verdict import flat as flat_verdict
@@ -53,39 +50,6 @@ from gnomon.results import Result, to_dataframe
 _RANK = "--rank"
 _SHOWN = ("scale_free", "interval", "skill", "squared")
 RANKS = (1, 2, 3, 5, 7, 10, 16, 31, 63, 127, 255, 511)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SurveyOptions:
-    """What a survey needs beside the options of counting."""
-
-    dimension: int = 128
-    rank: int = 3
-    metric: str = "chord"
-    seed: int = 0
-    shuffles: int = 2
-    draws: int | None = None
-    """Random draws of the tests; by default 99, beyond 128 positions 59."""
-    tables: tuple[str | Path, ...] = ()
-    first_rows: tuple[int, ...] = ()
-    """The row of position 0, of all tables or of each; by default row 0."""
-    encodings: tuple[str | Encoding, ...] = ()
-    """Further encodings of the catalogue to compare: names, or encodings that were made."""
-    show_tokens: bool = False
-    """Whether survey.json may hold tokens of the corpus."""
-
-    def __post_init__(self) -> None:
-        """Refuse what no survey could use."""
-        for name in ("dimension", "rank", "seed", "shuffles", "draws"):
-            check_range(name, getattr(self, name))
-        check_metric(self.metric)
-        if len(self.first_rows) not in (0, 1, len(self.tables)) or (
-            self.first_rows and not self.tables
-        ):
-            raise InputError(
-                f"--first-row is given {len(self.first_rows)} times for {len(self.tables)} tables; "
-                "give it once for all of them, or once for each --table in turn."
-            )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -166,17 +130,16 @@ class Survey(Result):
         return to_dataframe(rows)
 
 
+@takes_options(CountOptions, SurveyOptions)
 def survey(corpus: Any, *, progress: Progress | None = None, **options: Any) -> Survey:
-    """Survey a corpus: `options` are the fields of SurveyOptions and CountOptions.
+    """Survey a corpus: distances between positions, what of them is noise, stress, a verdict.
 
     >>> found = survey("three-regimes", dimension=16)
     >>> [e.label for e in found.entries][:3]
     ['sinusoidal', 'rope', 'rope']
     """
-    own = {k: options.pop(k) for k in list(options) if k in SurveyOptions.__dataclass_fields__}
-    if "seed" in own:
-        options["seed"] = own["seed"]
-    return survey_with(corpus, CountOptions(**options), SurveyOptions(**own), progress=progress)
+    counting, own = make_options("survey", options, CountOptions, SurveyOptions)
+    return survey_with(corpus, counting, own, progress=progress)
 
 
 def survey_with(

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from gnomon.report.cards import card_text as card_text
     from gnomon.report.cards import catalogue_text as catalogue_text
     from gnomon.report.figures.places import counted as counted
+    from gnomon.report.fits import fit_text as fit_text
+    from gnomon.report.fits import lag_fit_lines as lag_fit_lines
     from gnomon.report.page.build import page_bytes as page_bytes
     from gnomon.report.page.card import card_page as card_page
     from gnomon.report.page.lab import lab_page as lab_page
@@ -31,6 +33,7 @@ __getattr__, __dir__ = front(
     {
         "cards": ("card_text", "catalogue_text"),
         "figures.places": ("counted",),
+        "fits": ("fit_text", "lag_fit_lines"),
         "page.build": ("page_bytes",),
         "page.card": ("card_page",),
         "page.lab": ("lab_page",),

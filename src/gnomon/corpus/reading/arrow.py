@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from gnomon.corpus.documents import IdBatch, Ids, TextBatch
+from gnomon.corpus.reading.columns import choose_column, column_note, named_column
 from gnomon.corpus.reading.filesource import nonempty
-from gnomon.corpus.reading.options import choose_column, column_note, named_column
 from gnomon.corpus.reading.streams import (
     SLACK,
     TEXT_CHARACTERS,
@@ -49,14 +49,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from gnomon.corpus.reading.options import ReadingOptions
+    from gnomon.corpus.options import ReadOptions
 
 
 @dataclass(frozen=True)
 class ParquetReader:
     """Reads one column of Parquet files."""
 
-    options: ReadingOptions
+    options: ReadOptions
     column: str
     kind: Literal["text", "ids"]
     names: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class ParquetReader:
     axes: ClassVar[None] = None
 
     @classmethod
-    def of(cls, file: StoredFile, options: ReadingOptions) -> ParquetReader:
+    def of(cls, file: StoredFile, options: ReadOptions) -> ParquetReader:
         """Look at the schema to learn the column and whether it holds text or ids."""
         with _opened(file) as table:
             column, kind = documents_column(table.schema_arrow, options, file.path)
@@ -73,7 +73,7 @@ class ParquetReader:
 
     def note(self, _: StoredFile) -> str | None:
         """Say which column is read, where that was not the user's choice."""
-        chosen = self.options.column is None and len(self.names) > 1
+        chosen = self.options.column_name is None and len(self.names) > 1
         return column_note(self.column, self.names) if chosen else None
 
     def read(self, file: StoredFile) -> Iterator[TextBatch] | Iterator[IdBatch]:
@@ -132,11 +132,11 @@ class ParquetReader:
 
 
 def documents_column(
-    schema: Any, options: ReadingOptions, where: str
+    schema: Any, options: ReadOptions, where: str
 ) -> tuple[str, Literal["text", "ids"]]:
     """Choose the column by the schema, and check the group column with it."""
     textual = [field.name for field in schema if column_kind(field.type)]
-    column = choose_column(options.column, schema.names, textual, where)
+    column = choose_column(options.column_name, schema.names, textual, where)
     kind = column_kind(schema.field(column).type)
     if kind is None:
         raise CorpusError(
@@ -229,7 +229,7 @@ def column_kind(kind: Any) -> Literal["text", "ids"] | None:
     return None
 
 
-def text_piece(column: Any, groups: Any, options: ReadingOptions, place: Place) -> TextBatch:
+def text_piece(column: Any, groups: Any, options: ReadOptions, place: Place) -> TextBatch:
     """Turn a string or binary array into texts; null becomes the empty text, which is dropped."""
     import pyarrow as pa
 
@@ -263,7 +263,7 @@ def bounded_slices(column: Any) -> Iterator[tuple[int, int, int]]:
         start, before = stop, before + size
 
 
-def _texts(column: Any, options: ReadingOptions, place: Place) -> list[str]:
+def _texts(column: Any, options: ReadOptions, place: Place) -> list[str]:
     import pyarrow as pa
 
     try:
@@ -274,7 +274,7 @@ def _texts(column: Any, options: ReadingOptions, place: Place) -> list[str]:
     return [text or "" for text in texts] if column.null_count else texts
 
 
-def _check_lengths(column: Any, options: ReadingOptions, place: Place) -> None:
+def _check_lengths(column: Any, options: ReadOptions, place: Place) -> None:
     import pyarrow.compute as pc
 
     lengths = pc.fill_null(pc.binary_length(column), 0).to_numpy(zero_copy_only=False)
@@ -283,7 +283,7 @@ def _check_lengths(column: Any, options: ReadingOptions, place: Place) -> None:
         raise too_long(place(int(beyond[0])), options.limits)
 
 
-def group_names(groups: Any, options: ReadingOptions, place: Place) -> list[str]:
+def group_names(groups: Any, options: ReadOptions, place: Place) -> list[str]:
     """Return the names of groups; a row without one is refused."""
     values = groups.to_pylist()
     if groups.null_count:
@@ -296,7 +296,7 @@ def group_names(groups: Any, options: ReadingOptions, place: Place) -> list[str]
     return [str(value) for value in values]
 
 
-def id_piece(column: Any, groups: Any, options: ReadingOptions, place: Place) -> IdBatch:
+def id_piece(column: Any, groups: Any, options: ReadOptions, place: Place) -> IdBatch:
     """Turn an array of lists of integers into ids; null becomes the empty list."""
     import pyarrow.compute as pc
 
@@ -346,7 +346,7 @@ class DatasetSource:
 
     name: str
     data: Any
-    options: ReadingOptions
+    options: ReadOptions
     column: str
     kind: Literal["text", "ids"]
     size: int | None
@@ -357,7 +357,7 @@ class DatasetSource:
     def notes(self) -> tuple[str, ...]:
         """Say which column is read, where that was not the user's choice."""
         names = list(self.data.features)
-        chosen = self.options.column is None and len(names) > 1
+        chosen = self.options.column_name is None and len(names) > 1
         return (column_note(self.column, names),) if chosen else ()
 
     def fingerprint(self) -> str | None:
@@ -386,7 +386,7 @@ class DatasetSource:
             yield replace(made, bytes_read=(self.size or 0) * done // max(1, total))
 
 
-def open_saved(folder: Path, options: ReadingOptions) -> DatasetSource:
+def open_saved(folder: Path, options: ReadOptions) -> DatasetSource:
     """Open a folder made by `save_to_disk`."""
     library = _library()
     try:
@@ -402,7 +402,7 @@ def open_saved(folder: Path, options: ReadingOptions) -> DatasetSource:
     return _source(str(folder), data, options, size=int(data.data.nbytes))
 
 
-def open_hub(name: str, options: ReadingOptions) -> DatasetSource:
+def open_hub(name: str, options: ReadOptions) -> DatasetSource:
     """Open a dataset of the hub as a stream."""
     library = _library()
     path, _, configuration = name.removeprefix(PREFIX).partition(":")
@@ -440,7 +440,7 @@ def _readers() -> set[str]:
     return {"pandas", *getattr(packaged_modules, "_PACKAGED_DATASETS_MODULES", ())}
 
 
-def _source(name: str, data: Any, options: ReadingOptions, size: int | None) -> DatasetSource:
+def _source(name: str, data: Any, options: ReadOptions, size: int | None) -> DatasetSource:
     column, kind = documents_column(data.features.arrow_schema, options, name)
     return DatasetSource(name, data, options, column, kind, size)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from gnomon.corpus.documents import IdBatch, TextBatch
-    from gnomon.corpus.reading.options import ReadingOptions
+    from gnomon.corpus.options import ReadOptions
 
 _CHUNK = 4 << 20
 
@@ -52,7 +52,7 @@ class FileSource:
     name: str
     files: tuple[StoredFile, ...]
     reader: Reader
-    options: ReadingOptions
+    options: ReadOptions
     vocabulary_size: int | None = None
 
     @property

@@ -46,7 +46,7 @@ from gnomon.reading import UnreadableError, load_array, promised_size
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gnomon.corpus.reading.options import OnError, ReadingOptions
+    from gnomon.corpus.options import OnError, ReadOptions
     from gnomon.corpus.reading.streams import ByteStream, StoredFile
 
 _SLICE = 1024
@@ -183,12 +183,12 @@ def _joined(rows: list[Any], name: str, first: int) -> IdBatch:
 class ArrayReader:
     """Reads `.npy` files of integers."""
 
-    options: ReadingOptions
+    options: ReadOptions
     axes: tuple[int, ...] | None
     kind: ClassVar[Literal["ids"]] = "ids"
 
     @classmethod
-    def of(cls, file: StoredFile, options: ReadingOptions) -> ArrayReader:
+    def of(cls, file: StoredFile, options: ReadOptions) -> ArrayReader:
         """Look at the shape to learn whether this is a grid."""
         with _mapped(file, options) as array:
             return cls(options, grid_axes(array))
@@ -234,7 +234,7 @@ def array_batches(array: Any, where: str, *, size: int = 0) -> Iterator[IdBatch]
 
 
 @contextmanager
-def _mapped(file: StoredFile, options: ReadingOptions) -> Iterator[Any]:
+def _mapped(file: StoredFile, options: ReadOptions) -> Iterator[Any]:
     with _on_disk(file, options) as path:
         try:
             array = load_array(path, mapped=True)
@@ -245,7 +245,7 @@ def _mapped(file: StoredFile, options: ReadingOptions) -> Iterator[Any]:
 
 
 @contextmanager
-def _on_disk(file: StoredFile, options: ReadingOptions) -> Iterator[Path]:
+def _on_disk(file: StoredFile, options: ReadOptions) -> Iterator[Path]:
     if file.local and not file.compression:
         yield file.local
         return
@@ -285,7 +285,7 @@ SUFFIX_DTYPES = {".u16": "uint16", ".u32": "uint32"}
 class FlatReader:
     """Reads flat files of ids cut at a separator."""
 
-    options: ReadingOptions
+    options: ReadOptions
     kind: ClassVar[Literal["ids"]] = "ids"
     axes: ClassVar[None] = None
 

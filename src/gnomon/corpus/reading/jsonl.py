@@ -14,7 +14,7 @@ import numpy as np
 
 from gnomon.corpus.documents import IdBatch, TextBatch
 from gnomon.corpus.reading.arrow import checked_ids
-from gnomon.corpus.reading.options import choose_column, column_note
+from gnomon.corpus.reading.columns import choose_column, column_note
 from gnomon.corpus.reading.streams import (
     BYTE_ORDER_MARK,
     LineBlock,
@@ -30,7 +30,7 @@ from gnomon.errors import CorpusError, nearest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gnomon.corpus.reading.options import ReadingOptions
+    from gnomon.corpus.options import ReadOptions
     from gnomon.corpus.reading.streams import StoredFile
 
 _ABSENT = object()
@@ -40,7 +40,7 @@ _ABSENT = object()
 class JsonLinesReader:
     """Reads one field of JSON lines files."""
 
-    options: ReadingOptions
+    options: ReadOptions
     column: str
     kind: Literal["text", "ids"]
     names: tuple[str, ...] = ()
@@ -48,24 +48,24 @@ class JsonLinesReader:
     axes: ClassVar[None] = None
 
     @classmethod
-    def of(cls, file: StoredFile, options: ReadingOptions) -> JsonLinesReader:
+    def of(cls, file: StoredFile, options: ReadOptions) -> JsonLinesReader:
         """Look at the first record to learn the field and whether it holds text or ids."""
         head = file.head(options.limits).removeprefix(BYTE_ORDER_MARK)
         line = next((line for line in head.splitlines() if line.strip()), b"")
         try:
             record = json.loads(line)
         except (ValueError, RecursionError):
-            return cls(options, options.column or "text", "text")  # reading will name the line
+            return cls(options, options.column_name or "text", "text")  # reading will name the line
         if not isinstance(record, dict):
-            return cls(options, options.column or "text", "text")
+            return cls(options, options.column_name or "text", "text")
         textual = [name for name, value in record.items() if _kind(value)]
-        column = options.column or choose_column(None, list(record), textual, file.path)
+        column = options.column_name or choose_column(None, list(record), textual, file.path)
         kind = _kind(_look_up(record, column)) or "text"
         return cls(options, column, kind, tuple(record))
 
     def note(self, _: StoredFile) -> str | None:
         """Say which field is read, where that was not the user's choice."""
-        chosen = self.options.column is None and len(self.names) > 1
+        chosen = self.options.column_name is None and len(self.names) > 1
         return column_note(self.column, self.names) if chosen else None
 
     def read(self, file: StoredFile) -> Iterator[TextBatch] | Iterator[IdBatch]:

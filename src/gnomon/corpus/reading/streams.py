@@ -43,7 +43,7 @@ from gnomon.reading import UnreadableError, check_no_device
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gnomon.corpus.reading.options import Limits, OnError
+    from gnomon.corpus.options import Limits, OnError
 
 BLOCK = 1 << 20
 SLACK = 64 << 20

@@ -30,14 +30,14 @@ from gnomon.errors import CorpusError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gnomon.corpus.reading.options import ReadingOptions
+    from gnomon.corpus.options import ReadOptions
 
 
 @dataclass(frozen=True)
 class TextReader:
     """Reads plain text by the unit that the options name."""
 
-    options: ReadingOptions
+    options: ReadOptions
     kind: ClassVar[Literal["text"]] = "text"
     axes: ClassVar[None] = None
 
@@ -97,7 +97,7 @@ class TextReader:
 class FastaReader:
     """Reads the sequences of FASTA files."""
 
-    options: ReadingOptions
+    options: ReadOptions
     kind: ClassVar[Literal["text"]] = "text"
     axes: ClassVar[None] = None
 

@@ -224,7 +224,7 @@ DRAWN: dict[str, Callable[[Any], Figure]] = {
     "gnomon.diagnostics.dimension.StressByDimension": _by_dimension,
     "gnomon.diagnostics.parameters.ParameterTable": _parameters,
     "gnomon.encodings.lifts.Lifted": _lifted,
-    "gnomon.encodings.portraits.Portrait": card_panels,
+    "gnomon.encodings.lifts.Portrait": card_panels,
     "gnomon.distances.debiased.estimate.Debiased": _debiased,
     "gnomon.distances.debiased.survivorship.Survivorship": _survivorship,
     "gnomon.distances.mds.Coordinates": _coordinates,

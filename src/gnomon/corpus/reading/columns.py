@@ -1,71 +1,13 @@
-"""How a corpus is to be read: the options that decide what its documents are, and which column.
-
-Limits on untrusted input: each is an option, and each has a message that names it.
-"""
+"""Which column of a table holds the documents, and what is said of the choice."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from gnomon.errors import CorpusError, InputError, nearest
+from gnomon.errors import CorpusError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-Unit = Literal["line", "file", "block"]
-OnError = Literal["strict", "replace"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """How much a source may ask of this machine before it is refused."""
-
-    line_bytes: int = 64 * 2**20
-    """Longest line, field or document (`--limit-line`)."""
-    expansion: float = 1000.0
-    """Largest ratio of decompressed to compressed bytes (`--limit-expansion`)."""
-    tokenizer_bytes: int = 256 * 2**20
-    """Largest tokenizer file (`--limit-tokenizer`)."""
-
-    def __post_init__(self) -> None:
-        """Refuse limits that nothing, or everything, would pass."""
-        for name, option in _OPTIONS.items():
-            value = getattr(self, name)
-            if not value >= 1:  # also NaN, which every comparison lets pass
-                raise InputError(f"{option} is {value}; it must be 1 or more.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadingOptions:
-    """What the user asked for; None means that the format decides."""
-
-    format: str = "text"
-    column: str | None = None
-    group: str | None = None
-    unit: Unit = "line"
-    split: str | None = None
-    separator: int | None = None
-    dtype: str | None = None
-    errors: OnError = "strict"
-    limits: Limits = field(default_factory=Limits)
-
-    def stamp(self) -> bytes:
-        """Return the options that change documents as bytes, for fingerprints.
-
-        Limits are left out: they refuse a corpus or let it pass, and never change a document.
-        """
-        names = ("format", "column", "group", "unit", "split", "separator", "dtype", "errors")
-        return json.dumps({name: getattr(self, name) for name in names}, sort_keys=True).encode()
-
-
-_OPTIONS = {
-    "line_bytes": "--limit-line",
-    "expansion": "--limit-expansion",
-    "tokenizer_bytes": "--limit-tokenizer",
-}
-
 
 _SHOWN = 8
 _LONGEST_NAME = 40

@@ -1,10 +1,12 @@
-"""The card of a fitted encoding in a few lines of words."""
+"""A fit in words: the card of fitted vectors, and what an encoding by lag has of its corpus."""
 
 from __future__ import annotations
 
 import textwrap
 from typing import Any
 
+LITTLE = 0.25
+"""Share of what varies with the lag below which a layer is said to explain little."""
 _WIDTH = 100
 _BEYOND = {
     "refuse": "refused past position {last}",
@@ -23,7 +25,7 @@ _RULES = {
 }
 
 
-def fitted_text(card: dict[str, Any], *, verbose: bool = False) -> str:
+def fit_text(card: dict[str, Any], *, verbose: bool = False) -> str:
     """Return what was made, how large it is, and what it does where it was not measured."""
     lines = {
         "encoding": f"{card['name']} ({card['formula']}), {card['method']}",
@@ -39,6 +41,37 @@ def fitted_text(card: dict[str, Any], *, verbose: bool = False) -> str:
         "digest": card["origin"].get("digest") if verbose else None,
     }
     return "\n".join(_line(key, text) for key, text in lines.items() if text)
+
+
+def lag_fit_lines(value: dict[str, Any], *, life_limit: float | None) -> list[str]:
+    """Return how near the encoding is to what was measured, and what it has beside; or why not."""
+    lines = [_nearness(value["layer"])] if value["layer"] is not None else []
+    if value["encoding"] is None:
+        return [*lines, f"no file is written: {value['reason']}"]
+    if value["layer"] is None:
+        return lines
+    if value["positions"]["modes"] and value["found"]["modes"]:
+        lines.append("the file also has the periods of the law of positions")
+    elif value["positions"]["modes"]:
+        lines.append("all that the file has comes from the law of positions")
+    if life_limit is not None:
+        times = life_limit / value["found"]["lags"]
+        lines.append(
+            f"half-lives in the file are {life_limit:,.0f} tokens at most, {times:.0f} times the "
+            "lags: what lasts longer, or does not decay, has that"
+        )
+    return lines
+
+
+def _nearness(layer: dict[str, Any]) -> str:
+    """Return how near the kernel of the layer is to the measured one."""
+    said = (
+        f"the layer's kernel explains {layer['explained']:.0%} of how the measured one varies with "
+        f"the lag; it is off by {layer['largest_error']:.2g} at most, at lag {layer['largest_at']}"
+    )
+    if layer["explained"] >= LITTLE:
+        return said
+    return f"{said}: it has little of what was measured, and a starting point is all that it is"
 
 
 def _line(key: str, text: str) -> str:
