@@ -1,6 +1,6 @@
 """The debiased geometry as points: core positions by the low rank, the others projected into it.
 
-The coordinates a_ik of the core (`gnomon.distances.debiased.lowrank`) are centred and turned to
+The coordinates a_ik of the core (`gnomon.distances.estimate`) are centred and turned to
 their principal axes, so that the first k of them are the best k; positions outside the core are
 carried along as far as their tokens allow (`projection`). Other targets than chords at full rank
 (angles, least stress) are fitted to the distances between these points.
@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.distances import Debiased, angle, outside_core, projected, scale
+from gnomon.distances import Debiased, angle, outside_core, project, scale
 from gnomon.encodings import MEASURED, PROJECTED, Places, Points, distances_between
 
 Floats = NDArray[np.float64]
@@ -53,7 +53,7 @@ def coordinates_of(found: Debiased) -> Floats:
     """Return all estimated positions in the principal axes of the core, its mean at the origin."""
     left = np.zeros((len(found.positions), found.rank))
     left[found.core] = found.low_rank.coordinates
-    left[outside_core(found)] = projected(found)
+    left[outside_core(found)] = project(found)
     centred = left - left[found.core].mean(axis=0)
     axes = np.linalg.svd(centred[found.core], full_matrices=False)[2]
     turned: Floats = centred @ axes.T

@@ -24,7 +24,7 @@ from gnomon.distances import (
     Survivorship,
     debias,
     double_centred,
-    jackknifed,
+    jackknife,
     low_rank_replicates,
     mean_squared,
     pair_mean,
@@ -365,7 +365,7 @@ def _chord_squares(geometry: Geometry) -> Floats:
 def _participation(found: Debiased, replicates: tuple[Floats, ...]) -> Figure | None:
     if not replicates:
         return None
-    return jackknifed(participation_of(found.low_rank.squares), replicates, participation_of)
+    return jackknife(participation_of(found.low_rank.squares), replicates, participation_of)
 
 
 def participation_of(squares: Floats) -> float:
@@ -386,4 +386,4 @@ def _violations(
     own = share(found.low_rank.squares)
     if own is None:
         return None
-    return jackknifed(own, replicates, lambda squares: share(squares) or 0.0)
+    return jackknife(own, replicates, lambda squares: share(squares) or 0.0)

@@ -29,7 +29,7 @@ from gnomon.distances import (
     FoldedCounts,
     debias,
     figure,
-    folded,
+    fold_counts,
     jackknife_error,
 )
 from gnomon.errors import CountsError
@@ -84,14 +84,14 @@ def testable(
 ) -> tuple[FoldedCounts, Any]:
     """Return folded counts in which every position can be tested, and what is taken off them."""
     try:
-        data = folded(counts, keep)
+        data = fold_counts(counts, keep)
     except CountsError:
         other, less = merged(counts, minus)
-        return folded(other, keep), less
+        return fold_counts(other, keep), less
     if not data.unshared.size:
         return data, minus
     other, less = merged(counts, minus)
-    return folded(other, keep), less
+    return fold_counts(other, keep), less
 
 
 def left_out(counts: PositionCounts, found: Debiased, keep: NDArray[np.bool_]) -> NDArray[np.int64]:

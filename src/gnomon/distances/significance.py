@@ -38,13 +38,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.distances.debiased.drift import no_drift
-from gnomon.distances.debiased.folded import Block, Floats, FoldedCounts
-from gnomon.distances.debiased.lowrank import top_eigenvalue
-from gnomon.distances.debiased.pilot import pilot
+from gnomon.distances.drift import no_drift
+from gnomon.distances.estimate import top_eigenvalue
+from gnomon.distances.folds import Block, Floats, FoldedCounts, Singles, quotient
+from gnomon.distances.pilot import pilot
 from gnomon.results import Result
 
-Singles = NDArray[np.float32]
 LEVEL = 0.05
 LEAST_EXPECTED = 0.5
 LEAST_TESTED = 8
@@ -172,7 +171,7 @@ def _add(grams: Singles, own: Floats, weighted: Singles, signs: Floats) -> None:
 
 def _pairs(folded: FoldedCounts, minus: Any) -> Iterator[tuple[Block, Floats | None]]:
     """Give every block of types that can tell, with the counts to be taken off it."""
-    columns = None if minus is None else folded.aligned(minus)
+    columns = None if minus is None else folded.align(minus)
     most = folded.tokens.max() * folded.pooled
     for block in folded.blocks():
         if most[block.types].max() < LEAST_EXPECTED:
@@ -191,7 +190,7 @@ def _statistics(found: _Grams, among: NDArray[np.int64], tokens: Floats) -> tupl
     tops, diagonals = [], []
     for gram in found.grams:
         centred = _centred(gram[np.ix_(among, among)], share)
-        whitened = np.divide(centred, scale, out=np.zeros(scale.shape), where=scale > 0.0)
+        whitened = quotient(centred, scale)
         tops.append(top_eigenvalue(whitened))
         diagonals.append(np.diag(centred))
     return np.array(tops), np.array(diagonals)
@@ -224,7 +223,7 @@ def _highest(diagonals: Floats) -> Floats:
     The result has mean 0 and deviation 1, to be compared with that of other weights.
     """
     spread = diagonals.std(axis=0)
-    own = np.divide(diagonals, spread, out=np.zeros(diagonals.shape), where=spread > 0.0)
+    own = quotient(diagonals, spread)
     tops = own.max(axis=1)
     tops -= tops.mean()
     return tops / max(float(tops.std()), np.finfo(float).tiny)
@@ -240,7 +239,7 @@ def _nearly_balanced(signs: Floats) -> NDArray[np.bool_]:
     return nearly
 
 
-def _standardised(values: NDArray[Any]) -> Floats:
+def _standardise(values: NDArray[Any]) -> Floats:
     """Return draws x positions in units of each position's deviation under signs, 0 without any."""
     spread = values[1:].astype(np.float64).std(axis=0)
     return np.divide(values, spread, out=np.zeros(values.shape), where=spread > 0.0)
@@ -295,7 +294,7 @@ def _differing(grams: Singles, weights: Floats) -> NDArray[np.bool_]:
     share = (weights / weights.sum()).astype(grams.dtype)
     rows = grams @ share
     squares = np.einsum("kii->ki", grams) - 2.0 * rows + (rows @ share)[:, None]
-    found = _standardised(squares)
+    found = _standardise(squares)
     null = np.sort(found[1:].ravel())
     above = null.size - np.searchsorted(null, found[0], side="left")
     return discoveries((1.0 + above) / (1.0 + null.size))
