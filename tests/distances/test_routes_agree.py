@@ -16,8 +16,8 @@ import gnomon
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.kernel import Slots, count_slots
 from gnomon.corpus.shuffling import _places, _swap, _swap_compiled
-from gnomon.diagnostics.lagsums import lag_sums
 from gnomon.diagnostics.monotonicity import violations
+from gnomon.diagnostics.shift import lag_sums
 from gnomon.distances.chord import chord_distances
 from gnomon.distances.dealing import deal
 from gnomon.distances.debiased.drift import measure_drift
@@ -151,7 +151,7 @@ def test_every_module_that_chooses_a_route_is_run_here_or_listed():
         "corpus/kernel.py", "corpus/shuffling.py", "distances/gram.py", "distances/laws.py",
         "distances/near.py", "distances/chord.py", "distances/expected_null.py",
         "distances/dealing.py", "distances/majorization.py", "distances/debiased/rare_types.py",
-        "diagnostics/monotonicity.py", "diagnostics/lagsums.py", "lags/line.py",
+        "diagnostics/monotonicity.py", "diagnostics/shift.py", "lags/line.py",
     }  # fmt: skip
     asking = re.compile(r"\buse_numba\(\)")
     found = {
