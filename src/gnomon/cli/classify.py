@@ -79,8 +79,20 @@ def _text(value: dict[str, Any], *, step: bool) -> str:
         + ("is not near" if far is None else f"that was found is {far:.1e} away")
         + f"; departure from normality {own['departure']:.3g}"
     )
+    lines += _other_readings(own)
     lines += [f"warning: {sentence}" for sentence in value["warnings"]]
     return "\n".join(lines)
+
+
+def _other_readings(known: dict[str, Any]) -> list[str]:
+    """Return what else the matrix may be, where that cannot be told."""
+    if known["verdict"] == "settled":
+        return []
+    lines = [f"which structure it is cannot be told: this one is {known['residual']:.1e} away"]
+    return lines + [
+        f"  or {one['blocks']}, {one['residual']:.1e} away (tolerance {one['tolerance']:.1e})"
+        for one in known["alternatives"]
+    ]
 
 
 def _blocks(founds: list[dict[str, Any]]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gnomon.fronts import front
 
 if TYPE_CHECKING:
-    from gnomon.diagnostics.apart import standing_apart as standing_apart
+    from gnomon.diagnostics.apart import Unbiased as Unbiased
     from gnomon.diagnostics.correlations import correlation as correlation
     from gnomon.diagnostics.correlations import mean_ranks as mean_ranks
     from gnomon.diagnostics.dimension import StressByDimension as StressByDimension
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = front(
     __name__,
     {
-        "apart": ("standing_apart",),
+        "apart": ("Unbiased",),
         "correlations": ("correlation", "mean_ranks"),
         "dimension": ("StressByDimension", "stress_by_dimension"),
         "monotonicity": ("GRAIN", "Monotonicity", "violations"),

@@ -7,18 +7,18 @@ i has that law too, its mean distance to R is zero but for noise,
 
 with se_i of the fold jackknife. Which positions differ is asked of stretches, not one by one: the
 stretch with the largest sum of z_i - 1.5 is taken out, then the next, as long as the sum reaches
-4.5 (Kadane's maximum segment; a single position needs z = 6, three neighbours 3 each). A weak
-position inside a stretch does not cut it, three that are like the rest do (the sum has fallen by
-4.5 from its largest), and a false discovery far from it does not join. R begins
-as the quarter of the positions that are nearest to each other, and R and the stretches are found in
-turns. None of it depends on how many positions follow with the law of the rest.
+4.5 (Kadane's maximum segment; a single position needs z = 6, three neighbours 3 each). A position
+that a test of its own found to differ needs z = 3, so that a false discovery of that test does not
+join. R begins as the quarter of the positions that are nearest to each other, and R and the
+stretches are found in turns. None of it depends on how many positions follow with the law of the
+rest.
 
 Laws that settle down differ from the rest ever less, and the more documents there are the farther
-on one is seen. So stretches end where far_i falls under a twentieth of the largest: beyond,
-positions differ, but hardly add to the distances.
+on one is seen. So of a stretch those positions are named whose far_i is at least a twentieth of the
+largest: others differ, if they do, but hardly add to the distances.
 
-*Unsure* is, next to such an end, what could be added to a stretch or taken off for less than 2 of
-its sum, and where far_i is within two errors of that twentieth.
+*Unsure* is, next to an end, what could be added to a stretch or taken off for less than 2 of its
+sum, and inside a stretch where far_i is within two errors of that twentieth.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ MOST_Z = 6.0
 LEVEL_Z = 1.5
 LEAST_SUM = 4.5
 CLEAR = 2.0
+SURE = 3.0
 LEAST_REST = 4
 INSIDE = 0.1
 """Mean d2 inside the rest is at most this part of that to the rest, but for its error."""
@@ -48,10 +49,46 @@ class Apart:
 
     named: Flags
     unsure: Flags
+    seen: Flags
+    """Positions that look unlike the rest and are not surely so."""
 
 
-def standing_apart(squares: Floats, replicates: Floats) -> Apart | None:
-    """Return the stretches unlike the rest; None where no four positions share a law."""
+@dataclass(frozen=True, eq=False)
+class Unbiased:
+    """Unbiased squared distances, and the same with each fold left out."""
+
+    squares: Floats
+    replicates: Floats
+
+    def differ(self, one: Flags, other: Flags) -> bool:
+        """Say whether two sets of positions surely differ in their laws.
+
+        Their squared distance is mean U between them less half of that inside each.
+        """
+
+        def between(found: Floats) -> Floats:
+            halves = [0.5 * _inside(found, each) for each in (one, other)]
+            mean: Floats = found[..., one, :][..., other].mean(axis=(-2, -1)) - sum(halves)
+            return mean
+
+        return bool(between(self.squares) > SURE * _jackknife(between(self.replicates)))
+
+
+def _inside(squares: Floats, chosen: Flags) -> Floats:
+    """Return the mean over pairs of the positions chosen; 0 for a single one."""
+    count = int(chosen.sum())
+    total: Floats = squares[..., chosen, :][..., chosen].sum(axis=(-2, -1))
+    return total / max(count * (count - 1), 1)
+
+
+def standing_apart(
+    squares: Floats, replicates: Floats, distinct: Flags | None = None
+) -> Apart | None:
+    """Return the stretches unlike the rest; None where no four positions share a law.
+
+    `distinct` are positions that a test of each found to differ.
+    """
+    tested = np.zeros(len(squares), bool) if distinct is None else distinct
     if len(squares) <= LEAST_REST:
         return None
     rest = _nearest(squares)
@@ -61,17 +98,23 @@ def standing_apart(squares: Floats, replicates: Floats) -> Apart | None:
         if rest.sum() < LEAST_REST:
             return None
         far, error = _far(squares, replicates, rest)
-        renewed = stretches(_deviations(far, error))
+        z = _deviations(far, error)
+        renewed = stretches(z) | (tested & (z >= SURE))
         if (renewed == named).all():
             break
         named, rest = renewed, ~renewed
     if not named.any() or rest.sum() < LEAST_REST or not _is_one_law(squares, replicates, rest):
         return None
     line = FAINT * float(far[named].max())
-    clear = _trimmed(named, far >= line)
-    either = _cheap(_deviations(far, error), named) & (far + CLEAR * error >= line)
-    either |= named & (np.abs(far - line) < CLEAR * error)
-    return Apart(named=clear, unsure=_next_to_ends(clear, either))
+    z = _deviations(far, error)
+    clear = named & (far >= line) & (tested | (z >= CLEAR))
+    either = _cheap(z, named) & (far + CLEAR * error >= line)
+    either |= named & ((np.abs(far - line) < CLEAR * error) | (~clear & (far >= line)))
+    return Apart(
+        named=clear,
+        unsure=_next_to_ends(clear, either) | (named & either),
+        seen=(far >= np.maximum(line, CLEAR * error)) & ~clear,
+    )
 
 
 def stretches(z: Floats) -> Flags:
@@ -143,26 +186,9 @@ def _jackknife(values: Floats) -> Floats:
 
 def _is_one_law(squares: Floats, replicates: Floats, rest: Flags) -> bool:
     """Say whether distances inside the rest are small beside those to it, or like noise."""
-
-    def inside(one: Floats) -> Floats:
-        count = int(rest.sum())
-        mean: Floats = one[..., rest, :][..., rest].sum(axis=(-2, -1)) / (count * (count - 1))
-        return mean
-
-    error = float(_jackknife(inside(replicates)))
+    error = float(_jackknife(_inside(replicates, rest)))
     between = float(squares[np.ix_(~rest, rest)].mean())
-    return bool(inside(squares) <= INSIDE * between + CLEAR * error)
-
-
-def _trimmed(named: Flags, strong: Flags) -> Flags:
-    """Return each stretch from its first strong position to its last."""
-    run = np.cumsum(np.diff(named, prepend=False))
-    kept = np.zeros(len(named), bool)
-    for one in np.unique(run[named]).tolist():
-        places = np.flatnonzero(named & strong & (run == one))
-        if len(places):
-            kept[places[0] : places[-1] + 1] = True
-    return kept
+    return bool(_inside(squares, rest) <= INSIDE * between + CLEAR * error)
 
 
 def _cheap(z: Floats, named: Flags) -> Flags:

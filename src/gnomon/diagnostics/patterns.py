@@ -15,8 +15,7 @@ From squared distances d2 between positions and from which of them are *distinct
     blocks             d2_ij depends on the blocks of i and j, cut where neighbours are far apart;
                        the cuts have the least sum of squares inside blocks, and their number the
                        largest ratio of variances between and inside [calinski1974]; inside a block
-                       d2 is small. Where two laws explain as much as three blocks or more, the
-                       fewer positions are named as `start`, `end` or `some`
+                       d2 is small, and between any two of them it is not
     drift              d2_ij depends on the lag and grows with it (rank correlation)
     throughout         none of these
 
@@ -31,12 +30,13 @@ unsure at their ends (`gnomon.diagnostics.apart`), where distances have errors.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.diagnostics.apart import FAINT, LEAST_REST, Apart
+from gnomon.diagnostics.apart import FAINT, LEAST_REST, Unbiased, standing_apart
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]
@@ -51,7 +51,8 @@ _SHARP = 4.0
 """Neighbours across a cut are this many times as far apart as neighbours inside blocks."""
 _TIGHT = 0.25
 """Mean d2 inside a block is at most this part of that between blocks."""
-_AS_MUCH = 0.02
+_LONE = 0.5
+"""Mean d2 of a position to the others of its block is at most this part of that between blocks."""
 _ROUNDS = 10
 _GAIN = 0.15
 """Blocks explain this much more than the lag does: blocks that are many describe a drift too."""
@@ -71,55 +72,100 @@ class Pattern(Result):
 
 
 def pattern(
-    squares: Any, positions: Any, distinct: Any, *, axes: int = 1, apart: Apart | None = None
+    squares: Any, positions: Any, distinct: Any, *, axes: int = 1, unbiased: Unbiased | None = None
 ) -> Pattern:
     """Name the pattern of squared distances between positions.
 
-    `apart` are the stretches unlike the rest, where distances have errors to find them by.
+    `unbiased` are the distances as they were estimated, with errors: then positions are named that
+    are surely unlike the rest, and blocks only where no two of them may have one law.
 
     >>> laws = np.array([0, 1, 1, 1, 1, 1.0])
     >>> pattern((laws[:, None] - laws) ** 2, np.arange(6), laws == 0).kind
     'start'
     """
     squares, where, flags = np.asarray(squares), np.asarray(positions), np.asarray(distinct)
-    if apart is not None:
-        flags = apart.named
-    found = _pattern(squares, where, flags, axes)
-    if apart is None or found.kind not in {"start", "end", "some"}:
+    if unbiased is None or axes > 1:
+        return _pattern(squares, where, flags, axes, None, known=False)
+    apart = standing_apart(unbiased.squares, unbiased.replicates, flags)
+    if apart is None:
+        return _pattern(squares, where, flags, axes, unbiased, known=False)
+    found = _pattern(squares, where, apart.named, axes, unbiased, known=True)
+    if found.kind not in {"start", "end", "some"}:
         return found
-    return replace(found, unsure=where[apart.unsure])
+    return replace(found, unsure=where[apart.unsure | (apart.seen & flags)])
 
 
-def _pattern(squares: Floats, where: Indices, apart: NDArray[np.bool_], axes: int) -> Pattern:
-    few = _few(squares, where, apart)
+def _pattern(
+    squares: Floats,
+    where: Indices,
+    apart: NDArray[np.bool_],
+    axes: int,
+    unbiased: Unbiased | None,
+    *,
+    known: bool,
+) -> Pattern:
+    """Name a pattern; `known` is whether all positions that are not apart are of one law."""
+    few = _few(squares, where, apart, known=known)
     if not squares.any():
         return few or _throughout(where, apart)
-    pairs = _Pairs(squares, where) if axes == 1 and len(where) >= 4 else None
-    if few is not None and _stands_out(few, len(where)):
-        repeated = _periodic(pairs) if few.kind == "some" and pairs is not None else None
-        return repeated or few
-    tried = [] if pairs is None else [_periodic(pairs), _blocks(pairs), _drift(pairs)]
-    models = [found for found in tried if found is not None]
-    if models and pairs is not None:
-        best = max(models, key=lambda found: found.share)
-        return _of_two_laws(pairs, apart, best) or best
-    unlike = _unlike(squares, where, apart)
-    if unlike is not None:
-        return unlike
-    if few is not None and few.share >= 0.5:
+    listed = few is not None and (known or _stands_out(few, len(where)))
+    if axes == 1 and len(where) >= 4:
+        pairs = _Pairs(squares, where, unbiased)
+        model = _model(pairs, apart, known=known, listed=listed)
+        model = model or (None if listed else _of_two_laws(pairs, apart))
+        if model is not None:
+            return model
+    unlike = None if listed else _unlike(squares, where, apart)
+    if unlike is None and few is not None and (listed or few.share >= 0.5):
         return few
-    return _throughout(where, apart)
+    return unlike or _throughout(where, apart)
+
+
+def _model(pairs: _Pairs, apart: NDArray[np.bool_], *, known: bool, listed: bool) -> Pattern | None:
+    """Return the period, the blocks or the drift that explains most.
+
+    Where a few positions can be `listed`, only what says more than their list.
+    """
+    if not listed:
+        tried = [_periodic(pairs), _blocks(pairs), _drift(pairs)]
+    elif known:
+        tried = [_periodic(pairs), *_instead(pairs, apart)]
+    else:
+        tried = [_periodic(pairs)]
+    models = [found for found in tried if found is not None]
+    if listed and models:
+        return models[0]
+    return max(models, key=lambda found: found.share, default=None)
+
+
+def _instead(pairs: _Pairs, apart: NDArray[np.bool_]) -> list[Pattern | None]:
+    """Return what says more than a list of positions: three blocks or more, or a drift."""
+    blocks, drift = _blocks(pairs), _drift(pairs)
+    if blocks is not None and (len(blocks.positions) < 3 or _shortest(pairs, blocks) < LEAST_REST):
+        blocks = None
+    label = np.where(apart, 1 + np.arange(len(apart)), 0)
+    if drift is not None and drift.share < pairs.explained(pairs.by_labels(label)):
+        drift = None
+    return [blocks, drift]
+
+
+def _shortest(pairs: _Pairs, blocks: Pattern) -> int:
+    begins = np.searchsorted(pairs.where, blocks.positions)
+    return int(np.diff([*begins.tolist(), len(pairs.where)]).min())
 
 
 def _throughout(where: Indices, apart: NDArray[np.bool_]) -> Pattern:
     return Pattern(kind="throughout", positions=where[apart], share=1.0)
 
 
-def _few(squares: Floats, where: Indices, apart: NDArray[np.bool_]) -> Pattern | None:
+def _few(
+    squares: Floats, where: Indices, apart: NDArray[np.bool_], *, known: bool
+) -> Pattern | None:
     """Return the distinct positions that matter, where they are a minority."""
     if not 0 < apart.sum() <= len(where) / 2:
         return None
-    return _named(squares, where, _not_faint(squares, apart) if squares.any() else apart)
+    matter = apart if known or not squares.any() else _not_faint(squares, apart)
+    return _named(squares, where, matter)
 
 
 def _named(squares: Floats, where: Indices, named: NDArray[np.bool_]) -> Pattern:
@@ -143,19 +189,13 @@ def _unlike(squares: Floats, where: Indices, apart: NDArray[np.bool_]) -> Patter
     return found if found.kind != "some" or 2 * named.sum() <= len(where) else None
 
 
-def _of_two_laws(pairs: _Pairs, apart: NDArray[np.bool_], best: Pattern) -> Pattern | None:
-    """Return the fewer positions of two laws that explain as much as three blocks or more.
-
-    Blocks of A, B and A again are two laws: the last block is not unlike the first.
-    """
-    if best.kind != "blocks" or len(best.positions) < 3 or not apart.sum() >= LEAST_REST:
-        return None
+def _of_two_laws(pairs: _Pairs, apart: NDArray[np.bool_]) -> Pattern | None:
+    """Return the fewer positions of two laws that come in turns, where these are all there is."""
     named = apart if 2 * apart.sum() <= len(apart) else ~apart
     block = named.astype(np.int64)
-    if named.sum() < 2 or not _tight(pairs.squares, block):
+    if named.sum() < 2 or pairs.explained(pairs.by_labels(block)) < EXPLAINED:
         return None
-    as_much = pairs.explained(pairs.by_labels(block)) >= best.share - _AS_MUCH
-    return _named(pairs.squares, pairs.where, named) if as_much else None
+    return _named(pairs.squares, pairs.where, named) if _tight(pairs, block) else None
 
 
 def _of_one_law(squares: Floats) -> NDArray[np.bool_]:
@@ -199,8 +239,8 @@ def _stands_out(few: Pattern, size: int) -> bool:
 class _Pairs:
     """Pairs i < j of positions: where they are, their lags and squared distances."""
 
-    def __init__(self, squares: Floats, where: Indices) -> None:
-        self.squares, self.where = squares, where
+    def __init__(self, squares: Floats, where: Indices, unbiased: Unbiased | None) -> None:
+        self.squares, self.where, self.unbiased = squares, where, unbiased
         self.row, self.column = np.triu_indices(len(where), 1)
         self.lags = where[self.column] - where[self.row]
         self.values = squares[self.row, self.column]
@@ -225,16 +265,20 @@ class _Pairs:
 
 
 def _periodic(pairs: _Pairs) -> Pattern | None:
-    """Try every period that fits at least three times; the first one that explains d2."""
-    where = pairs.where
-    for period in range(2, int(where[-1] - where[0]) // 3 + 1):
+    """Try every period that fits three times; the shortest of those that explain most."""
+    where, found = pairs.where, []
+    for period in range(2, int(where[-1] - where[0] + 1) // 3 + 1):
         residue = pairs.lags % period
         counts = np.bincount(residue)
         means = np.bincount(residue, weights=pairs.values) / np.maximum(counts, 1)
         if not counts[0] or means[0] > _FALLEN * means.max():
             continue
         share = pairs.explained(pairs.by_labels(where % period))
-        if share >= EXPLAINED:
+        if share >= EXPLAINED and _tight(pairs, where % period):
+            found.append((period, share))
+    best, most = max(found, key=lambda one: one[1], default=(0, 0.0))
+    for period, share in found:
+        if best % period == 0 and share >= most - _GAIN:
             return Pattern(kind="periodic", positions=where[:0], share=share, period=period)
     return None
 
@@ -242,25 +286,46 @@ def _periodic(pairs: _Pairs) -> Pattern | None:
 def _blocks(pairs: _Pairs) -> Pattern | None:
     """Cut into as many blocks as have the largest ratio of variances between and inside."""
     size = len(pairs.where)
-    begins, _ = max(_cuts(pairs.squares, min(MOST_BLOCKS, size // 2)), key=lambda found: found[1])
-    block = np.searchsorted(begins, np.arange(size), side="right") - 1
-    share = pairs.explained(pairs.by_labels(block))
-    steps = np.diagonal(pairs.squares, 1)
-    cut = np.isin(np.arange(1, size), begins)
-    sharp = steps[cut].min() >= _SHARP * steps[~cut].mean()
-    if share < EXPLAINED or not sharp or share < pairs.explained(pairs.lags) + _GAIN:
-        return None
-    if not _tight(pairs.squares, block):
-        return None
-    return Pattern(kind="blocks", positions=pairs.where[begins], share=share)
+    cuts = sorted(_cuts(pairs.squares, min(MOST_BLOCKS, size // 2)), key=lambda found: -found[1])
+    for begins, _ in cuts:
+        block = np.searchsorted(begins, np.arange(size), side="right") - 1
+        share = pairs.explained(pairs.by_labels(block))
+        if share < max(EXPLAINED, pairs.explained(pairs.lags) + _GAIN):
+            continue
+        if _sharp(pairs.squares, begins) and _tight(pairs, block) and _all_differ(pairs, block):
+            return Pattern(kind="blocks", positions=pairs.where[begins], share=share)
+    return None
 
 
-def _tight(squares: Floats, block: Indices) -> bool:
-    """Say whether positions are alike inside every block."""
-    apart = block[:, None] != block[None, :]
-    most = _TIGHT * float(squares[apart].mean())
-    inside = [_pair_mean(squares[np.ix_(block == b, block == b)]) for b in np.unique(block)]
-    return max(inside) <= most
+def _sharp(squares: Floats, begins: Indices) -> bool:
+    """Say whether neighbours across a cut are far apart."""
+    steps = np.diagonal(squares, 1)
+    cut = np.isin(np.arange(1, len(squares)), begins)
+    return bool(steps[cut].min() >= _SHARP * steps[~cut].mean())
+
+
+def _tight(pairs: _Pairs, block: Indices) -> bool:
+    """Say whether positions are alike inside every block, and none is far from its own."""
+    squares, same = pairs.squares, block[:, None] == block[None, :]
+    between = float(squares[~same].mean())
+    own = (squares * same).sum(axis=1) / np.maximum(same.sum(axis=1) - 1, 1)
+    inside = [own[block == name].mean() for name in np.unique(block)]
+    return bool(max(inside) <= _TIGHT * between and own.max() <= _LONE * between)
+
+
+def _all_differ(pairs: _Pairs, block: Indices) -> bool:
+    """Say whether no two blocks have one law, or may have, as far as errors tell.
+
+    A law that comes again makes no blocks: A B A is two laws, and B is the one to name.
+    """
+    of = [block == name for name in np.unique(block)]
+    least = _TIGHT * float(pairs.squares[block[:, None] != block[None, :]].mean())
+    for one, other in combinations(of, 2):
+        if pairs.squares[np.ix_(one, other)].mean() < least:
+            return False
+        if pairs.unbiased is not None and not pairs.unbiased.differ(one, other):
+            return False
+    return True
 
 
 def _cuts(squares: Floats, most: int) -> list[tuple[Indices, float]]:
