@@ -14,7 +14,7 @@ import pytest
 
 import gnomon
 from gnomon.pipeline.page_data import pictures
-from gnomon.pipeline.saving import save_survey
+from gnomon.pipeline.survey_file import save_survey
 from gnomon.report.page.build import page_bytes
 from gnomon.report.page.reading import label_of
 
