@@ -28,7 +28,7 @@ from gnomon.encodings.generated import of_head, of_turns, pair_columns
 from gnomon.encodings.rotary.rope import Rotating
 from gnomon.encodings.starting import learned, of_each_head
 from gnomon.errors import EncodingError
-from gnomon.groups import planes_turned
+from gnomon.groups import rotate_planes
 from gnomon.numeric import checks
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Grape(Rotating):
         basis = xp.astype(orthonormal(flat, xp=xp), wide.dtype)
         cosine, sine = xp.astype(cosine, wide.dtype), xp.astype(sine, wide.dtype)
         first, second = basis[..., 0::2, :], basis[..., 1::2, :]
-        return xp.astype(planes_turned(wide, first, second, cosine, sine, xp=xp), x.dtype)
+        return xp.astype(rotate_planes(wide, first, second, cosine, sine, xp=xp), x.dtype)
 
     def generator(self, head: int = 0) -> Generator | Commuting:
         """Return the turns of a head in its planes."""

@@ -27,7 +27,7 @@ from gnomon.encodings.frequencies import fading_distances
 from gnomon.encodings.generated import of_columns, of_head
 from gnomon.encodings.referred import Carrying, of_heads, of_pairs
 from gnomon.encodings.starting import learned, of_each_head
-from gnomon.groups import Block, Generator, block_weighed, faded, light_cone
+from gnomon.groups import Block, Generator, block_logits, decay_factors, light_cone
 from gnomon.numeric import checks
 from gnomon.numeric.elementwise import softplus, softplus_inverse
 
@@ -163,7 +163,7 @@ class Hyperbolic(Carrying):
     ) -> Array:
         """Return every coordinate times its decay; keys times the inverse."""
         rates = of_heads(self._rates(numbers, steps, xp=xp), xp=xp)
-        factor = faded(steps if side == "q" else -steps, rates, xp=xp)
+        factor = decay_factors(steps if side == "q" else -steps, rates, xp=xp)
         return x * xp.astype(factor, x.dtype)
 
     def weighed(self, q: Array, k: Array, ages: Array, numbers: Numbers, *, xp: Namespace) -> Array:
@@ -171,9 +171,9 @@ class Hyperbolic(Carrying):
         rates = self._rates(numbers, ages, xp=xp)
         total: Any = 0.0
         for place in range(self.dimension):
-            weight = faded(ages, of_pairs(rates, place), xp=xp)
+            weight = decay_factors(ages, of_pairs(rates, place), xp=xp)
             one = slice(place, place + 1)
-            total = total + block_weighed(q[..., one], k[..., one], [weight], width=1, xp=xp)
+            total = total + block_logits(q[..., one], k[..., one], [weight], width=1, xp=xp)
         return total
 
     def exponent(self, furthest: float, numbers: Numbers) -> float:

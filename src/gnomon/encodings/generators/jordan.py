@@ -30,7 +30,7 @@ from gnomon.encodings.referred import Carrying, of_heads, of_pairs
 from gnomon.encodings.rotary.rope import tables
 from gnomon.encodings.starting import learned, of_each_head
 from gnomon.errors import EncodingError
-from gnomon.groups import Block, Generator, block_weighed, jordan_weights, run_carried, run_turned
+from gnomon.groups import Block, Generator, block_logits, jordan_weights, rotate_run, shear_run
 from gnomon.numeric import checks
 from gnomon.numeric.elementwise import inside, inside_inverse, softplus, softplus_inverse
 
@@ -182,7 +182,7 @@ class Jordan(Carrying):
         """Return vectors whose pairs are turned by -w t: exp(tX)^T on queries, exp(-tX) on keys."""
         del side
         cosine, sine = tables(coordinates, numbers["frequencies"], xp=xp)
-        return run_turned(x, cosine, sine, order=self.order, back=True, xp=xp)
+        return rotate_run(x, cosine, sine, order=self.order, back=True, xp=xp)
 
     def carried(
         self, x: Array, steps: Array, numbers: Numbers, *, side: str, xp: Namespace
@@ -190,7 +190,7 @@ class Jordan(Carrying):
         """Return the parts of every block, mixed by powers of the step."""
         signed = steps if side == "q" else -steps
         weights = self._weights(signed, numbers, block=lambda y: of_heads(y, xp=xp), xp=xp)
-        return run_carried(x, weights, width=2, transposed=side == "q", xp=xp)
+        return shear_run(x, weights, width=2, transposed=side == "q", xp=xp)
 
     def weighed(self, q: Array, k: Array, ages: Array, numbers: Numbers, *, xp: Namespace) -> Array:
         """Return the sum over blocks and powers of a weight times the products it belongs to."""
@@ -201,7 +201,7 @@ class Jordan(Carrying):
                 ages, numbers, block=lambda y, place=block: of_pairs(y, place), xp=xp
             )
             part = slice(block * size, (block + 1) * size)
-            total = total + block_weighed(q[..., part], k[..., part], weights, width=2, xp=xp)
+            total = total + block_logits(q[..., part], k[..., part], weights, width=2, xp=xp)
         return total
 
     def exponent(self, furthest: float, numbers: Numbers) -> float:
