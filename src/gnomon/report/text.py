@@ -11,6 +11,13 @@ from gnomon.pipeline import order_in_words, p_in_words, rows_used
 
 Cell = str | float | int | None
 ZERO = "0"
+RESERVATIONS = {
+    "rare types": "this may be too small, since tokens too rare to be counted one by one differ "
+    "between positions and common ones do not",
+    "new types": "this may be too small, since rare tokens come and go along the positions, as "
+    "where a vocabulary grows",
+}
+"""Why the debiased mean squared distance may be too small."""
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
@@ -157,6 +164,7 @@ def _debiased(survey: dict[str, Any]) -> list[str]:
         f"{found['core']} core positions (plug-in there {cell(mean['plugin_core'])}); "
         f"{percent(geometry['measured_share'])} of it measured, the rest filled by frequency class"
     )
+    mean_line += "".join(f"; {RESERVATIONS[one]}" for one in found.get("reservations", []))
     whole = head["types"] >= survey["corpus"]["types"]
     what = "the whole vocabulary" if whole else f"{head['types']:,} types, the rest as one"
     head_line = (

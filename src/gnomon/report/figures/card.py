@@ -1,6 +1,6 @@
 """The figures of a card: what an encoding does at each position, its lag profile, its ladder.
 
-Everything drawn was computed by `gnomon.encodings.portraits`.
+Everything drawn was computed by `gnomon.encodings.lifts`.
 """
 
 from __future__ import annotations
