@@ -23,6 +23,7 @@ from gnomon.distances.dealing import deal
 from gnomon.distances.debiased.drift import measure_drift
 from gnomon.distances.debiased.folded import folded
 from gnomon.distances.debiased.sums import balanced_signs, sums
+from gnomon.distances.debiased.terms import frame_of
 from gnomon.distances.expected_null import expected_null_squares
 from gnomon.distances.gram import centred_gram, whole_laws
 from gnomon.distances.majorization import smacof
@@ -98,7 +99,8 @@ def near(rng):
 def debiased(rng):
     array = np.stack([text(rng, 14, 400) // 6 for _ in range(6)])
     data = folded(PositionCounts.from_array(array, minimum_count=1))
-    found = sums(data, measure_drift(data), balanced_signs(data.folds, 5, np.random.default_rng(3)))
+    signs = balanced_signs(data.folds, 5, np.random.default_rng(3))
+    found = sums(data, measure_drift(data), frame_of(data, signs))
     return [found.energy, found.measured, found.deleted]
 
 
