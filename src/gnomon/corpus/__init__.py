@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from gnomon.corpus.documents import IdBatch as IdBatch
     from gnomon.corpus.documents import Keys as Keys
     from gnomon.corpus.documents import TextBatch as TextBatch
+    from gnomon.corpus.documents import fold_of as fold_of
     from gnomon.corpus.documents import mix as mix
     from gnomon.corpus.documents import text_keys as text_keys
-    from gnomon.corpus.folds import fold_of as fold_of
     from gnomon.corpus.grouping import HEADS as HEADS
     from gnomon.corpus.grouping import HELD_TOGETHER as HELD_TOGETHER
     from gnomon.corpus.grouping import IN_PLACE as IN_PLACE
@@ -71,8 +71,7 @@ __getattr__, __dir__ = front(
             "tokenizer_for",
         ),
         "counts": ("PositionCounts", "load_counts", "renamed", "store_counts"),
-        "documents": ("IdBatch", "Keys", "ROWS", "TextBatch", "mix", "text_keys"),
-        "folds": ("fold_of",),
+        "documents": ("IdBatch", "Keys", "ROWS", "TextBatch", "fold_of", "mix", "text_keys"),
         "grouping": (
             "HEADS",
             "HELD_TOGETHER",

@@ -43,7 +43,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
 from gnomon.corpus.binning import Binning, bin_counts, joined, noted
-from gnomon.corpus.folds import GroupSketch
+from gnomon.corpus.documents import GroupSketch
 from gnomon.corpus.grouping import NearCopies
 from gnomon.errors import CountsError
 from gnomon.files import write_with

@@ -42,9 +42,6 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "null": (type(None),),
 }
 _WORDS = {"$schema", "$id", "$defs", "title", "description", "then"}
-# Each rule yields a sentence, or (value, schema) that is to be looked at, with its place.
-Finding = tuple[Any, str]
-Rule = Callable[[Any, Any, Schema, Schema], Iterator[Finding]]
 
 
 def save_survey(
@@ -142,12 +139,26 @@ def _faults(value: Any, schema: Schema, place: str, whole: Schema) -> Iterator[s
     for keyword, rule in schema.items():
         if keyword in _WORDS:
             continue
-        for found, where in _RULES[keyword](value, rule, schema, whole):
-            if isinstance(found, str):
-                yield f"{place or 'the file itself'}: {found}"
-            else:
-                inner = f"{place}.{where}".strip(".") if where else place
-                yield from _faults(found[0], found[1], inner, whole)
+        if keyword in _INSIDE:
+            for part, inner, where in _INSIDE[keyword](value, rule, schema, whole):
+                yield from _faults(part, inner, f"{place}.{where}".strip(".") or place, whole)
+        elif (wrong := _wrong(value, keyword, rule, whole)) is not None:
+            yield f"{place or 'the file itself'}: {wrong}"
+
+
+def _wrong(value: Any, keyword: str, rule: Any, whole: Schema) -> str | None:
+    """Say what is wrong with a value by itself."""
+    if keyword == "required":
+        missing = [key for key in rule if key not in value] if isinstance(value, dict) else []
+        return f"{missing[0]!r} is missing" if missing else None
+    if keyword == "oneOf":
+        one = sum(_keeps(value, inner, whole) for inner in rule) == 1
+        return None if one else f"{_short(value)} has none of the forms allowed here"
+    applies, holds, words = _LIMITS[keyword]
+    if not applies(value) or holds(value, rule):
+        return None
+    size = len(value) if isinstance(value, str | list) else value
+    return words.format(short=_short(value), size=size, rule=rule, names=_either(rule))
 
 
 def _is(value: Any, name: str) -> bool:
@@ -158,89 +169,12 @@ def _is(value: Any, name: str) -> bool:
     return isinstance(value, _TYPES[name])
 
 
-def _type(value: Any, rule: Any, _s: Schema, _w: Schema) -> Iterator[Finding]:
-    names = [rule] if isinstance(rule, str) else rule
-    if not any(_is(value, name) for name in names):
-        yield f"{_short(value)} is not {' or '.join(names)}", ""
-
-
-def _const(value: Any, rule: Any, _s: Schema, _w: Schema) -> Iterator[Finding]:
-    if not _same(value, rule):
-        yield f"{_short(value)} is not {rule!r}", ""
-
-
-def _enum(value: Any, rule: Any, _s: Schema, _w: Schema) -> Iterator[Finding]:
-    if not any(_same(value, one) for one in rule):
-        yield f"{_short(value)} is none of {rule}", ""
+def _either(rule: Any) -> str:
+    return " or ".join(rule) if isinstance(rule, list) and all(map(_text, rule)) else str(rule)
 
 
 def _same(left: Any, right: Any) -> bool:
     return bool(left == right) and isinstance(left, bool) == isinstance(right, bool)
-
-
-def _required(value: Any, rule: Any, _s: Schema, _w: Schema) -> Iterator[Finding]:
-    if isinstance(value, dict):
-        yield from ((f"{key!r} is missing", "") for key in rule if key not in value)
-
-
-def _properties(value: Any, rule: Any, _s: Schema, _w: Schema) -> Iterator[Finding]:
-    if isinstance(value, dict):
-        yield from (((value[key], inner), key) for key, inner in rule.items() if key in value)
-
-
-def _additional(value: Any, rule: Any, schema: Schema, _w: Schema) -> Iterator[Finding]:
-    if isinstance(value, dict):
-        known = schema.get("properties", {})
-        yield from (((item, rule), key) for key, item in value.items() if key not in known)
-
-
-def _items(value: Any, rule: Any, _s: Schema, _w: Schema) -> Iterator[Finding]:
-    if isinstance(value, list):
-        yield from (((item, rule), str(index)) for index, item in enumerate(value))
-
-
-def _least_items(value: Any, rule: Any, _s: Schema, _w: Schema) -> Iterator[Finding]:
-    if isinstance(value, list) and len(value) < rule:
-        yield f"it has {len(value)} parts, and {rule} are the least", ""
-
-
-def _least_letters(value: Any, rule: Any, _s: Schema, _w: Schema) -> Iterator[Finding]:
-    if isinstance(value, str) and len(value) < rule:
-        yield f"it has {len(value)} letters, and {rule} are the least", ""
-
-
-def _most_items(value: Any, rule: Any, _s: Schema, _w: Schema) -> Iterator[Finding]:
-    if isinstance(value, list) and len(value) > rule:
-        yield f"it has {len(value)} parts, and {rule} are the most", ""
-
-
-def _minimum(value: Any, rule: Any, _s: Schema, _w: Schema) -> Iterator[Finding]:
-    if _is(value, "number") and value < rule:
-        yield f"{value} is below {rule}", ""
-
-
-def _maximum(value: Any, rule: Any, _s: Schema, _w: Schema) -> Iterator[Finding]:
-    if _is(value, "number") and value > rule:
-        yield f"{value} is above {rule}", ""
-
-
-def _reference(value: Any, rule: Any, _s: Schema, whole: Schema) -> Iterator[Finding]:
-    yield (value, whole["$defs"][rule.removeprefix("#/$defs/")]), ""
-
-
-def _all_of(value: Any, rule: Any, _s: Schema, _w: Schema) -> Iterator[Finding]:
-    yield from (((value, inner), "") for inner in rule)
-
-
-def _one_of(value: Any, rule: Any, _s: Schema, whole: Schema) -> Iterator[Finding]:
-    kept = [inner for inner in rule if _keeps(value, inner, whole)]
-    if len(kept) != 1:
-        yield f"{_short(value)} has none of the forms allowed here", ""
-
-
-def _if(value: Any, rule: Any, schema: Schema, whole: Schema) -> Iterator[Finding]:
-    if _keeps(value, rule, whole):
-        yield (value, schema["then"]), ""
 
 
 def _keeps(value: Any, schema: Schema, whole: Schema) -> bool:
@@ -252,21 +186,66 @@ def _short(value: Any) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-_RULES: dict[str, Rule] = {
-    "type": _type,
-    "const": _const,
-    "enum": _enum,
-    "required": _required,
-    "properties": _properties,
-    "additionalProperties": _additional,
-    "items": _items,
-    "minItems": _least_items,
-    "maxItems": _most_items,
-    "minLength": _least_letters,
-    "minimum": _minimum,
-    "maximum": _maximum,
-    "$ref": _reference,
-    "allOf": _all_of,
-    "oneOf": _one_of,
-    "if": _if,
+def _any(_: Any) -> bool:
+    return True
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def _number(value: Any) -> bool:
+    return _is(value, "number")
+
+
+# Where a keyword applies, what holds then, and what is said where it does not.
+_LIMITS: dict[str, tuple[Callable[[Any], bool], Callable[[Any, Any], bool], str]] = {
+    "type": (
+        _any,
+        lambda value, rule: any(_is(value, one) for one in ([rule] if _text(rule) else rule)),
+        "{short} is not {names}",
+    ),
+    "const": (_any, _same, "{short} is not {rule!r}"),
+    "enum": (
+        _any,
+        lambda value, rule: any(_same(value, r) for r in rule),
+        "{short} is none of {rule}",
+    ),
+    "minItems": (_list, lambda v, r: len(v) >= r, "it has {size} parts, and {rule} are the least"),
+    "maxItems": (_list, lambda v, r: len(v) <= r, "it has {size} parts, and {rule} are the most"),
+    "minLength": (
+        _text,
+        lambda v, r: len(v) >= r,
+        "it has {size} letters, and {rule} are the least",
+    ),
+    "minimum": (_number, lambda v, r: v >= r, "{size} is below {rule}"),
+    "maximum": (_number, lambda v, r: v <= r, "{size} is above {rule}"),
+}
+# Which parts of a value are to be looked at by which schema, and where they are.
+Inside = Callable[[Any, Any, Schema, Schema], list[tuple[Any, Schema, str]]]
+_INSIDE: dict[str, Inside] = {
+    "properties": lambda value, rule, _s, _w: (
+        [(value[key], inner, key) for key, inner in rule.items() if key in value]
+        if isinstance(value, dict)
+        else []
+    ),
+    "additionalProperties": lambda value, rule, schema, _w: (
+        [(one, rule, key) for key, one in value.items() if key not in schema.get("properties", {})]
+        if isinstance(value, dict)
+        else []
+    ),
+    "items": lambda value, rule, _s, _w: (
+        [(one, rule, str(k)) for k, one in enumerate(value)] if _list(value) else []
+    ),
+    "$ref": lambda value, rule, _s, whole: [
+        (value, whole["$defs"][rule.removeprefix("#/$defs/")], "")
+    ],
+    "allOf": lambda value, rule, _s, _w: [(value, inner, "") for inner in rule],
+    "if": lambda value, rule, schema, whole: (
+        [(value, schema["then"], "")] if _keeps(value, rule, whole) else []
+    ),
 }
