@@ -12,7 +12,7 @@ import pytest
 from gnomon.pipeline.page_data import pictures
 from gnomon.report.figure import Figure
 from gnomon.report.figures import compare_figures, figure_named, survey_figures
-from gnomon.report.figures.maps import notable
+from gnomon.report.figures.directions import notable
 
 
 def drawn(contents: dict[str, Any], key: str, found: Any = None) -> Figure:

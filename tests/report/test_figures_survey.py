@@ -15,7 +15,7 @@ from gnomon.errors import InputError
 from gnomon.pipeline.page_data import pictures
 from gnomon.report.figure import CATEGORIES, DARK, Figure, Symmetric, Triangles, to_plotly
 from gnomon.report.figures import KEYS, compare_figures, survey_figures
-from gnomon.report.figures.places import rate
+from gnomon.report.phrases import rate
 
 CASES = (
     "seven", "flat", "two", "noise", "untrusted", "masked", "projected", "one direction", "grid",

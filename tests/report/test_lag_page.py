@@ -17,7 +17,7 @@ from gnomon.report.figures.lags import (
     modes_figure,
     periods_of,
 )
-from gnomon.report.page.lags import lags_page
+from gnomon.report.page.pages import lags_page
 
 WRITTEN: dict[str, Any] = {"file": "e.safetensors", "encoding": {"name": "jordan"}}
 NONE: dict[str, Any] = {"file": None, "encoding": None, "reason": "there is nothing to encode"}

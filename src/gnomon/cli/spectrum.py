@@ -8,16 +8,9 @@ from typing import Annotated, Any
 import typer
 
 import gnomon
-from gnomon.cli.options import (
-    Parameter,
-    Seed,
-    Verbose,
-    check_page,
-    flag,
-    parse_parameters,
-    takes,
-)
+from gnomon.cli.options import Seed, Verbose, check_page, flag, takes
 from gnomon.cli.output import Output
+from gnomon.cli.parameters import Parameter, parse_parameters
 from gnomon.errors import InputError
 from gnomon.files import write_with
 from gnomon.options import DIMENSION

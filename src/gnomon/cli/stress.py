@@ -12,8 +12,9 @@ from typing import Annotated, Any
 
 import typer
 
-from gnomon.cli.options import Parameter, parse_parameters, some, takes
+from gnomon.cli.options import some, takes
 from gnomon.cli.output import Output, TerminalProgress
+from gnomon.cli.parameters import Parameter, parse_parameters
 from gnomon.corpus import CountOptions
 from gnomon.errors import InputError
 from gnomon.pipeline import SurveyOptions
@@ -73,6 +74,7 @@ def stress(
         against_counts,
         against_distances,
     )
+    from gnomon.report import stress_text
 
     output.check()
     choice = EncodingChoice(
@@ -96,7 +98,7 @@ def stress(
                 estimator=estimator or DEBIASED,
                 progress=progress,
             )
-    output.emit(value, _text(value))
+    output.emit(value, stress_text(value))
 
 
 def _counts(target: str, seed: int, progress: TerminalProgress) -> Any:
@@ -129,50 +131,3 @@ def _distances(path: Path) -> Any:
         return load_array(path)
     except (OSError, UnreadableError) as error:
         raise InputError(f"{path} can not be read as a .npy file ({error}); check it.") from error
-
-
-def _text(value: dict[str, Any]) -> str:
-    """Return the stresses in a line each, what noise has to do with them, and what they come to."""
-    from gnomon.pipeline import NUMBERS, rows_in_words
-
-    if value["scale_free"] is None:
-        return f"{value['called']} has no debiased stress here, since {value['reason']}."
-    keys = [key for key in NUMBERS if not key.endswith("interval")]
-    lift = f"the {value['lift']} lift ({value['note']})"
-    lines = [f"{value['called']} under {lift}, {value['estimator']} distances"]
-    lines += [_line(key, value) for key in keys if key in value]
-    lines += [f"{key}: {reason}" for key, reason in value["reasons"].items()]
-    lines += [rows_in_words(value), _about_noise(value), value["conclusion"]]
-    return "\n".join(line for line in lines if line)
-
-
-def _line(key: str, value: dict[str, Any]) -> str:
-    from gnomon.report import cell
-
-    ends = {"scale_free": "interval", "squared": "squared_interval"}.get(key)
-    bounds = value.get(ends) if ends is not None else None
-    shown = "" if bounds is None else f" [{cell(bounds[0])}, {cell(bounds[1])}] sampling only"
-    return f"{key.replace('_', '-'):<11} {cell(value[key])}{shown}"
-
-
-def _about_noise(value: dict[str, Any]) -> str:
-    from gnomon.report import cell, percent
-
-    null, core = value.get("null"), value.get("core")
-    if null is not None:
-        found = null["stress"]
-        return (
-            f"noise: its tokens dealt at random have {percent(null['share'])} of the mean squared "
-            f"distance; against one deal of them the same encoding has raw stress "
-            f"{cell(found['raw'])}, scale-free {cell(found['scale_free'])}, and equal distances "
-            f"have {cell(found['simplex'])}"
-        )
-    if core is not None:
-        mean = value["mean_squared"]
-        low, high = mean["interval"]
-        return (
-            f"noise: taken out on {core} core positions, where the mean squared distance is "
-            f"{cell(mean['plugin'])} plug-in and {cell(mean['debiased'])} "
-            f"[{cell(low)}, {cell(high)}] debiased; effective rank {value['rank']}"
-        )
-    return ""

@@ -12,8 +12,9 @@ from typing import Annotated, Any
 
 import typer
 
-from gnomon.cli.options import Parameter, Seed, flag, parse_parameters, takes
+from gnomon.cli.options import Seed, flag, takes
 from gnomon.cli.output import Output
+from gnomon.cli.parameters import Parameter, parse_parameters
 from gnomon.errors import GnomonError, InputError
 from gnomon.options import DIMENSION
 
@@ -101,11 +102,11 @@ def verify(
         if dimension is None:
             raise InputError("A function is verified on vectors; name their --dimension, too.")
         made = verified(
-            loaded(subject),
-            None if keys is None else loaded(keys),
+            load_function(subject),
+            None if keys is None else load_function(keys),
             dimension=dimension,
             logits=logits,
-            clock=None if clock is None else loaded(clock),
+            clock=None if clock is None else load_function(clock),
             promised=promised,
             seed=seed,
             causal=causal,
@@ -138,7 +139,7 @@ def _chosen(subject: str, given: dict[str, Any]) -> Any:
     return encoding(subject, **given)
 
 
-def loaded(name: str) -> Any:
+def load_function(name: str) -> Any:
     """Return module:function, the module looked for here first; it is run by being imported."""
     module, _, function = name.partition(":")
     if not module or module.startswith("."):
@@ -171,10 +172,10 @@ def loaded(name: str) -> Any:
             f"{name} is a coroutine function, which gives nothing when it is called; write it with "
             "def instead of async def."
         )
-    return _guarded(value, name)
+    return _guard(value, name)
 
 
-def _guarded(function: Any, name: str) -> Any:
+def _guard(function: Any, name: str) -> Any:
     """Return a function that can not end the process without a word.
 
     What a function raises as an `Exception` is answered where laws are tried. SystemExit and its
@@ -194,10 +195,10 @@ def _guarded(function: Any, name: str) -> Any:
             _leave_if_forked(before)
             if not isinstance(error, GnomonError):
                 raise
-            raise _ended(name, error) from error
+            raise _end_error(name, error) from error
         except BaseException as error:  # SystemExit, GeneratorExit and their like
             _leave_if_forked(before)
-            raise _ended(name, error) from error
+            raise _end_error(name, error) from error
         return made
 
     return call
@@ -222,7 +223,7 @@ def _leave_if_forked(before: int) -> None:
         os._exit(0)
 
 
-def _ended(name: str, error: BaseException) -> InputError:
+def _end_error(name: str, error: BaseException) -> InputError:
     return InputError(
         f"{name} ended with {_short(error)} instead of returning numbers; let it return them, or "
         "raise an Exception of its own."

@@ -13,10 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.report.figure import BLUE, GREEN, GREY, ORANGE, VERMILION, Figure, missing, short
-from gnomon.report.figures.panels import LEGEND, axes_of, axis, panels, stacked
-from gnomon.report.figures.places import figure_of, some
-from gnomon.report.figures.ticks import log_axis
+from gnomon.report.figure import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    VERMILION,
+    Figure,
+    band,
+    no_figure,
+    short,
+)
+from gnomon.report.panels import LEGEND, axes_of, axis, panels, stack
+from gnomon.report.phrases import figure_of, log_axis, some
 
 WIDE = 1.96
 """Half of a 95 % interval, in errors."""
@@ -47,7 +56,7 @@ def kernel_figure(kernel: dict[str, Any]) -> Figure:
         _line("equal tokens", lags, values + shuffled + across, BLUE),
         _line("no order: documents shuffled", lags, shuffled, GREY, dash="dash"),
         _line("no dependence beyond position", lags, shuffled + across, ORANGE, dash="dot"),
-        _band(lags, values - WIDE * errors, values + WIDE * errors) | axes_of(1),
+        band(lags, values - WIDE * errors, values + WIDE * errors) | axes_of(1),
         _line("excess over both nulls", lags, values, VERMILION) | axes_of(1),
     ]
     layout = panels(["share of equal tokens", "excess, with its 95 % interval"], gap=0.1)
@@ -60,7 +69,7 @@ def kernel_figure(kernel: dict[str, Any]) -> Figure:
         summary=_about_kernel(lags, values, errors),
         data=data,
         layout=layout | {"legend": LEGEND},
-        narrow=stacked(2, each=260, legend=5),
+        narrow=stack(2, each=260, legend=5),
         table={
             "lag": lags.astype(int).tolist(),
             "excess": short(values),
@@ -91,7 +100,7 @@ def information_figure(information: dict[str, Any]) -> Figure:
     )
     seen = bits > 0.0
     if not seen.any():
-        return missing("information", title, "no lag has more than its nulls")
+        return no_figure("information", title, "no lag has more than its nulls")
     floor = float(bits[seen].min()) / 2.0
     low, high = np.maximum(bits - WIDE * errors, floor), np.maximum(bits + WIDE * errors, floor)
     told = (np.array(information["p_values"], dtype=np.float64) <= LEVEL) & seen
@@ -100,7 +109,7 @@ def information_figure(information: dict[str, Any]) -> Figure:
         title=title,
         summary=_about_information(lags, bits, told),
         data=[
-            _band(lags, low, high),
+            band(lags, low, high),
             *_nulls(information, lags, floor),
             *_points(lags, bits, seen, told),
         ],
@@ -167,7 +176,7 @@ def modes_figure(found: list[dict[str, Any]], *, placed: Sequence[dict[str, Any]
     ]
     modes = [mode for mode in modes if mode["period"] or mode["half_life"]]
     if not modes:
-        return missing("modes", title, "no period and no half-life stands above the noise")
+        return no_figure("modes", title, "no period and no half-life stands above the noise")
     kept = [one for one in _PANELS if any(mode[one[1]] is not None for mode in modes)]
     layout = panels([f"by {name}" for name, *_ in kept], gap=0.1)
     most = 1.15 * max(mode["amplitude"] for mode in modes)
@@ -186,7 +195,7 @@ def modes_figure(found: list[dict[str, Any]], *, placed: Sequence[dict[str, Any]
         summary=_about_modes(modes) + _about_placed(len(placed), len(modes)),
         data=data,
         layout=layout | {"showlegend": False},
-        narrow=stacked(len(kept), each=240),
+        narrow=stack(len(kept), each=240),
         table={key: [_cell(mode[key]) for mode in modes] for key in _COLUMNS},
         height=380,
     )
@@ -286,19 +295,4 @@ def _line(name: str, lags: Any, values: Any, colour: str, *, dash: str = "solid"
         "y": short(values),
         "line": {"color": colour, "dash": dash, "width": 1.5},
         "hovertemplate": "lag %{x}: %{y:.4g}<extra></extra>",
-    }
-
-
-def _band(lags: Any, low: Any, high: Any) -> dict[str, Any]:
-    """Return the region between two curves."""
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": short(np.concatenate([lags, lags[::-1]])),
-        "y": short(np.concatenate([low, high[::-1]])),
-        "fill": "toself",
-        "fillcolor": f"{GREY}40",
-        "line": {"width": 0},
-        "hoverinfo": "skip",
-        "showlegend": False,
     }

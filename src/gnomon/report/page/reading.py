@@ -1,8 +1,9 @@
-"""Surveys on disk, as a page needs them: survey.json held against its schema, geometry.npz beside.
+"""Surveys on disk, as a page needs them.
 
-Both may come from a stranger. What does not keep to the schema is refused in one sentence; numbers
-that JSON does not have (NaN, Infinity, 1e999) are refused as well. What keeps to the schema may
-still not go together, and is refused while it is drawn (`drawing`).
+survey.json is held against its schema, geometry.npz against survey.json. Both may come from a
+stranger. What does not keep to the schema is refused in one sentence; numbers that JSON does not
+have (NaN, Infinity, 1e999) are refused as well. What keeps to the schema may still not go together,
+and is refused while it is drawn (`drawing`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from gnomon.reading import believing, read_written
 
 if TYPE_CHECKING:
     from gnomon.pipeline import Pictures
+
 
 MOST_BYTES = 256 * 2**20
 Read = tuple[str, dict[str, Any], "Pictures | None"]
@@ -77,7 +79,7 @@ def read_contents(path: Path) -> dict[str, Any]:
     """Read one survey.json and hold it against the schema."""
     from gnomon.pipeline import SCHEMA_VERSION, fault
 
-    contents = _parsed(path)
+    contents = _parse(path)
     if not isinstance(contents, dict) or "schema_version" not in contents:
         raise InputError(
             f"{path} is JSON but no survey; name a folder that `gnomon survey --out` wrote."
@@ -96,7 +98,7 @@ def read_contents(path: Path) -> dict[str, Any]:
     return contents
 
 
-def _parsed(path: Path) -> Any:
+def _parse(path: Path) -> Any:
     try:
         return read_written(path, most=MOST_BYTES)
     except FileNotFoundError as error:
