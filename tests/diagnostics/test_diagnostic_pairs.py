@@ -19,7 +19,7 @@ from gnomon.diagnostics.separations import separation
 from gnomon.diagnostics.shift import shift_equivariance
 from gnomon.diagnostics.stress_report import stress
 from gnomon.distances.gram import double_centred
-from gnomon.encodings.fitted.fitted import fit
+from gnomon.encodings.fitted import fit
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding
 from gnomon.errors import InputError

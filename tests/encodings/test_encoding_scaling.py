@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.rotary.partial import Proportional
 from gnomon.encodings.rotary.rope import Rope
 from gnomon.encodings.rotary.scaling import (
     KNOWN,
@@ -22,6 +21,7 @@ from gnomon.encodings.rotary.scaling import (
     magnitude,
     scaling,
 )
+from gnomon.encodings.rotary.variants import Proportional
 from gnomon.errors import EncodingError
 
 LISTS = {"short_factor": [1.0, 1.5], "long_factor": [2.0, 4.0], "original_length": 100}

@@ -225,6 +225,7 @@ class Attending(torch.nn.Module):
 
 
 @pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore::DeprecationWarning")
+@pytest.mark.compiles
 @pytest.mark.parametrize("placed", [False, True])
 @pytest.mark.parametrize(
     ("name", "first", "other"),
@@ -281,6 +282,7 @@ def test_float64_is_refused_on_routes_of_jax_whose_softmax_is_float32(name, rout
         assert "float32" in plan(*wide, encoded(name)).alternatives[route]
 
 
+@pytest.mark.compiles("fox", "rope", "clock")
 @pytest.mark.parametrize("name", ["fox", "path", "liere", "shaw", "wavelet", "rope", "clock"])
 @pytest.mark.parametrize("placed", [False, True])
 def test_no_device_is_named_to_jax(name, placed):

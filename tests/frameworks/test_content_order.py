@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 import pytest
 
@@ -35,13 +33,13 @@ WAYS = ("numpy", "torch", "torch layer", "jax", "jax layer", "jax compiled")
 def rules():
     """Return every rule on content of the catalogue."""
     for name, entry in ENTRIES.items():
-        if entry.read_card().kind == ("content",):
+        if entry.card.kind == ("content",):
             for more in MORE.get(name, [{}]):
                 yield pytest.param(name, more, id=f"{name}{more.get('kernel', '')}")
 
 
 def made(name, more):
-    taken = inspect.signature(ENTRIES[name].factory).parameters
+    taken = ENTRIES[name].parameters
     sizes = {"heads": HEADS, "dimension": WIDTH}
     return gnomon.encoding(name, **{n: x for n, x in sizes.items() if n in taken}, **more)
 

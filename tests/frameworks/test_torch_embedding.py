@@ -15,8 +15,8 @@ import torch
 from safetensors import safe_open
 from torch import nn
 
-from gnomon.encodings.fitted.files import FILE
-from gnomon.encodings.fitted.fitted import Fitted
+from gnomon.encodings.files import FILE
+from gnomon.encodings.fitted import Fitted
 from gnomon.errors import EncodingError
 from gnomon.torch import FactoredPositionEmbedding, PositionEmbedding, load
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gnomon.encodings.arrays import namespace_of, numbers_in
 from gnomon.encodings.base import Encoding
+from gnomon.numeric.arrays import namespace_of
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 jax = pytest.importorskip("jax", reason="JAX is not installed")
@@ -223,7 +223,7 @@ def test_slopes_of_queries_and_learned_numbers_agree(
 def torch_slopes(encoding: Encoding, q: Any, k: Any, at: Any, weights: Any) -> dict[str, Any]:
     """Slopes of weighed scores in q and in every learnable number, by PyTorch in float64."""
     query = torch.asarray(q).requires_grad_()
-    numbers = numbers_in(encoding, query, xp=namespace_of(query))
+    numbers = encoding.numbers_in(query, xp=namespace_of(query))
     for name in encoding.learnable:
         numbers[name] = numbers[name].clone().requires_grad_()
     given = {"numbers": numbers} if encoding.learnable else {}

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gnomon.encodings.lengths import packed_positions, padded_positions, real
+from gnomon.encodings.positions import packed_positions, padded_positions, real
 from gnomon.encodings.registry import ENTRIES, encoding
 from gnomon.errors import EncodingError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.encodings.lengths import documents, packed_positions, padded_positions, real
+from gnomon.encodings.positions import documents, packed_positions, padded_positions, real
 from gnomon.encodings.registry import ENTRIES, encoding
 
 TOLERANCE = {"rtol": 1e-10, "atol": 1e-10}
@@ -129,9 +129,7 @@ def test_keys_are_turned_once_and_kept(subject, rng):
     np.testing.assert_allclose(found, made.scores(q, k, at)[:, 5:], **TOLERANCE)
 
 
-NOT_CACHED = [
-    n for n, entry in ENTRIES.items() if entry.examples and not entry.read_card().cacheable
-]
+NOT_CACHED = [n for n, entry in ENTRIES.items() if entry.examples and not entry.card.cacheable]
 
 
 @pytest.mark.parametrize("name", NOT_CACHED)

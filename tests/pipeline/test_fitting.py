@@ -11,7 +11,7 @@ from scipy.spatial.distance import pdist, squareform
 
 import gnomon
 from gnomon.corpus.counts import PositionCounts
-from gnomon.encodings.fitted.fitted import Fitted
+from gnomon.encodings.fitted import Fitted
 from gnomon.errors import EncodingError, InputError
 from gnomon.pipeline.fitting import fit_survey
 from gnomon.pipeline.saving import save_survey
@@ -230,7 +230,7 @@ def test_the_file_does_not_depend_on_the_number_of_threads(
 ) -> None:
     from threadpoolctl import threadpool_limits
 
-    from gnomon.encodings.fitted.files import fitted_bytes
+    from gnomon.encodings.files import fitted_bytes
 
     with threadpool_limits(threads):
         made = fitted_bytes(gnomon.fit(counts, dimension=48, method=method))

@@ -97,20 +97,19 @@ def test_what_is_everywhere_is_said_to_be_everywhere(length, rng):
     assert (found.kind, found.period) == ("periodic", 5)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_where_the_answer_is_no_no_place_is_named_anywhere(seed):
+def test_where_the_answer_is_no_no_place_is_named_anywhere():
     """Positions that would pass by themselves are no findings where all together show nothing."""
-    rows = drawn(np.random.default_rng([3, seed]), "nothing", 40, documents=250)
-    found = surveyed(rows)
-    contents = json.loads(json.dumps(found.to_dict()))
-    if found.verdict.informative:
-        pytest.skip("one corpus in twenty")
-    assert where_on_page(contents) is None
-    assert not any(line["distinct"] for line in contents["positions"])
-    assert "distinct positions (false discovery rate 5 %): none" in survey_text(contents)
-    text = page([("a", contents, None)])
-    assert "<dt>Where?</dt>" not in text
-    assert "<strong>No.</strong>" in text or "<strong>Not as" in text
+    corpora = [drawn(np.random.default_rng([3, n]), "nothing", 40, documents=250) for n in range(4)]
+    answers = [found for found in map(surveyed, corpora) if not found.verdict.informative]
+    assert len(answers) >= 3  # one corpus in twenty is called informative by chance
+    for found in answers:
+        contents = json.loads(json.dumps(found.to_dict()))
+        assert where_on_page(contents) is None
+        assert not any(line["distinct"] for line in contents["positions"])
+        assert "distinct positions (false discovery rate 5 %): none" in survey_text(contents)
+        text = page([("a", contents, None)])
+        assert "<dt>Where?</dt>" not in text
+        assert "<strong>No.</strong>" in text or "<strong>Not as" in text
 
 
 @pytest.mark.parametrize(("draws", "least"), [(99, "0.02"), (999, "0.002")])

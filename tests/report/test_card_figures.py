@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pytest
 
-from gnomon.encodings.portraits import portrait
+from gnomon.encodings.lifts import portrait
 from gnomon.encodings.registry import ENTRIES, described, encoding, shown
 from gnomon.report.figure import Figure, to_plotly
 from gnomon.report.figures.card import EXPLAINED, card_figures, explanation, ladder_figure

@@ -22,8 +22,7 @@ from gnomon.diagnostics.parameters import parameter_table
 from gnomon.distances.debiased.intervals import figure
 from gnomon.distances.debiased.survivorship import Survivorship
 from gnomon.distances.mds import scale
-from gnomon.encodings.lifts import lift
-from gnomon.encodings.portraits import portrait
+from gnomon.encodings.lifts import lift, portrait
 from gnomon.encodings.tables import Table
 from gnomon.errors import InputError
 from gnomon.pipeline.page_data import pictures
@@ -87,7 +86,7 @@ EXAMPLES: dict[str, Callable[[Survey], Any]] = {
     "gnomon.encodings.lifts.Lifted": lambda s: lift(
         gnomon.encoding("sinusoidal", dimension=8), s.geometry.coordinates
     ),
-    "gnomon.encodings.portraits.Portrait": lambda _: portrait(gnomon.encoding("rope", dimension=8)),
+    "gnomon.encodings.lifts.Portrait": lambda _: portrait(gnomon.encoding("rope", dimension=8)),
     "gnomon.distances.debiased.estimate.Debiased": lambda s: s.noise.debiased,
     "gnomon.distances.debiased.survivorship.Survivorship": lambda _: survivorship(),
     "gnomon.distances.mds.Coordinates": lambda s: scale(s.geometry, dimension=3),

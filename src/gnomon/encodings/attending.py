@@ -15,8 +15,8 @@ from gnomon.errors import EncodingError, nearest
 from gnomon.numeric.checks import serves
 
 if TYPE_CHECKING:
-    from gnomon.encodings.arrays import Coordinates, Namespace
     from gnomon.encodings.base import Numbers
+    from gnomon.numeric.arrays import Coordinates, Namespace
 
 Shape = tuple[int, ...]
 ARGUMENTS = (

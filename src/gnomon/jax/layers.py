@@ -34,25 +34,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gnomon.encodings import (
+from gnomon.encodings import Encoding, Rotating, given_encoding, turn
+from gnomon.errors import EncodingError
+from gnomon.numeric.arrays import (
     Array,
     Coordinates,
-    Encoding,
-    Rotating,
     as_coordinates,
     beside_heads,
     check_numbers,
     check_serves,
     float_array,
     foreign_coordinates,
-    given_encoding,
     has_float64,
     key_positions,
     stored,
-    turn,
     with_axes,
 )
-from gnomon.errors import EncodingError
 from gnomon.numeric.limbs import Limbs, Turns
 
 

@@ -178,7 +178,7 @@ def _of_catalogue(
     name: str, row: Row, *, dimension: int, axes: int, seed: int
 ) -> Iterator[Candidate]:
     """Yield the rows of an encoding as the catalogue wants them; none where it knows no grids."""
-    if axes > 1 and not getattr(entry_of(name).factory, "on_grids", True):
+    if axes > 1 and not entry_of(name).on_grids:
         return
     made = encoding_of_row(name, row, dimension=dimension, axes=axes, seed=seed)
     for lift in row.lifts:

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gnomon.encodings import check_numbers, with_axes
 from gnomon.errors import EncodingError
+from gnomon.numeric.arrays import check_numbers, with_axes
 from gnomon.numeric.checks import serves
 from gnomon.numeric.limbs import Limbs, limbs_of
 

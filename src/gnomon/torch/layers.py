@@ -34,17 +34,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gnomon.encodings import (
-    Encoding,
-    Rotating,
-    beside_heads,
-    check_serves,
-    constant,
-    given_encoding,
-    key_positions,
-)
+from gnomon.encodings import Encoding, Rotating, given_encoding
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
+from gnomon.numeric.arrays import beside_heads, check_serves, constant, key_positions
 from gnomon.torch.coordinates import (
     XP,
     Offset,

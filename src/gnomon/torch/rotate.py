@@ -22,8 +22,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gnomon.encodings import TURN, Encoding, Rotating, beside_heads
+from gnomon.encodings import TURN, Encoding, Rotating
 from gnomon.errors import EncodingError
+from gnomon.numeric.arrays import beside_heads
 from gnomon.torch.coordinates import XP, is_tracing
 
 HALVES = (torch.float16, torch.bfloat16)

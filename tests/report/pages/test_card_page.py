@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gnomon.encodings.portraits import portrait
+from gnomon.encodings.lifts import portrait
 from gnomon.encodings.registry import described
 from gnomon.report.page.pages import card_page
 

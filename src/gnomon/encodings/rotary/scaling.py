@@ -38,15 +38,26 @@ gives the value back.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.card import ORACLE, Proof, proved
+from gnomon.encodings.card import (
+    ORACLE,
+    Card,
+    Entry,
+    Parameters,
+    Proof,
+    catalogued,
+    in_words,
+    proved,
+)
 from gnomon.encodings.frequencies import ladder
 from gnomon.errors import EncodingError, nearest
 from gnomon.numeric import checks
@@ -55,7 +66,8 @@ from gnomon.results import plain
 if TYPE_CHECKING:
     from typing import Self
 
-    from gnomon.encodings.arrays import Array, Namespace
+    from gnomon.encodings.rotary.rope import Rope
+    from gnomon.numeric.arrays import Array, Namespace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +75,8 @@ class Scaling:
     """Base of all scalings: the plain ladder, no factor, the same at every length."""
 
     name: ClassVar[str] = "unscaled"
-    about: ClassVar[dict[str, Any]] = {}
-    """What the card of a scaled encoding says instead of the plain one's words."""
+    entry: ClassVar[Entry | None] = None
+    """What the catalogue knows of rotary encoding with this scaling."""
 
     def check(self, rotated: int, base: float) -> None:
         """Refuse a scaling that does not fit `rotated` coordinates; all fit the plain one."""
@@ -89,9 +101,10 @@ class Scaling:
         """Return the length up to which nothing depends on that of the sequence; None: any."""
         return None
 
-    def on_card(self) -> dict[str, Any]:
-        """Return what the card of a scaled encoding says instead of the plain one's words."""
-        return dict(self.about)
+    @property
+    def card(self) -> Card | None:
+        """Return the card of rotary encoding with this scaling; None: that of the plain one."""
+        return None if self.entry is None else self.entry.card
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -155,6 +168,33 @@ class _FollowsLength(Scaling):
             checks.whole("length", self.length, least=1)
 
 
+def _scales_rope(card: Card, **declared: Any) -> Callable[[type[Scaling]], type[Scaling]]:
+    """Declare a scaling as an encoding: the rotary one, its parameters those of both."""
+
+    def declare(kind: type[Scaling]) -> type[Scaling]:
+        given = {"maker": partial(_make_rope, kind), "read_parameters": partial(_parameters, kind)}
+        return catalogued(card, **given, **declared)(kind)  # type: ignore[arg-type]
+
+    return declare
+
+
+def _make_rope(kind: type[Scaling], **parameters: Any) -> Rope:
+    """Return the rotary encoding, its scaling made of the parameters that it has."""
+    from gnomon.encodings.rotary.rope import Rope  # which is scaled by what stands here
+
+    own = {field.name for field in dataclasses.fields(kind)} & set(parameters)
+    rest = {name: value for name, value in parameters.items() if name not in own}
+    return Rope(scaling=kind(**{name: parameters[name] for name in own}), **rest)
+
+
+def _parameters(kind: type[Scaling]) -> Parameters:
+    """Return the parameters of `Rope`, without its scaling, and then those of a scaling."""
+    from gnomon.encodings.rotary.rope import Rope
+
+    both = {**inspect.signature(Rope).parameters, **inspect.signature(kind).parameters}
+    return {name: one for name, one in both.items() if name != "scaling"}
+
+
 def _as_in_transformers(kind: str) -> tuple[Proof, ...]:
     """Return the proofs of a scaling that transformers has, too."""
     file = "agreement/test_transformers_frequencies.py"
@@ -173,6 +213,20 @@ def _as_in_transformers(kind: str) -> tuple[Proof, ...]:
     )
 
 
+@_scales_rope(
+    Card(
+        name="rope-linear",
+        family="rotary",
+        kind=("transform",),
+        level=in_words("L0"),
+        relative=True,
+        formula="w'_k = w_k / s",
+        source="chen2023",
+        extrapolation="its authors claim s times the trained length after a short fine-tuning",
+        proofs=_as_in_transformers("linear"),
+    ),
+    examples=({"dimension": 8, "factor": 4.0},),
+)
 @dataclass(frozen=True, kw_only=True)
 class Linear(Scaling):
     """Frequencies divided by `factor`.
@@ -183,13 +237,6 @@ class Linear(Scaling):
     """
 
     name: ClassVar[str] = "linear"
-    about: ClassVar[dict[str, Any]] = {
-        "name": "rope-linear",
-        "formula": "w'_k = w_k / s",
-        "source": "chen2023",
-        "extrapolation": "its authors claim s times the trained length after a short fine-tuning",
-        "proofs": _as_in_transformers("linear"),
-    }
     factor: float
 
     def __post_init__(self) -> None:
@@ -200,22 +247,17 @@ class Linear(Scaling):
         return ladder(rotated, base, xp=xp, dtype=dtype) / self.factor
 
 
-@dataclass(frozen=True, kw_only=True)
-class NtkAware(_GrowingBase):
-    """The base multiplied by factor^(r/(r-2)), r the coordinates that turn.
-
-    >>> import numpy as np
-    >>> NtkAware(factor=4.0).frequencies(4, 100.0, xp=np, dtype=np.float64)
-    array([1.   , 0.025])
-    """
-
-    name: ClassVar[str] = "ntk"
-    about: ClassVar[dict[str, Any]] = {
-        "name": "rope-ntk",
-        "formula": "w'_k = b'^(-2k/r), b' = b s^(r/(r-2))",
-        "source": "bloc972023",
-        "extrapolation": "its author claims s times the trained length without fine-tuning",
-        "proofs": proved(
+@_scales_rope(
+    Card(
+        name="rope-ntk",
+        family="rotary",
+        kind=("transform",),
+        level=in_words("L0"),
+        relative=True,
+        formula="w'_k = b'^(-2k/r), b' = b s^(r/(r-2))",
+        source="bloc972023",
+        extrapolation="its author claims s times the trained length without fine-tuning",
+        proofs=proved(
             ORACLE,
             (
                 "rotary-embedding-torch, theta_rescale_factor",
@@ -228,7 +270,19 @@ class NtkAware(_GrowingBase):
                 "test_ntk_keeps_the_fastest_pair_and_slows_the_slowest_by_its_factor",
             ),
         ),
-    }
+    ),
+    examples=({"dimension": 8, "factor": 4.0, "layout": "half"},),
+)
+@dataclass(frozen=True, kw_only=True)
+class NtkAware(_GrowingBase):
+    """The base multiplied by factor^(r/(r-2)), r the coordinates that turn.
+
+    >>> import numpy as np
+    >>> NtkAware(factor=4.0).frequencies(4, 100.0, xp=np, dtype=np.float64)
+    array([1.   , 0.025])
+    """
+
+    name: ClassVar[str] = "ntk"
     factor: float
 
     def __post_init__(self) -> None:
@@ -239,24 +293,18 @@ class NtkAware(_GrowingBase):
         return self._ladder(self.factor, rotated, base, xp=xp, dtype=dtype)
 
 
-@dataclass(frozen=True, kw_only=True)
-class DynamicNtk(_GrowingBase, _FollowsLength):
-    """The base as it is at `length`; without a length, that of `original_length`.
-
-    >>> import numpy as np
-    >>> scaling = DynamicNtk(factor=2.0, original_length=100, length=250)
-    >>> scaling.frequencies(4, 100.0, xp=np, dtype=np.float64)
-    array([1.   , 0.025])
-    """
-
-    name: ClassVar[str] = "dynamic"
-    about: ClassVar[dict[str, Any]] = {
-        "name": "rope-dynamic",
-        "formula": "w'_k = b'^(-2k/r), b' = b (s L/L0 - (s - 1))^(r/(r-2)) for L > L0",
-        "source": "emozilla2023",
-        "cacheable": False,
-        "extrapolation": "its author claims lengths beyond the trained one without fine-tuning",
-        "proofs": proved(
+@_scales_rope(
+    Card(
+        name="rope-dynamic",
+        family="rotary",
+        kind=("transform",),
+        level=in_words("L0"),
+        relative=True,
+        formula="w'_k = b'^(-2k/r), b' = b (s L/L0 - (s - 1))^(r/(r-2)) for L > L0",
+        source="emozilla2023",
+        cacheable=False,
+        extrapolation="its author claims lengths beyond the trained one without fine-tuning",
+        proofs=proved(
             ORACLE,
             (
                 "transformers, rope type dynamic",
@@ -269,7 +317,24 @@ class DynamicNtk(_GrowingBase, _FollowsLength):
                 "test_a_growing_dynamic_model_has_our_bits_at_each_length",
             ),
         ),
-    }
+    ),
+    examples=(
+        {"dimension": 8, "factor": 2.0, "original_length": 64, "length": 200},
+        {"dimension": 8, "factor": 2.0, "original_length": 64},
+    ),
+    shown={"original_length": 2048, "length": 8192},
+)
+@dataclass(frozen=True, kw_only=True)
+class DynamicNtk(_GrowingBase, _FollowsLength):
+    """The base as it is at `length`; without a length, that of `original_length`.
+
+    >>> import numpy as np
+    >>> scaling = DynamicNtk(factor=2.0, original_length=100, length=250)
+    >>> scaling.frequencies(4, 100.0, xp=np, dtype=np.float64)
+    array([1.   , 0.025])
+    """
+
+    name: ClassVar[str] = "dynamic"
     factor: float
     original_length: int
     length: int | None = None
@@ -302,6 +367,33 @@ def magnitude(factor: float, weight: float = 1.0) -> float:
     return 1.0 if factor <= 1 else 0.1 * weight * math.log(factor) + 1.0
 
 
+@_scales_rope(
+    Card(
+        name="rope-yarn",
+        family="rotary",
+        kind=("transform",),
+        level=in_words("L0"),
+        relative=True,
+        formula="w'_k = (w_k / s) ramp_k + w_k (1 - ramp_k), ramp from c(32) to c(1) turns "
+        "within L0; q~ and k~ times 0.1 ln s + 1",
+        source="peng2024",
+        extrapolation="its authors claim s times the trained length after a short fine-tuning",
+        proofs=_as_in_transformers("yarn"),
+    ),
+    examples=(
+        {"dimension": 16, "factor": 4.0, "original_length": 512},
+        {
+            "dimension": 16,
+            "layout": "half",
+            "factor": 8.0,
+            "original_length": 512,
+            "truncate": False,
+            "mscale": 0.7,
+            "mscale_all_dim": 1.0,
+        },
+    ),
+    shown={"original_length": 4096},
+)
 @dataclass(frozen=True, kw_only=True)
 class Yarn(Scaling):
     """Frequencies between w_k and w_k / factor by the turns they make within `original_length`.
@@ -314,14 +406,6 @@ class Yarn(Scaling):
     """
 
     name: ClassVar[str] = "yarn"
-    about: ClassVar[dict[str, Any]] = {
-        "name": "rope-yarn",
-        "formula": "w'_k = (w_k / s) ramp_k + w_k (1 - ramp_k), ramp from c(32) to c(1) turns "
-        "within L0; q~ and k~ times 0.1 ln s + 1",
-        "source": "peng2024",
-        "extrapolation": "its authors claim s times the trained length after a short fine-tuning",
-        "proofs": _as_in_transformers("yarn"),
-    }
     factor: float
     original_length: int
     beta_fast: float = 32.0
@@ -398,6 +482,33 @@ class Yarn(Scaling):
         return magnitude(self.factor)
 
 
+@_scales_rope(
+    Card(
+        name="rope-longrope",
+        family="rotary",
+        kind=("transform",),
+        level=in_words("L0"),
+        relative=True,
+        formula="w'_k = 1 / (lambda_k b^(2k/r)), lambda short up to L0, then long; q~ and k~ "
+        "times sqrt(1 + ln s / ln L0)",
+        source="ding2024",
+        cacheable=False,
+        extrapolation="its authors claim 2,048k tokens with searched factors and fine-tuning",
+        proofs=_as_in_transformers("longrope"),
+    ),
+    examples=tuple(
+        {
+            "dimension": 8,
+            "short_factor": (1.0, 1.05, 1.1, 1.2),
+            "long_factor": (1.0, 1.5, 3.0, 6.0),
+            "original_length": 64,
+            "factor": 4.0,
+            "length": length,
+        }
+        for length in (None, 200)
+    ),
+    shown={"dimension": 8},
+)
 @dataclass(frozen=True, kw_only=True)
 class LongRope(_FollowsLength):
     """Frequencies divided by a list of factors, chosen by `length`; without one, the short list.
@@ -412,15 +523,6 @@ class LongRope(_FollowsLength):
     """
 
     name: ClassVar[str] = "longrope"
-    about: ClassVar[dict[str, Any]] = {
-        "name": "rope-longrope",
-        "formula": "w'_k = 1 / (lambda_k b^(2k/r)), lambda short up to L0, then long; q~ and k~ "
-        "times sqrt(1 + ln s / ln L0)",
-        "source": "ding2024",
-        "cacheable": False,
-        "extrapolation": "its authors claim 2,048k tokens with searched factors and fine-tuning",
-        "proofs": _as_in_transformers("longrope"),
-    }
     short_factor: Sequence[float]
     long_factor: Sequence[float]
     original_length: int
@@ -478,6 +580,32 @@ def _factors(name: str, values: Any) -> tuple[float, ...]:
     return tuple(listed)
 
 
+@_scales_rope(
+    Card(
+        name="rope-llama3",
+        family="rotary",
+        kind=("transform",),
+        level=in_words("L0"),
+        relative=True,
+        formula="w'_k = w_k / s for wavelengths above L0 / low, w_k below L0 / high, linear in "
+        "L0 / wavelength between",
+        source="grattafiori2024",
+        extrapolation="its authors claim 128k tokens after long-context training",
+        proofs=_as_in_transformers("llama3"),
+    ),
+    examples=(
+        {
+            "dimension": 16,
+            "base": 500000.0,
+            "layout": "half",
+            "factor": 8.0,
+            "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0,
+            "original_length": 256,
+        },
+    ),
+    shown={"base": 500000.0, "original_length": 8192},
+)
 @dataclass(frozen=True, kw_only=True)
 class Llama3(Scaling):
     """Frequencies by their wavelength: divided by `factor`, kept, or between the two.
@@ -489,14 +617,6 @@ class Llama3(Scaling):
     """
 
     name: ClassVar[str] = "llama3"
-    about: ClassVar[dict[str, Any]] = {
-        "name": "rope-llama3",
-        "formula": "w'_k = w_k / s for wavelengths above L0 / low, w_k below L0 / high, linear in "
-        "L0 / wavelength between",
-        "source": "grattafiori2024",
-        "extrapolation": "its authors claim 128k tokens after long-context training",
-        "proofs": _as_in_transformers("llama3"),
-    }
     factor: float
     low_freq_factor: float
     high_freq_factor: float

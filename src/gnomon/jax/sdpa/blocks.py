@@ -32,8 +32,8 @@ from gnomon.jax.sdpa.prepare import (
 from gnomon.numeric.limbs import Limbs
 
 if TYPE_CHECKING:
-    from gnomon.encodings import Array, Coordinates
     from gnomon.jax.sdpa.prepare import AttentionCall
+    from gnomon.numeric.arrays import Array, Coordinates
 
 BLOCK = 256
 """Queries, and keys, of one block."""

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 
-from gnomon.encodings import ARGUMENTS, Array, needs_logits, refuse_arguments, refuse_tokens
+from gnomon.encodings import ARGUMENTS, needs_logits, refuse_arguments, refuse_tokens
 from gnomon.errors import EncodingError
 from gnomon.jax.sdpa.blocks import block_of, decays, run_blocks
 from gnomon.jax.sdpa.prepare import AttentionCall, prepare_call
 from gnomon.jax.sdpa.routes import run_dense, run_empty, run_plain
 from gnomon.numeric import checks
+from gnomon.numeric.arrays import Array
 from gnomon.results import Result
 
 if TYPE_CHECKING:

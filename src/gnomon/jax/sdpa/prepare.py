@@ -24,11 +24,8 @@ import jax
 import jax.numpy as jnp
 
 from gnomon.encodings import (
-    Array,
-    Coordinates,
     Encoding,
     Nope,
-    as_coordinates,
     both_sides,
     by_head,
     causal_of,
@@ -39,7 +36,6 @@ from gnomon.encodings import (
     check_shapes,
     check_vectors,
     flat,
-    lags_between,
     masked_scores,
     scale_of,
     unfit_positions,
@@ -48,6 +44,7 @@ from gnomon.encodings import (
 )
 from gnomon.errors import EncodingError
 from gnomon.jax.layers import Definition, Layer, layer
+from gnomon.numeric.arrays import Array, Coordinates, as_coordinates, lags_between
 from gnomon.numeric.limbs import Limbs
 
 

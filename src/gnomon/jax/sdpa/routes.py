@@ -44,8 +44,8 @@ from gnomon.jax.sdpa.prepare import (
 )
 
 if TYPE_CHECKING:
-    from gnomon.encodings import Array, Coordinates
     from gnomon.jax.sdpa.prepare import AttentionCall
+    from gnomon.numeric.arrays import Array, Coordinates
 
 
 def run_plain(call: AttentionCall) -> Array:

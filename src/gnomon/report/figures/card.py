@@ -3,7 +3,7 @@
 Vectors and carried pairs are heat-maps, whose colours run from minus to plus the largest number; a
 bias is a curve for each head. The profile is the distance that the encoding puts between positions
 by their lag. A ladder has frequencies by pair, or slopes by head, on a logarithmic axis. Everything
-drawn was computed by `gnomon.encodings.portraits`.
+drawn was computed by `gnomon.encodings.lifts`.
 """
 
 from __future__ import annotations

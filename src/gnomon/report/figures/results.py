@@ -228,7 +228,7 @@ DRAWN: dict[str, Callable[[Any], Figure]] = {
     "gnomon.diagnostics.dimension.StressByDimension": _by_dimension,
     "gnomon.diagnostics.parameters.ParameterTable": _parameters,
     "gnomon.encodings.lifts.Lifted": _lift_figure,
-    "gnomon.encodings.portraits.Portrait": card_panels,
+    "gnomon.encodings.lifts.Portrait": card_panels,
     "gnomon.distances.debiased.estimate.Debiased": _geometry_without_noise,
     "gnomon.distances.debiased.survivorship.Survivorship": _survivorship,
     "gnomon.distances.mds.Coordinates": _coordinates,

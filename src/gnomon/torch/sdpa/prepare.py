@@ -51,7 +51,6 @@ from gnomon.encodings import (
     check_shapes,
     check_vectors,
     flat,
-    numbers_in,
     scale_of,
     unfit_positions,
     unwrapped,
@@ -139,7 +138,7 @@ def prepare_call(q: Any, k: Any, v: Any, encoding: Any, given: dict[str, Any]) -
     q, k, v = (four_axes(x, leading) for x in (q, k, v))
     n, m = q.shape[-2], k.shape[-2]
     at_q, at_k, counted = _places(definition, q, m, leading, given)
-    numbers = numbers_in(definition, q, xp=XP) if layer is None else layer.numbers_on(q.device)
+    numbers = definition.numbers_in(q, xp=XP) if layer is None else layer.numbers_on(q.device)
     inner, at_q, at_k, moved = unwrapped(definition, numbers, at_q, at_k, xp=XP)
     check_cache(inner, n, m)
     turns = isinstance(layer, Transform) and inner is definition

@@ -27,7 +27,7 @@ import numpy as np
 
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.biases.linear import Alibi
-from gnomon.encodings.generators.jordan import Jordan
+from gnomon.encodings.generators.fading import Jordan
 from gnomon.errors import EncodingError
 from gnomon.lags import Dependence, Law, Mode
 from gnomon.numeric import checks
