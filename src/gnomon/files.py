@@ -36,7 +36,7 @@ _NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _HELD = {errno.EAGAIN, errno.EWOULDBLOCK}
 _DAY = 86_400.0
 _ROUNDED = 2.0
-"""Seconds by which the beginning of a process may be off: it is told in whole ones."""
+"""Seconds by which the beginning of a process may be off: it is known to the second only."""
 _STANDARD = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 _LINKS = 40
 """Links that are followed from one to the next, as many as Linux does."""
@@ -121,7 +121,7 @@ def _held(folder: Path, name: str, mode: int) -> Iterator[Path]:
                 with suppress(OSError):
                     temporary.unlink()
         if sys.platform == "win32":
-            os.close(handle)  # an open file can not be renamed there
+            os.close(handle)  # an open file cannot be renamed there
         yield temporary
     finally:
         if sys.platform != "win32" and handle >= 0:
@@ -285,7 +285,7 @@ def check_place(path: Path) -> None:
     if not folder.exists():
         shown = folder if path.is_symlink() else path.parent
         raise StorageError(
-            f"{path} can not be written: there is no folder {shown}; make it first, or "
+            f"{path} cannot be written: there is no folder {shown}; make it first, or "
             "choose another place."
         )
     check_writable(folder if path.is_symlink() else path.parent)
@@ -329,10 +329,10 @@ def is_abandoned(temporary: Path) -> bool:
 
 
 def _began(process: str) -> float:
-    """Return when a process began, in seconds of the clock; 0.0 where that is not told."""
+    """Return when a process began, in seconds of the clock; 0.0 where that is unknown."""
     with suppress(OSError, AttributeError, ValueError, IndexError):
-        told = Path("/proc", process, "stat").read_text(encoding="utf-8", errors="replace")
-        ticks = int(told.rpartition(")")[2].split()[19])
+        stat = Path("/proc", process, "stat").read_text(encoding="utf-8", errors="replace")
+        ticks = int(stat.rpartition(")")[2].split()[19])
         kernel = Path("/proc/stat").read_text(encoding="utf-8")
         boot = int(kernel.partition("btime ")[2].split()[0])
         return boot + ticks / os.sysconf("SC_CLK_TCK")

@@ -148,7 +148,7 @@ def _int(digits: str) -> int:
 def believing(what: str, advice: str) -> Iterator[None]:
     """Refuse a file whose values are of the right types, but do not go together.
 
-    A check of types can not see that a list is shorter than another one says it is. Whatever such
+    A check of types cannot see that a list is shorter than another one says it is. Whatever such
     a file makes its reader raise is said of the file, and what to do: `advice`.
     """
     try:

@@ -127,7 +127,7 @@ def main() -> None:
     os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
     _fill_descriptors()
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # what a terminal can not show is escaped
+        if isinstance(stream, io.TextIOWrapper):  # what a terminal cannot show is escaped
             stream.reconfigure(errors="backslashreplace")
     with np.errstate(all="ignore"):  # what it would warn of ends in a sentence, or is no harm
         code = run()
@@ -184,7 +184,7 @@ def _fill_descriptors() -> None:
     """Give closed standard streams a place, or the next file that is opened would be one of them.
 
     Standard error that was closed goes nowhere, as was asked for. Standard output that was closed
-    stays one that can not be written to: what was to be printed is missed, and that is said.
+    stays one that cannot be written to: what was to be printed is missed, and that is said.
     """
     for number in range(3):
         try:

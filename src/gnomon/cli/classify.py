@@ -23,7 +23,8 @@ Tolerance = Annotated[
 AsStep = Annotated[
     bool,
     typer.Option(
-        "--step", help="The matrix is a step A(1) on whole positions, not a generator X of exp(tX)."
+        "--step",
+        help="The matrix is a step A(1) on integer positions, not a generator X of exp(tX).",
     ),
 ]
 
@@ -58,6 +59,6 @@ def _read(path: Path) -> Any:
         return load_array(path)
     except (OSError, UnreadableError) as error:
         raise GroupError(
-            f"{path} can not be read as a .npy file ({error}); pass a square matrix saved by "
+            f"{path} cannot be read as a .npy file ({error}); pass a square matrix saved by "
             "numpy.save."
         ) from error

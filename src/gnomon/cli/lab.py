@@ -167,8 +167,8 @@ def report(
     from gnomon.report import lab_page
 
     output.check()
-    told = records or place
-    with believing(str(told), "make it again, and report it if a fresh one is refused, too"):
+    source = records or place
+    with believing(str(source), "make it again, and report it if a fresh one is refused, too"):
         contents, default = _contents_of(place, records)
         page = out or default
         check_page(page, "--out", "report.html")
@@ -203,8 +203,8 @@ def _contents_of(place: Path, records: Path | None) -> tuple[dict[str, Any], Pat
             f"{folder} holds no records of reported runs{' of this grid' if grid else ''}; run the "
             "grid first, with `gnomon lab run`."
         )
-    told = {"name": made["name"], "question": made["question"], "grids": [made]}
-    return told, folder / "report.html"
+    contents = {"name": made["name"], "question": made["question"], "grids": [made]}
+    return contents, folder / "report.html"
 
 
 def _of_record(place: Path) -> dict[str, Any]:
@@ -262,9 +262,11 @@ def _draw_task(name: str) -> tuple[dict[str, Any], str]:
     kind = TASKS[name]
     drawing = str(sys.modules[kind.__module__].__doc__).strip()
     given = {one.name: _default(one) for one in dataclasses.fields(kind)}
-    told = ", ".join(f"{key} = {value}" for key, value in given.items() if value not in (None, ""))
+    listed = ", ".join(
+        f"{key} = {value}" for key, value in given.items() if value not in (None, "")
+    )
     known, words = _ceiling(kind)
-    text = f"{drawing}\n\nparameters   {told}\nceiling      {words}"
+    text = f"{drawing}\n\nparameters   {listed}\nceiling      {words}"
     return {"name": name, "drawing": drawing, "parameters": given, "ceiling": known}, text
 
 

@@ -153,6 +153,6 @@ def _sizes(shape: str, of_line: dict[str, Any]) -> tuple[int, ...]:
         return tuple(int(part) for part in shape.split(","))
     except ValueError:
         raise InputError(
-            f"--shape {shape} is no list of whole numbers; pass the places on every axis, such as "
+            f"--shape {shape} is no list of integers; pass the places on every axis, such as "
             "--shape 14,14."
         ) from None

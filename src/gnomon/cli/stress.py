@@ -130,4 +130,4 @@ def _distances(path: Path) -> Any:
     try:
         return load_array(path)
     except (OSError, UnreadableError) as error:
-        raise InputError(f"{path} can not be read as a .npy file ({error}); check it.") from error
+        raise InputError(f"{path} cannot be read as a .npy file ({error}); check it.") from error

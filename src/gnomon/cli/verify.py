@@ -41,7 +41,7 @@ Logits = Annotated[
     typer.Option("--logits", help="The function takes q, k and both positions, and gives logits."),
 ]
 Causal = Annotated[bool, typer.Option("--causal", help="Only keys up to their query count.")]
-Whole = Annotated[bool, typer.Option("--whole", help="Positions are whole numbers.")]
+Whole = Annotated[bool, typer.Option("--whole", help="Positions are integers.")]
 Reach = Annotated[
     float | None,
     typer.Option("--reach", help="Largest position that a function is asked for (4096).", min=8.0),
@@ -116,9 +116,15 @@ def verify(
             tolerance=tolerance,
         )
     else:
-        told: dict[str, Any] = {"keys": keys, "dimension": dimension, "clock": clock}
-        told |= {"logits": logits, "causal": causal, "whole": whole, "reach": reach, "axes": axes}
-        wrong = next((name for name, value in told.items() if value), None)
+        only_functions: dict[str, Any] = {"keys": keys, "dimension": dimension, "clock": clock}
+        only_functions |= {
+            "logits": logits,
+            "causal": causal,
+            "whole": whole,
+            "reach": reach,
+            "axes": axes,
+        }
+        wrong = next((name for name, value in only_functions.items() if value), None)
         if wrong is not None:
             raise InputError(f"--{wrong} is for functions, and {subject!r} is none; leave it out.")
         chosen = _chosen(subject, given)
@@ -155,7 +161,7 @@ def load_function(name: str) -> Any:
         _check_process(module, before)
     except ImportError as error:
         raise InputError(
-            f"The module {module!r} can not be imported ({error}); name one that stands here or is "
+            f"The module {module!r} cannot be imported ({error}); name one that stands here or is "
             "installed, as in encodings:rotate."
         ) from error
     except (KeyboardInterrupt, _StreamError):
@@ -176,7 +182,7 @@ def load_function(name: str) -> Any:
 
 
 def _guard(function: Any, name: str) -> Any:
-    """Return a function that can not end the process without a word.
+    """Return a function that cannot end the process without a word.
 
     What a function raises as an `Exception` is answered where laws are tried. SystemExit and its
     kind pass through there, and would be taken for the end of the command, with its exit code; and

@@ -69,7 +69,7 @@ class Nearest(Result):
         return (
             f"leaves {100 * self.value:.1f} % [{low:.1f}, {high:.1f}] of the {self.what} "
             f"unexplained{why}, "
-            f"equal distances leave {100 * self.equal:.1f} %"
+            f"equal distances between all positions leave {100 * self.equal:.1f} %"
         )
 
 

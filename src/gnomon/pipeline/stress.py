@@ -125,7 +125,10 @@ def against_counts(
     what = f"{estimator} distances"
     value["conclusion"] = _concluded(value, what, value["scale_free"], value["simplex"])
     if estimator != "plugin":
-        return _without_null(value, "the dealt null is that of plug-in distances")
+        return _without_null(
+            value,
+            "chance alone, the tokens dealt at random, is measured for plug-in distances only",
+        )
     progress.stage("the tokens dealt at random")
     null = _null(counts, geometry, lifted, choice.seed)
     value["conclusion"] += (
@@ -173,7 +176,8 @@ def _concluded(
     """Say what a stress comes to beside that of equal distances, by the rule of a verdict."""
     name = value["called"]
     said = (
-        f"{name} leaves {percent(left)} of the {what} unexplained, equal distances {percent(equal)}"
+        f"{name} leaves {percent(left)} of the {what} unexplained, equal distances between all "
+        f"positions {percent(equal)}"
     )
     if left >= equal:
         return f"{said}: it has nothing of this geometry."

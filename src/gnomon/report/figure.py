@@ -35,7 +35,7 @@ SEQUENTIAL = (
 )  # fmt: skip
 """Cividis in nine steps."""
 DIVERGING = [[0.0, "#0072b2"], [0.5, "#d9d9d9"], [1.0, "#d55e00"]]
-"""Signed numbers: blue below zero, vermilion above, told apart without red and green."""
+"""Signed numbers: blue below zero, vermilion above, read alike without red and green."""
 DIGITS = 5
 """Significant digits of drawn numbers: more than a screen shows, less than float64 costs."""
 MOST_ROWS = 512
@@ -140,7 +140,7 @@ def evenly(count: int, most: int = MOST_ROWS) -> NDArray[np.int64]:
 def to_plotly(figure: Figure) -> Any:
     """Return the figure as plotly.graph_objects.Figure, for a notebook or a file."""
     if figure.missing is not None:
-        raise InputError(f"{figure.title} can not be drawn: {figure.missing}.")
+        raise InputError(f"{figure.title} cannot be drawn: {figure.missing}.")
     from plotly.graph_objects import Figure as Drawn
 
     layout = {"height": figure.height, **figure.layout, "title": {"text": figure.title}}

@@ -117,12 +117,12 @@ def _geometry(survey: dict[str, Any]) -> str:
     found = survey["geometry"]
     exact, own = found["isometric_from_dimension"], found["monotonicity"]
     distances = (
-        f"{found['metric']} distances, {found['estimator']} estimator (as published): mean "
+        f"{found['metric']} distances straight from the counts (plug-in, as published): mean "
         f"{cell(found['mean_distance'])}, mean squared {cell(found['mean_squared']['plugin'])}"
     )
     rank = (
-        f"numerical rank {found['rank']['numerical']}, participation ratio "
-        f"{found['participation']:.3g}, exact isometry "
+        f"numerical rank {found['rank']['numerical']}, as much as {found['participation']:.3g} "
+        "directions of equal strength (participation ratio); exact isometry "
         + (f"from dimension {exact}" if exact is not None else "in no dimension")
         + f" (negative eigenvalues: {percent(found['negative_share'])})"
     )
@@ -135,6 +135,11 @@ def _geometry(survey: dict[str, Any]) -> str:
     return "\n".join([distances, rank, order, *nulls, *_lines_without_noise(survey)])
 
 
+LIFTS = (
+    "lift: how an encoding is given distances. kernel: by its part in the attention logit, alike\n"
+    "for all; probe, slope: as papers read rotations and ALiBi's biases. skill: 1 - stress /\n"
+    "stress of equal distances"
+)
 MEANING = {
     "dealt": "the same tokens dealt at random to the same slots",
     "shuffled": "the tokens of each window permuted",
@@ -145,35 +150,36 @@ def _null(found: dict[str, Any], kind: str) -> str:
     if found["share"] is None:
         return f"{kind} null: none, {found['reason']}"
     return (
-        f"{kind} null ({MEANING[kind]}): {percent(found['share'])} of the mean squared distance, "
-        f"correlation with the distances {cell(found['correlation'])}"
+        f"chance alone, {MEANING[kind]} ({kind} null): {percent(found['share'])} of the mean "
+        f"squared distance, correlation with the distances {cell(found['correlation'])}"
     )
 
 
 def _lines_without_noise(survey: dict[str, Any]) -> list[str]:
-    """Return the lines of what can be trusted."""
+    """Return the lines on what is left without noise."""
     geometry = survey["geometry"]
     found, mean, head = geometry["debiased"], geometry["mean_squared"], geometry["head"]
     if found is None:
         return [f"debiased: none, {mean['reason']}"]
     status = [position["status"] for position in survey["positions"]]
     mean_line = (
-        f"debiased: mean squared {_with_interval(mean['debiased'], mean['interval'])} over "
-        f"{found['core']} core positions (plug-in there {cell(mean['plugin_core'])}); "
-        f"{percent(geometry['measured_share'])} of it measured, the rest filled by frequency class"
+        f"noise taken out (debiased): mean squared "
+        f"{_with_interval(mean['debiased'], mean['interval'])} over {found['core']} core positions "
+        f"(plug-in there {cell(mean['plugin_core'])}); {percent(geometry['measured_share'])} of it "
+        "measured, the rest is of rare tokens, taken to be like tokens about as common"
     )
-    whole = head["types"] >= survey["corpus"]["types"]
-    what = "the whole vocabulary" if whole else f"{head['types']:,} types, the rest as one"
+    complete = head["types"] >= survey["corpus"]["types"]
+    what = "the whole vocabulary" if complete else f"{head['types']:,} types, the rest as one"
     head_line = (
         f"head ({what}): {_with_interval(head['mean_squared'], head['interval'])}"
-        f"{'' if whole else ', coarser laws'}; positions: "
-        f"{found['core']} core, {status.count('projected')} projected, "
-        f"{status.count('masked')} masked"
+        f"{'' if complete else ', coarser distributions'}; positions: "
+        f"{found['core']} core (counted well enough), {status.count('projected')} projected "
+        f"(placed with the help of the core), {status.count('masked')} masked (too few tokens)"
         + (f", {status.count('unestimated')} not debiased" if "unestimated" in status else "")
     )
     order = found["order"]
     rank_line = (
-        f"effective rank {geometry['rank']['effective']}"
+        f"directions that exceed noise (effective rank) {geometry['rank']['effective']}"
         + _optional(", participation ratio ", found["participation"])
         + _optional(", violations ", found["violations"])
         + f"; pairs significantly apart {percent(found['significant_share'])}; "
@@ -208,6 +214,8 @@ def _encodings(survey: dict[str, Any]) -> str:
         "violations", "ties", "Pearson",
     ]  # fmt: skip
     lines = [table(header, [_row(found) for found in survey["encodings"]])]
+    if survey["encodings"]:
+        lines.append(LIFTS)
     lines += [rows_used(found["rows"]) for found in survey["encodings"] if "rows" in found]
     return "\n".join(lines)
 
@@ -422,8 +430,8 @@ def in_short(value: Any) -> str:
 LITTLE = 0.25
 """Share of what varies with the lag below which a layer is said to explain little."""
 _BEYOND = {
-    "refuse": "refused past position {last}",
-    "clamp": "clamped past position {last}: every later one has its vector",
+    "refuse": "positions past {last} are refused with an error",
+    "clamp": "positions past {last} have the vector of {last}",
 }
 _SCALE = {
     "corpus": "distances as in the corpus, often far smaller than those of token embeddings, which "
@@ -431,9 +439,10 @@ _SCALE = {
     "match": "entries have the root mean square that was to be matched (factor {factor:.4g})",
     "learned": "learned: one trainable factor over everything, from {gain:g}",
 }
+_LEAST = {"strain": ": squared errors of inner products", "stress": ": squared errors of distances"}
 _RULES = {
-    "continue": "continue the nearest one trusted",
-    "interpolate": "lie between the trusted ones",
+    "continue": "continue the nearest one counted well enough",
+    "interpolate": "lie between those counted well enough",
     "refuse": "are refused",
 }
 
@@ -469,9 +478,9 @@ def lag_fit_lines(value: dict[str, Any], *, life_limit: float | None) -> list[st
     if layer is None:
         return lines
     if value["positions"]["modes"] and value["found"]["modes"]:
-        lines.append("the file also has the periods of the law of positions")
+        lines.append("the file also has the periods in how tokens are distributed over positions")
     elif value["positions"]["modes"]:
-        lines.append("all that the file has comes from the law of positions")
+        lines.append("all that the file has comes from how tokens are distributed over positions")
     if life_limit is not None:
         times = life_limit / value["found"]["lags"]
         lines.append(
@@ -485,7 +494,9 @@ def _distances(card: dict[str, Any]) -> str:
     origin = card["origin"]
     where = f" of {origin['source']}" if origin.get("source") else ""
     metric = f" {origin['metric']}" if origin.get("metric") else ""
-    return f"{card['estimator']}{metric}{where}; minimises {card['minimises']}"
+    least = str(card["minimises"])
+    meant = next((words for name, words in _LEAST.items() if least.startswith(name)), "")
+    return f"{card['estimator']}{metric}{where}; minimises {least}{meant}"
 
 
 def _size(card: dict[str, Any]) -> str:
@@ -522,7 +533,7 @@ def _end(card: dict[str, Any]) -> str:
     if card["beyond"] == "interpolate":
         return (
             f"{card['length']:,} positions stretched to {card['reach']:,} by interpolation, "
-            f"refused past position {last}"
+            f"positions past {last} are refused with an error"
         )
     return _BEYOND[card["beyond"]].format(last=last)
 
@@ -586,6 +597,16 @@ def _block_table(found: list[dict[str, Any]]) -> str:
     return table(header, rows)
 
 
+STRESS_NOTES = {
+    "raw": "as published; scale decides it before anything else",
+    "squared": "of squared distances",
+    "scale_part": "what of the raw stress is due to scale alone",
+    "nonmetric": "of the order of the distances alone",
+    "simplex": "what equal distances between all positions leave",
+    "skill": "1 - scale-free / simplex",
+}
+
+
 def stress_text(value: dict[str, Any]) -> str:
     """Return the stresses in a line each, what noise has to do with them, and what they come to."""
     if value["scale_free"] is None:
@@ -603,7 +624,8 @@ def _stress_line(key: str, value: dict[str, Any]) -> str:
     ends = {"scale_free": "interval", "squared": "squared_interval"}.get(key)
     bounds = value.get(ends) if ends is not None else None
     shown = "" if bounds is None else f" [{cell(bounds[0])}, {cell(bounds[1])}] sampling only"
-    return f"{key.replace('_', '-'):<11} {cell(value[key])}{shown}"
+    note = STRESS_NOTES.get(key, "")
+    return f"{key.replace('_', '-'):<11} {cell(value[key])}{shown}{note and f'  ({note})'}"
 
 
 def _noise_line(value: dict[str, Any]) -> str:
@@ -614,15 +636,16 @@ def _noise_line(value: dict[str, Any]) -> str:
             f"noise: its tokens dealt at random have {percent(null['share'])} of the mean squared "
             f"distance; against one deal of them the same encoding has raw stress "
             f"{cell(found['raw'])}, scale-free {cell(found['scale_free'])}, and equal distances "
-            f"have {cell(found['simplex'])}"
+            f"between all positions have {cell(found['simplex'])}"
         )
     if core is not None:
         mean = value["mean_squared"]
         low, high = mean["interval"]
         return (
-            f"noise: taken out on {core} core positions, where the mean squared distance is "
-            f"{cell(mean['plugin'])} plug-in and {cell(mean['debiased'])} "
-            f"[{cell(low)}, {cell(high)}] debiased; effective rank {value['rank']}"
+            f"noise: taken out on {core} core positions (counted well enough), where the mean "
+            f"squared distance is {cell(mean['plugin'])} straight from the counts (plug-in) and "
+            f"{cell(mean['debiased'])} [{cell(low)}, {cell(high)}] without noise (debiased); "
+            f"directions that exceed noise: effective rank {value['rank']}"
         )
     return ""
 

@@ -239,11 +239,11 @@ def test_without_a_geometry_the_distinct_positions_are_named() -> None:
 @pytest.mark.parametrize(
     ("informative", "recommended", "headline"),
     [
-        (None, "none", "Whether position matters in this corpus can not be told."),
+        (None, "none", "Whether position matters in this corpus cannot be decided."),
         (
             False,
             "none",
-            "No sign of position: what the distances show can not be told from noise.",
+            "No sign of position: what the distances show does not stand out from noise.",
         ),
         (True, "none", "Position matters in this corpus, but too weakly to prefer an encoding."),
         (True, "rope", "Position matters in this corpus, and its geometry can be measured."),

@@ -21,7 +21,7 @@ KEYS = (
 def survey_figures(contents: dict[str, Any], pictures: Pictures | None) -> list[Figure]:
     """Return the figures of one survey in the order of KEYS; `grid` for grid corpora alone.
 
-    One that can not be drawn says why in `missing`.
+    One that cannot be drawn says why in `missing`.
     """
     return [figure_named(key, contents, pictures) for key in keys_of(contents)]
 

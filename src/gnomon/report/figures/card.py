@@ -43,7 +43,7 @@ EXPLAINED = {
     "the query, where every query, key and token is the same. Content decides: with others the "
     "curves are others.",
     "profile": "The distance that the encoding puts between two positions, by how far apart they "
-    "are. Flat means that it can not tell these lags apart; a shaded band means that the lag alone "
+    "are. Flat means that it cannot tell these lags apart; a shaded band means that the lag alone "
     "does not decide.",
     "ladder": "How fast each pair turns, how steep each head is, or how fast it forgets. A "
     "frequency w has a wavelength of 2 pi / w positions: a pair whose wavelength is longer than "
@@ -246,7 +246,7 @@ def _about_profile(profile: Profile) -> str:
     known = np.flatnonzero(np.isfinite(profile.mean))
     curve, lags = profile.mean[known], profile.lags[known]
     if not curve.any():
-        return "All positions are at distance 0 from one another: none can be told from another."
+        return "All positions are at distance 0 from one another: none differs from another."
     text = f"Under the {profile.lift} lift positions at lag {figure_of(lags[-1])} are "
     text += f"{figure_of(curve[-1])} apart"
     if len(curve) > 2:
@@ -268,7 +268,7 @@ def _profile_table(profiles: tuple[Profile, ...]) -> dict[str, list[Any]]:
 
 PLURALS = {"frequency": "frequencies", "slope": "slopes", "decay": "decays"}
 MOST_CURVES = 8
-"""Rows of a ladder that are drawn: more curves than colours can not be told apart."""
+"""Rows of a ladder that are drawn: more curves than colours cannot be distinguished."""
 
 
 def ladder_figure(ladder: Ladder, name: str) -> Figure:

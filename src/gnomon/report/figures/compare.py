@@ -81,10 +81,10 @@ def directions(surveys: Surveys) -> Figure:
     return Figure(
         key="compare-directions",
         title="Directions above the noise",
-        summary=f"Directions that can be told from noise: {', '.join(known)}.",
+        summary=f"Directions that exceed noise: {', '.join(known)}.",
         data=[
-            _bars(labels, ranks, "above the noise edge", BLUE, 0),
-            _bars(labels, matter, "that matter (participation ratio)", ORANGE, 1),
+            _bars(labels, ranks, "that exceed noise (effective rank)", BLUE, 0),
+            _bars(labels, matter, "as many of equal strength (participation ratio)", ORANGE, 1),
         ],
         layout=_layout("directions"),
         table={"survey": labels, "effective_rank": ranks, "participation": matter},
@@ -104,7 +104,9 @@ def stresses(surveys: Surveys) -> Figure:
     lines = {label: _lines(contents, measure) for label, contents in surveys}
     rows = list(dict.fromkeys(name for found in lines.values() for name in found))
     if not rows:
-        return no_figure(key, title, "none of these corpora has a geometry that can be trusted")
+        return no_figure(
+            key, title, "none of these corpora has a geometry that stands out from noise"
+        )
     data = [_marks(label, found, k) for k, (label, found) in enumerate(lines.items()) if found]
     what = "squared distances" if measure == "squared" else "distances"
     drawn = "; all are drawn by squared distances here" if len(measures) > 1 else ""
@@ -113,7 +115,7 @@ def stresses(surveys: Surveys) -> Figure:
     }
     top = max(span[1] for found in lines.values() for _, span in found.values())
     without = [label for label, found in lines.items() if not found]
-    rest = f"; no trusted geometry: {', '.join(without)}" if without else ""
+    rest = f"; no geometry that stands out from noise: {', '.join(without)}" if without else ""
     axis = {"type": "category", "categoryorder": "array", "categoryarray": rows}
     return Figure(
         key=key,

@@ -153,7 +153,7 @@ def _above_edge(values: list[float], rank: int, edges: list[float | None]) -> li
     shared = {"type": "scatter", "hovertemplate": "direction %{x}: %{y:.4g}<extra></extra>"}
     shared |= axes_of(1)
     ended = len(edges) > 1 and edges[-1] is None  # by the number of types, and not by noise
-    rest = "beyond what so few types can show" if ended else "not told from noise"
+    rest = "beyond what so few types can show" if ended else "not significant"
     found = [
         shared
         | {
@@ -259,7 +259,7 @@ def map_figure(contents: dict[str, Any], pictures: Pictures | None, dimension: i
         key=key,
         title=title,
         summary=_about_map(contents, pictures, dimension, along=along),
-        data=_traces(contents, pictures, shown, trusted=bool(rank)),
+        data=_traces(contents, pictures, shown, denoised=bool(rank)),
         layout=_map_layout(labels, unit(contents), equal=not along),
         narrow=_narrow_map(dimension),
         table=_map_table(contents, pictures, points),
@@ -287,10 +287,10 @@ def _map_axes(
 
 
 def _traces(
-    contents: dict[str, Any], pictures: Pictures, points: NDArray[Any], *, trusted: bool
+    contents: dict[str, Any], pictures: Pictures, points: NDArray[Any], *, denoised: bool
 ) -> list[dict[str, Any]]:
     placed = np.isfinite(points).all(axis=1)
-    core = placed & ((pictures.status == 2) if trusted else np.ones(len(points), bool))
+    core = placed & ((pictures.status == 2) if denoised else np.ones(len(points), bool))
     data = []
     if pictures.coordinates.shape[1] == 1:  # on a grid no cell follows another
         data.append(_path(points[core]))

@@ -184,15 +184,15 @@ def stress_figure(contents: dict[str, Any]) -> Figure:
     if not lines:
         return no_figure(*STRESS, FLAT)
     measure = stress_measure(contents)
-    trusted = any(_without_noise(measure)(e) is not None for e in lines)
+    denoised = any(_without_noise(measure)(e) is not None for e in lines)
     top, (low, high) = _top(lines, measure), _raw_range(lines)
     data = bars(lines, _raw, panel=0, least=LEAST_RAW) + bars(lines, _scale_free, panel=1)
     data += [numbers(lines, _raw, end=10.0**high), numbers(lines, _scale_free, end=top, panel=1)]
-    if trusted:
+    if denoised:
         data += _with_intervals(lines, measure)
         data.append(numbers(lines, _without_noise(measure), end=top, panel=2))
         data += [] if best is None else [_equal(best["equal"], lines)]
-    titles = _titles(measure)[: 2 + trusted]
+    titles = _titles(measure)[: 2 + denoised]
     layout = panels(titles, gap=0.05)
     layout |= {"legend": LEGEND, "barmode": "overlay", "shapes": [_zero_line()]}
     scale = log_axis([max(_raw(e) or 0.0, LEAST_RAW) for e in lines], 4)
@@ -358,8 +358,8 @@ def shepard_figure(contents: dict[str, Any], pictures: Pictures | None) -> Figur
         return no_figure(*SHEPARD, NO_PICTURES)
     if not len(pictures.shepard_made):
         return no_figure(*SHEPARD, FLAT)
-    trusted = bool(len(pictures.shepard_debiased))
-    wanted = (pictures.shepard_debiased if trusted else pictures.shepard_plugin)[:DRAWN]
+    denoised = bool(len(pictures.shepard_debiased))
+    wanted = (pictures.shepard_debiased if denoised else pictures.shepard_plugin)[:DRAWN]
     made = pictures.shepard_made[:, :DRAWN]
     lines = with_names(contents["encodings"])
     shown = _visible_at_first(lines, nearest_known(contents))
@@ -369,11 +369,11 @@ def shepard_figure(contents: dict[str, Any], pictures: Pictures | None) -> Figur
         _cloud(line, wanted, made[k], look[k], shown=k in shown) for k, line in enumerate(lines)
     ]
     top = float(max(wanted.max(), made[sorted(shown)].max()))
-    corpus = "debiased" if trusted else "as published"
+    corpus = "debiased" if denoised else "as published"
     return Figure(
         key=SHEPARD[0],
         title=SHEPARD[1],
-        summary=_about_pairs(contents, pictures, shown, trusted=trusted),
+        summary=_about_pairs(contents, pictures, shown, denoised=denoised),
         data=[_diagonal(top), *data],
         layout={
             "xaxis": {
@@ -387,7 +387,7 @@ def shepard_figure(contents: dict[str, Any], pictures: Pictures | None) -> Figur
             "legend": {"title": {"text": "press to show or hide"}},
         },
         narrow={"legend": LEGEND, "height": 720},
-        table=_pairs_table(contents, pictures, trusted=trusted),
+        table=_pairs_table(contents, pictures, denoised=denoised),
         height=480,
     )
 
@@ -427,16 +427,16 @@ def _diagonal(top: float) -> dict[str, Any]:
 
 
 def _about_pairs(
-    contents: dict[str, Any], pictures: Pictures, shown: set[int], *, trusted: bool
+    contents: dict[str, Any], pictures: Pictures, shown: set[int], *, denoised: bool
 ) -> str:
     lines, measure = contents["encodings"], stress_measure(contents)
-    kind = "debiased" if trusted else "plugin"
+    kind = "debiased" if denoised else "plugin"
     stresses = [
         f"{figure_of(lines[k]['stress'][kind][measure])} for {lines[k]['label']}"
         for k in sorted(shown)
     ]
     squared = " of squared distances" if measure == "squared" else ""
-    pairs, all_pairs = min(DRAWN, len(pictures.shepard_pairs)), _pairs(pictures, trusted=trusted)
+    pairs, all_pairs = min(DRAWN, len(pictures.shepard_pairs)), _pairs(pictures, denoised=denoised)
     drawn = "all" if pairs == all_pairs else f"{pairs:,} of"
     return (
         f"The nearer to the diagonal, the better the fit: scale-free stress{squared} is "
@@ -444,18 +444,18 @@ def _about_pairs(
     )
 
 
-def _pairs(pictures: Pictures, *, trusted: bool) -> int:
-    m = len(pictures.core) if trusted else len(pictures.positions)
+def _pairs(pictures: Pictures, *, denoised: bool) -> int:
+    m = len(pictures.core) if denoised else len(pictures.positions)
     return m * (m - 1) // 2
 
 
 def _pairs_table(
-    contents: dict[str, Any], pictures: Pictures, *, trusted: bool
+    contents: dict[str, Any], pictures: Pictures, *, denoised: bool
 ) -> dict[str, list[Any]]:
     pairs = pictures.positions[pictures.shepard_pairs[:DRAWN]]
     first, second = ([name(contents, int(p)) for p in column] for column in pairs.T)
     columns = {"first": first, "second": second, "plugin": short(pictures.shepard_plugin[:DRAWN])}
-    if trusted:
+    if denoised:
         columns["debiased"] = short(pictures.shepard_debiased[:DRAWN])
     made = np.asarray(pictures.shepard_made[:, :DRAWN])
     lines = with_names(contents["encodings"])

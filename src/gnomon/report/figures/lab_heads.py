@@ -149,8 +149,8 @@ def subject(row: Mapping[str, Any]) -> str:
 
 def indices(row: Mapping[str, Any], ablation: str) -> list[tuple[float, bool]]:
     """Return the index of the first layer of every run that has one, and whether it is clear."""
-    told = row["heads"][ablation]
-    layers = zip(told["index"], told["largest"], told["noise_band"], strict=True)
+    found = row["heads"][ablation]
+    layers = zip(found["index"], found["largest"], found["noise_band"], strict=True)
     return [(i[0], top[0] > band[0]) for i, top, band in layers if i[0] is not None]
 
 
@@ -406,8 +406,8 @@ def _height(rows: Rows, tasks: list[str], key: str) -> int:
 
 
 def _runs(row: Mapping[str, Any]) -> list[tuple[float, bool]]:
-    told = row["redundancy"]
-    return [(e, e > band) for e, band in zip(told["largest"], told["noise_band"], strict=True)]
+    found = row["redundancy"]
+    return [(e, e > band) for e, band in zip(found["largest"], found["noise_band"], strict=True)]
 
 
 def _rows_with_pairs(rows: Rows, task: str) -> list[Mapping[str, Any]]:
@@ -428,10 +428,10 @@ def _widen(rows: Rows) -> list[Any]:
     """
     found = [_drops(row) for row in rows]
     layers, pairs = np.max([one.shape for one in found], axis=0)
-    whole = [np.full((layers, pairs), np.nan) for _ in found]
-    for wide, one in zip(whole, found, strict=True):
-        wide[: one.shape[0], : one.shape[1]] = one
-    return whole
+    wide = [np.full((layers, pairs), np.nan) for _ in found]
+    for full, one in zip(wide, found, strict=True):
+        full[: one.shape[0], : one.shape[1]] = one
+    return wide
 
 
 def _about_redundancy(rows: Rows, tasks: list[str]) -> str:

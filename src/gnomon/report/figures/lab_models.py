@@ -143,12 +143,12 @@ def _correlations_in_words(
     found: Correlations | None, shown: Sequence[str], what: str, names: Mapping[str, str]
 ) -> str:
     """Say the rank correlations in one sentence."""
-    told = [f"{names[key]} {_in_words(found[key])}" for key in shown if found and key in found]
-    if not told:
+    words = [f"{names[key]} {_in_words(found[key])}" for key in shown if found and key in found]
+    if not words:
         return f"{len(shown)} quantities against {what}; too few points for a correlation."
     with_what = what if what != "stress" else "accuracy"
-    level = ", 95 % intervals each by itself" if any("[" in one for one in told) else ""
-    return f"Rank correlation with {with_what}{level}: {'; '.join(told)}."
+    level = ", 95 % intervals each by itself" if any("[" in one for one in words) else ""
+    return f"Rank correlation with {with_what}{level}: {'; '.join(words)}."
 
 
 def _in_words(one: Mapping[str, Any]) -> str:
@@ -156,8 +156,8 @@ def _in_words(one: Mapping[str, Any]) -> str:
     if value is None or not np.isfinite(value):
         return "not known"
     ends = one.get("interval")
-    told = "" if ends is None else f" [{figure_of(ends[0])}, {figure_of(ends[1])}]"
-    return f"{figure_of(value)}{told}"
+    words = "" if ends is None else f" [{figure_of(ends[0])}, {figure_of(ends[1])}]"
+    return f"{figure_of(value)}{words}"
 
 
 ALONG = ("lab-hessian", "Top eigenvalue of the Hessian along training")
@@ -235,10 +235,10 @@ def _along(rows: Rows, task: str) -> list[tuple[Mapping[str, Any], list[Point]]]
     """Return the rows of a task that were followed, with (step, mean, smallest, largest)."""
     found = []
     for row in of_task(rows, task):
-        told = row.get("hessian_along") or {"step": [], "values": []}
+        words = row.get("hessian_along") or {"step": [], "values": []}
         points: list[Point] = []
-        for number, step in enumerate(told["step"]):
-            values = [run[number] for run in told["values"] if run[number] is not None]
+        for number, step in enumerate(words["step"]):
+            values = [run[number] for run in words["values"] if run[number] is not None]
             if values:
                 points.append((step, float(np.mean(values)), min(values), max(values)))
         if points:
@@ -293,8 +293,10 @@ def _about_curvature(rows: Rows, tasks: list[str]) -> str:
     for task in tasks:
         ends = sorted((points[-1][1], row["encoding"]) for row, points in _along(rows, task))
         (low, least), (high, most) = ends[0], ends[-1]
-        told = f"{task}: at the end {least} has {figure_of(low)}"
-        parts.append(told if least == most else f"{told}, the least, and {most} {figure_of(high)}")
+        words = f"{task}: at the end {least} has {figure_of(low)}"
+        parts.append(
+            words if least == most else f"{words}, the least, and {most} {figure_of(high)}"
+        )
     return f"{'; '.join(parts)} (means over seeds)."
 
 

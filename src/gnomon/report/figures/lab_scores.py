@@ -179,7 +179,7 @@ def _traces(rows: Rows, quantity: str, k: int) -> list[dict[str, Any]]:
 
 def _uprights(row: Mapping[str, Any], k: int) -> list[dict[str, Any]]:
     ceiling, name = row["ceiling"], axes_of(k)
-    told = (("value", "dot"), ("prior", "dash"))
+    lines = (("value", "dot"), ("prior", "dash"))
     return [
         {
             "type": "line",
@@ -191,7 +191,7 @@ def _uprights(row: Mapping[str, Any], k: int) -> list[dict[str, Any]]:
             "y1": 1,
             "line": {"color": GREY, "dash": dash, "width": 1},
         }
-        for what, dash in told
+        for what, dash in lines
         if ceiling.get(what) is not None
     ]
 

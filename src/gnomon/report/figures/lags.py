@@ -2,8 +2,8 @@
 
 All numbers are those of `LagStructure.to_dict()`. Bands are 95 % intervals, from errors over folds
 of documents. Both nulls stand in the first figure as rates: where the tokens of each document are
-shuffled (no order), and where in addition every position keeps its own law (no dependence beyond
-position).
+shuffled (no order), and where in addition every position keeps its own distribution (no dependence
+beyond position).
 """
 
 from __future__ import annotations
@@ -103,15 +103,15 @@ def information_figure(information: dict[str, Any]) -> Figure:
         return no_figure("information", title, "no lag has more than its nulls")
     floor = float(bits[seen].min()) / 2.0
     low, high = np.maximum(bits - WIDE * errors, floor), np.maximum(bits + WIDE * errors, floor)
-    told = (np.array(information["p_values"], dtype=np.float64) <= LEVEL) & seen
+    significant = (np.array(information["p_values"], dtype=np.float64) <= LEVEL) & seen
     return Figure(
         key="information",
         title=title,
-        summary=_about_information(lags, bits, told),
+        summary=_about_information(lags, bits, significant),
         data=[
             band(lags, low, high),
             *_nulls(information, lags, floor),
-            *_points(lags, bits, seen, told),
+            *_points(lags, bits, seen, significant),
         ],
         layout={
             "xaxis": {"title": {"text": "lag (tokens)"}, **log_axis(lags.tolist())},
@@ -140,12 +140,12 @@ def _nulls(information: dict[str, Any], lags: Any, floor: float) -> list[dict[st
     return drawn
 
 
-def _points(lags: Any, bits: Any, seen: Any, told: Any) -> list[dict[str, Any]]:
-    """Return the lags at which dependence is told from chance, and the others."""
+def _points(lags: Any, bits: Any, seen: Any, significant: Any) -> list[dict[str, Any]]:
+    """Return the lags at which dependence is significant, and the others."""
     drawn = []
     for name, chosen, symbol in (
-        ("dependence", seen & told, "circle"),
-        ("not told from chance", seen & ~told, "circle-open"),
+        ("dependence", seen & significant, "circle"),
+        ("not significant", seen & ~significant, "circle-open"),
     ):
         if chosen.any():
             points = _line(name, lags[chosen], bits[chosen], BLUE)
@@ -154,20 +154,20 @@ def _points(lags: Any, bits: Any, seen: Any, told: Any) -> list[dict[str, Any]]:
     return drawn
 
 
-def _about_information(lags: Any, bits: Any, told: Any) -> str:
+def _about_information(lags: Any, bits: Any, significant: Any) -> str:
     first = f"A token tells {figure_of(float(bits[0]))} bits of the one at lag {int(lags[0])}"
-    if not told.any():
-        return f"{first}; at no lag is that told from chance."
+    if not significant.any():
+        return f"{first}; at no lag is that significant."
     return (
-        f"{first}; dependence is told from chance at {some(int(told.sum()), 'lag')}, the furthest "
-        f"{int(lags[told].max())} (5 % for a false one anywhere)."
+        f"{first}; dependence is significant at {some(int(significant.sum()), 'lag')}, the "
+        f"furthest {int(lags[significant].max())} (5 % for a false one anywhere)."
     )
 
 
 def modes_figure(found: list[dict[str, Any]], *, placed: Sequence[dict[str, Any]] = ()) -> Figure:
     """Return each mode by its period, or its half-life where it does not turn, and its size.
 
-    Modes of the law of positions are drawn with the others, and said to be that.
+    Modes of token distributions by position are drawn with the others, and said to be that.
     """
     title = "Periods and half-lives"
     modes = [
@@ -257,11 +257,11 @@ def _about_modes(modes: list[dict[str, Any]]) -> str:
 
 
 def _about_placed(placed: int, modes: int) -> str:
-    """Say how many of the modes are of the law of positions."""
+    """Say how many of the modes come from how tokens are distributed over positions."""
     if not placed:
         return ""
-    whole = "All are" if placed == modes else f"Of them {placed} {'is' if placed == 1 else 'are'}"
-    return f" {whole} in the law of positions, which is no dependence."
+    which = "All are" if placed == modes else f"Of them {placed} {'is' if placed == 1 else 'are'}"
+    return f" {which} in how tokens are distributed over positions, which is no dependence."
 
 
 def turns(mode: dict[str, Any]) -> bool:

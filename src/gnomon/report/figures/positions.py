@@ -162,7 +162,7 @@ def _counts_table(contents: dict[str, Any]) -> dict[str, list[Any]]:
 
 DISTANCES = ("distances", "Distances between positions")
 NO_PICTURES = "the survey was saved without geometry.npz; run it again"
-FLAT = "all positions have exactly the same law, so every distance is 0"
+FLAT = "all positions have exactly the same token distribution, so every distance is 0"
 LARGE = 0.62
 """Share of the width that the large panel has where there are three."""
 HEIGHTS = {1: 560, 2: 500, 3: 640}
@@ -207,9 +207,9 @@ def distance_matrices(pictures: Pictures) -> dict[str, NDArray[np.float32]]:
     if pictures.null.size:
         found["null"] = pictures.null
     if len(pictures.core):
-        whole = np.full(pictures.plugin.shape, np.nan, dtype=np.float32)
-        whole[np.ix_(pictures.core, pictures.core)] = pictures.debiased
-        found["debiased"] = whole
+        padded = np.full(pictures.plugin.shape, np.nan, dtype=np.float32)
+        padded[np.ix_(pictures.core, pictures.core)] = pictures.debiased
+        found["debiased"] = padded
     return found
 
 
@@ -303,7 +303,7 @@ def _about_distances(contents: dict[str, Any], pictures: Pictures, *, thinned: b
         parts.append(f"the noise could not be taken out ({_clause(mean['reason'])})")
     else:
         low, high = mean["interval"]
-        nothing = ", which can not be told from nothing" if low <= 0.0 <= high else ""
+        nothing = ", which is not significant" if low <= 0.0 <= high else ""
         parts.append(
             f"with the noise taken out {figure_of(mean['debiased'])} "
             f"[{figure_of(low)}, {figure_of(high)}] is left{nothing}"
@@ -328,8 +328,8 @@ def grid_figure(contents: dict[str, Any], pictures: Pictures | None) -> Figure:
     if not pictures.plugin.any():
         return no_figure(*GRID, FLAT)
     axes = tuple(contents["corpus"]["axes"])
-    trusted = pictures.points.shape[1] > 0
-    columns = _grid_columns(contents, pictures, axes, trusted=trusted)
+    denoised = pictures.points.shape[1] > 0
+    columns = _grid_columns(contents, pictures, axes, denoised=denoised)
     scales = ["coloraxis", *["coloraxis2"] * 2, *["coloraxis3"] * 3]
     data = [
         _image(_plane(values, pictures.positions, axes), k, scales[k])
@@ -342,7 +342,7 @@ def grid_figure(contents: dict[str, Any], pictures: Pictures | None) -> Figure:
     return Figure(
         key=GRID[0],
         title=GRID[1],
-        summary=_about_grid(contents, pictures, axes, trusted=trusted),
+        summary=_about_grid(contents, pictures, axes, denoised=denoised),
         data=data,
         layout=layout,
         narrow=_narrow_grid(len(data)),
@@ -362,14 +362,14 @@ def chosen_cells(pictures: Pictures, axes: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _grid_columns(
-    contents: dict[str, Any], pictures: Pictures, axes: tuple[int, ...], *, trusted: bool
+    contents: dict[str, Any], pictures: Pictures, axes: tuple[int, ...], *, denoised: bool
 ) -> dict[str, NDArray[Any]]:
     tokens = np.array([line["tokens"] for line in contents["positions"]], dtype=float)
     found = {"tokens": tokens[pictures.positions]}
     for row in chosen_cells(pictures, axes):
         cell = name(contents, int(pictures.positions[row]))
         found[f"distance from {cell}"] = _from(pictures, row)
-    points = pictures.points if trusted else pictures.plugin_points
+    points = pictures.points if denoised else pictures.plugin_points
     return found | {f"coordinate {k + 1}": column for k, column in enumerate(points.T)}
 
 
@@ -378,17 +378,17 @@ def _from(pictures: Pictures, row: int) -> NDArray[Any]:
     where = np.flatnonzero(pictures.core == row)
     if not where.size or not pictures.debiased.any():
         return pictures.plugin[row]
-    whole = np.full(len(pictures.positions), np.nan)
-    whole[pictures.core] = pictures.debiased[where[0]]
-    return whole
+    row_of_all = np.full(len(pictures.positions), np.nan)
+    row_of_all[pictures.core] = pictures.debiased[where[0]]
+    return row_of_all
 
 
 def _plane(
     values: NDArray[Any], positions: NDArray[np.int64], axes: tuple[int, ...]
 ) -> NDArray[Any]:
-    whole = np.full(int(np.prod(axes)), np.nan)
-    whole[positions] = values
-    return whole.reshape(axes)[tuple((size - 1) // 2 for size in axes[:-2])]
+    cells = np.full(int(np.prod(axes)), np.nan)
+    cells[positions] = values
+    return cells.reshape(axes)[tuple((size - 1) // 2 for size in axes[:-2])]
 
 
 def _image(plane: NDArray[Any], k: int, scale: str) -> dict[str, Any]:
@@ -443,12 +443,12 @@ def _top(columns: list[NDArray[Any]]) -> float:
 
 
 def _about_grid(
-    contents: dict[str, Any], pictures: Pictures, axes: tuple[int, ...], *, trusted: bool
+    contents: dict[str, Any], pictures: Pictures, axes: tuple[int, ...], *, denoised: bool
 ) -> str:
     centre, corner = chosen_cells(pictures, axes)
     apart = _from(pictures, centre)[corner]
     cells = [name(contents, int(pictures.positions[row])) for row in (centre, corner)]
-    kind = "noise taken out" if trusted else "as published"
+    kind = "noise taken out" if denoised else "as published"
     plane = "" if len(axes) == 2 else ", of which the middle plane of the last two is shown"
     gap = f" is {figure_of(float(apart))}" if np.isfinite(apart) else " is not known"
     return (

@@ -37,7 +37,7 @@ EXPLAINED = {
     "and key. Rings are a kernel of the distance; crosses and stripes tell axes apart.",
     "eigenvalues": "Eigenvalues of the n x n matrix of the kernel by their order, those below 0 by "
     "their size, beside those of the nearest circulant matrix. What lies under the dashed line "
-    "can not be told from 0. Where not all are known, both ends stand at their places from the "
+    "counts as 0. Where not all are known, both ends stand at their places from the "
     "largest to the smallest.",
     "symbol": "The Fourier series of the kernel. Where it is a function, eigenvalues are "
     "distributed as its values as the length grows. Stems are masses: turns that do not decay.",
@@ -113,7 +113,7 @@ def _eigenvalues(found: Spectrum | LatticeSpectrum) -> Figure:
     if state is not None and state.rank < found.length:
         floor = state.tolerance * state.norm
         ends = np.array([1, max(int(orders.max()), 2)])
-        data.append(_line("told from 0 above", ends, np.full(2, floor), GREY, dash="dash"))
+        data.append(_line("counts as 0 below", ends, np.full(2, floor), GREY, dash="dash"))
     layout = _axes("order", "size") | {"legend": LEGEND}
     layout["yaxis"] |= {"type": "log", "exponentformat": "power"}
     layout["xaxis"] |= {"type": "log"} if orders.max() > 64 else {}
@@ -153,7 +153,7 @@ def _about_eigenvalues(found: Spectrum | LatticeSpectrum) -> str:
         return f"The ends of the spectrum alone are known: {found.eigenvalues.reason}."
     below = f", {state.negative} of them below 0" if state.negative else ""
     return (
-        f"{state.rank} of {found.length} eigenvalues can be told from 0{below}; the largest is "
+        f"{state.rank} of {found.length} eigenvalues differ from 0{below}; the largest is "
         f"{figure_of(state.largest)}, the smallest {figure_of(state.smallest)}, the effective rank "
         f"{figure_of(state.effective_rank)}."
     )

@@ -12,41 +12,41 @@ from markupsafe import Markup, escape
 
 WORDS: dict[str, str] = {
     "position": "The place of a token in its document, counted from 0.",
-    "encoding": "How a Transformer is told where a token stands: a vector, a rotation or a bias "
-    "for each position.",
+    "encoding": "How a Transformer learns where a token stands: a vector, a rotation or a bias for "
+    "each position.",
     "group": "Documents that belong together and may repeat each other. Groups are taken to be "
     "independent, so copies and parts of one text must be in one group (--group).",
     "fold": "A random set of groups. What is seen in one fold and not in the others is noise, and "
     "that is how noise is measured.",
     "chord": "The distance used here: how differently tokens are distributed at two positions "
-    "(Hellinger). 0 is the same law, √2 no token in common.",
+    "(Hellinger). 0 is the same distribution, √2 no token in common.",
     "plug-in": "As published: computed straight from the counts, so that sampling noise is part of "
     "it.",
     "debiased": "Noise taken out: estimated from folds that are never compared with themselves, "
     "with 95 % intervals.",
     "filled by frequency class": "Rare tokens are too few to be measured. Their part of the "
     "distances is taken to be like that of other tokens about as common.",
-    "null": "The same recipe on the same tokens at random places: what one sees when there is "
-    "nothing to see. Dealt: all tokens of the corpus are dealt anew to all places. Shuffled: the "
-    "tokens of each document stay in it and change places.",
+    "null": "What chance alone gives: the same recipe on the same tokens at random places, where "
+    "there is nothing to see. Dealt: all tokens of the corpus are dealt anew to all places. "
+    "Shuffled: the tokens of each document stay in it and change places.",
     "survivorship": "Only long documents reach late positions, and long documents may use other "
     "words: positions then differ although order plays no part.",
-    "core": "Positions that are measured well enough. Others are projected (placed with the help "
-    "of the core), unestimated (nothing there that two groups of documents share) or masked (too "
-    "few tokens).",
-    "noise edge": "How strong a direction of pure noise can be. A direction above it is told from "
-    "noise.",
+    "core": "Positions that are counted well enough to have their noise taken out. Others are "
+    "projected (placed with the help of the core), unestimated (nothing there that two groups of "
+    "documents share) or masked (too few tokens).",
+    "noise edge": "How strong a direction of pure noise can be. A direction above it is "
+    "significant.",
     "effective rank": "In how many directions positions differ by more than noise does.",
-    "participation ratio": "How many directions carry the differences, when strong ones count for "
-    "more than weak ones.",
+    "participation ratio": "How many directions of equal strength would carry the differences: "
+    "strong directions count for more than weak ones. (Σλ)² / Σλ² of their strengths λ.",
     "stress": "How badly the distances of an encoding fit those of the corpus. Raw: as published. "
     "Scale-free: at the encoding’s best scale, from 0 to 1, the share that is left unexplained. "
     "Squared: of squared distances, where most pairs of positions are too uncertain.",
     "skill": "1 − stress / stress of equal distances: 0 is what a random encoding reaches, 1 a "
     "perfect fit.",
     "lift": "How an encoding is given distances between positions. Kernel: by its part in the "
-    "attention, the same way for all kinds. Probe and slope: rotations and biases as the papers "
-    "read them.",
+    "attention logit, the same way for all kinds. Probe: by what it does to one fixed query. "
+    "Slope: ALiBi’s bias read as a distance. The last two are the readings of the papers.",
     "mds": "Multidimensional scaling: points whose distances are those of the corpus. It is fitted "
     "to this corpus; with rank r it uses r directions, and the debiased one is fitted after the "
     "noise was taken out.",
@@ -93,7 +93,7 @@ nothing to see, since the tokens were put in random places ([null]). Where "as p
 Each point is one direction in which positions differ, the strongest first. The band is what
 directions of pure noise reach.
 
-Directions inside the band can not be told from noise, however smooth their picture looks. The
+Directions inside the band may be noise alone, however smooth their picture looks. The
 [effective rank] is the number of directions that stand above the [noise edge] on the right; the
 edge falls as directions are found, and each is judged by its own step.""",
     "map2d": """

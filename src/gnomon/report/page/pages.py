@@ -98,9 +98,9 @@ def card_page(contents: dict[str, Any], portrait: Portrait, *, version: str) -> 
 
 LAGS_EXPLAINED = {
     "kernel": "Left: how often two tokens of a document are equal, by how far apart they stand, "
-    "beside what is left when the tokens of each document are shuffled, and when only the law of "
-    "each position is kept. Right: what exceeds both. It may be negative, and so shows a period as "
-    "what it is; where the band holds 0, nothing was found.",
+    "beside what is left when the tokens of each document are shuffled, and when only the token "
+    "distribution of each position is kept. Right: what exceeds both. It may be negative, and "
+    "so shows a period as what it is; where the band holds 0, nothing was found.",
     "information": "How many bits one token tells of another, by how far apart they stand. It sees "
     "dependence of every kind, and no sign: a wave shows twice in each period. On these axes a "
     "power law is a straight line; an exponential bends down.",
@@ -131,7 +131,7 @@ def lags_page(contents: dict[str, Any], text: str, *, version: str) -> bytes:
         said=text.splitlines()[1:],
         modes=[
             *_mode_rows(contents["found"]["modes"]),
-            *_mode_rows(contents["positions"]["modes"], "law of positions"),
+            *_mode_rows(contents["positions"]["modes"], "by position alone"),
         ],
         figures=figures,
         version=version,
@@ -141,11 +141,11 @@ def lags_page(contents: dict[str, Any], text: str, *, version: str) -> bytes:
 def _lags_headline(contents: dict[str, Any]) -> str:
     modes = contents["found"]["modes"]
     placed = len(periods_of(contents["positions"]["modes"]))
-    by_position = [f"{some(placed, 'period')} in the law of positions"] if placed else []
+    by_position = [f"{some(placed, 'period')} by position alone"] if placed else []
     if not modes and not by_position:
         near = f"stands above the noise, up to lag {contents['found']['lags']}"
-        told = min(contents["information"]["p_values"], default=1.0) <= LEVEL
-        return f"No period {near}" if contents["slopes"] or told else f"Nothing {near}"
+        detected = min(contents["information"]["p_values"], default=1.0) <= LEVEL
+        return f"No period {near}" if contents["slopes"] or detected else f"Nothing {near}"
     decays = sum(not turns(mode) for mode in modes)
     parts = [some(len(periods_of(modes)), "period")] if decays < len(modes) else []
     parts += [some(decays, "half-life").replace("half-lifes", "half-lives")] if decays else []
@@ -375,16 +375,16 @@ def _documents(own: Sequence[Mapping[str, Any]]) -> str:
 
 def _row_note(row: Mapping[str, Any]) -> str:
     """Say what a reader of a mean should know."""
-    told = []
+    notes = []
     if row.get("at_edge"):
-        told.append("best rate at the edge of the sweep")
+        notes.append("best rate at the edge of the sweep")
     if row["diverged"]:
-        told.append(f"{row['diverged']} diverged")
+        notes.append(f"{row['diverged']} diverged")
     if row["failed"]:
-        told.append(f"{row['failed']} failed")
+        notes.append(f"{row['failed']} failed")
     if row["late"]:
-        told.append(f"late: seed {', '.join(map(str, row['late']))}")
-    return "; ".join(told)
+        notes.append(f"late: seed {', '.join(map(str, row['late']))}")
+    return "; ".join(notes)
 
 
 SMALL, LARGE = 1e-6, 1e6
@@ -397,7 +397,7 @@ FACTS = {
     "rank": "rank",
     "effective_rank": "effective rank",
     "condition_on_range": "condition number on the range",
-    "tolerance": "told from 0 above, as a part of the largest",
+    "tolerance": "counts as 0 below, as a part of the largest",
     "toeplitz_share": "Toeplitz share",
     "asymmetry": "odd part that eigenvalues leave out",
     "method": "computed by",
@@ -427,11 +427,11 @@ def spectrum_page(found: Spectrum | LatticeSpectrum, *, version: str) -> bytes:
 
 
 def _spectrum_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
-    told = ((key, words) for key, words in FACTS.items() if _told(contents, key))
-    return [*((words, _fact(contents[key])) for key, words in told), *_coupling(contents)]
+    facts = ((key, words) for key, words in FACTS.items() if _is_known(contents, key))
+    return [*((words, _fact(contents[key])) for key, words in facts), *_coupling(contents)]
 
 
-def _told(contents: dict[str, Any], key: str) -> bool:
+def _is_known(contents: dict[str, Any], key: str) -> bool:
     """Whether a number is known, and says something."""
     return contents.get(key) is not None and (key != "asymmetry" or contents[key] > 0.0)
 
@@ -442,13 +442,13 @@ def _coupling(contents: dict[str, Any]) -> list[tuple[str, str]]:
     if made["norm"] is None:
         return []
     which = "" if made["head"] is None else f", head {made['head']}"
-    told = [("drawn content", f"dimension {made['dimension']}, {made['draws']} draws{which}")]
+    facts = [("drawn content", f"dimension {made['dimension']}, {made['draws']} draws{which}")]
     if made["condition_reason"]:
-        told.append(("no ratio of condition numbers", made["condition_reason"]))
-    told += [(bound["name"], _bound(bound)) for bound in made["bounds"]]
+        facts.append(("no ratio of condition numbers", made["condition_reason"]))
+    facts += [(bound["name"], _bound(bound)) for bound in made["bounds"]]
     if made["bounds_reason"]:
-        told.append(("no other bound known", made["bounds_reason"]))
-    return told
+        facts.append(("no other bound known", made["bounds_reason"]))
+    return facts
 
 
 def _bound(bound: dict[str, Any]) -> str:

@@ -41,9 +41,9 @@ def headline(contents: dict[str, Any]) -> str:
     """Return the answer to the first question in one line."""
     informative = contents["verdict"]["informative"]
     if informative is None:
-        return "Whether position matters in this corpus can not be told."
+        return "Whether position matters in this corpus cannot be decided."
     if not informative:
-        return "No sign of position: what the distances show can not be told from noise."
+        return "No sign of position: what the distances show does not stand out from noise."
     if caution(contents):
         return "Position seems to matter, but these rows may depend on each other."
     if contents["verdict"]["recommended"] == "none":
@@ -173,7 +173,7 @@ def _core(contents: dict[str, Any]) -> list[tuple[int, int]]:
 
 
 def distinct(contents: dict[str, Any]) -> str | None:
-    """Name the positions whose own law differs from the rest; None where there are none."""
+    """Name the positions whose token distribution differs from the rest; None without any."""
     found = [p["index"] for p in contents["positions"] if p["distinct"]]
     if not found:
         return None
