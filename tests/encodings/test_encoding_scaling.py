@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnomon.encodings.registry import encoding
-from gnomon.encodings.rotary.rope import Rope
-from gnomon.encodings.rotary.scaling import (
+from gnomon.encodings.frequencies import (
     KNOWN,
     DynamicNtk,
     Llama3,
@@ -21,6 +19,8 @@ from gnomon.encodings.rotary.scaling import (
     magnitude,
     scaling,
 )
+from gnomon.encodings.registry import encoding
+from gnomon.encodings.rotary.rope import Rope
 from gnomon.encodings.rotary.variants import Proportional
 from gnomon.errors import EncodingError
 

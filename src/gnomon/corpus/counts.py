@@ -43,6 +43,10 @@ from gnomon.numeric.checks import in_usual_type, refuse_masked
 from gnomon.results import Result, html_fields, to_dataframe
 
 OTHER = "OTHER"
+_OVERSTATED = 0.04
+"""By so much the share of the commonest types may be too large since they were chosen for it."""
+_ALIKE, _DOUBTLESS = 4.0, 3.0
+"""Deviations of a count within which types are about as frequent; beyond which a gap is no luck."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -239,7 +243,12 @@ class PositionCounts(Result):
         return bin_counts(self, bins)
 
     def coarsened(self, top: int) -> PositionCounts:
-        """Keep the `top` most frequent types and put all others in one piece called OTHER."""
+        """Keep the `top` most frequent types and put all others in one piece called OTHER.
+
+        Types chosen for their counts have luck in them. Where that would overstate their share by
+        more than one part in twenty-five, as among types of one frequency, those that cannot be told from
+        the last one chosen are drawn at random.
+        """
         if top < 1:
             raise CountsError(f"--top-k is {top}; keep at least one type.")
         if top >= self.types:
@@ -247,7 +256,7 @@ class PositionCounts(Result):
         frequency = np.bincount(
             self.blocks.indices, weights=self.blocks.data, minlength=self.vocabulary.size
         )
-        best = np.sort(np.argsort(-frequency, kind="stable")[:top])
+        best, alike = _commonest(frequency.astype(np.int64), top)
         column = np.full(self.vocabulary.size, top, dtype=np.int64)
         column[best] = np.arange(top)
         names = self.vocabulary.tokens
@@ -256,7 +265,7 @@ class PositionCounts(Result):
             self,
             blocks=renamed(self.blocks, column, top + 1),
             vocabulary=Vocabulary.of((*kept_names, OTHER)),
-            notes=(*self.notes, f"vocabulary coarsened to {top} types and {OTHER}"),
+            notes=(*self.notes, f"vocabulary coarsened to {top} types and {OTHER}{alike}"),
         )
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -348,6 +357,33 @@ def renamed(blocks: csr_array, column: NDArray[np.int64] | None, size: int) -> c
     )
     moved.sum_duplicates()
     return moved
+
+
+def _commonest(frequency: NDArray[np.int64], top: int) -> tuple[NDArray[np.int64], str]:
+    """Return the commonest types in order of their index, and a remark where some were drawn."""
+    order = np.argsort(-frequency, kind="stable")
+    if not _overstated(frequency, top):
+        return np.sort(order[:top]), ""
+    last = frequency[order[top - 1]]
+    gap = _ALIKE * np.sqrt(last)
+    sure = np.flatnonzero(frequency > last + gap)
+    alike = np.flatnonzero(np.abs(frequency - last) <= gap)
+    drawn = np.random.default_rng(0).permutation(alike)[: top - len(sure)]
+    remark = f"; {len(drawn)} of them drawn from {len(alike)} that are about as frequent"
+    return np.sort(np.concatenate([sure, drawn])), remark
+
+
+def _overstated(frequency: NDArray[np.int64], top: int) -> bool:
+    """Whether the share of types chosen for their counts is too large by that choice.
+
+    One half of the tokens chooses and the other half is counted: the types chosen have more in the
+    former. All tokens tell types apart better than half of them by the root of two.
+    """
+    half = np.random.default_rng(0).binomial(frequency, 0.5)
+    chosen = np.argsort(-half, kind="stable")[:top]
+    own, others = half[chosen].sum(), (frequency - half)[chosen].sum()
+    beyond_doubt = own - others > _DOUBTLESS * np.sqrt(own + others)
+    return bool(beyond_doubt and own - others > np.sqrt(2.0) * _OVERSTATED * others)
 
 
 def _content(blocks: csr_array) -> int:

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from gnomon.encodings.content.ordering import reads_neighbours as reads_neighbours
     from gnomon.encodings.content.ordering import refuse_unfit as refuse_unfit
     from gnomon.encodings.files import fitted_bytes as fitted_bytes
-    from gnomon.encodings.files import given_encoding as given_encoding
     from gnomon.encodings.files import write_encoding as write_encoding
     from gnomon.encodings.fitted import FILLED as FILLED
     from gnomon.encodings.fitted import GIVEN as GIVEN
@@ -68,6 +67,7 @@ if TYPE_CHECKING:
     from gnomon.encodings.fitted import points_of_distances as points_of_distances
     from gnomon.encodings.fitted import retrained as retrained
     from gnomon.encodings.fitted import rules_of as rules_of
+    from gnomon.encodings.frequencies import UNSCALED as UNSCALED
     from gnomon.encodings.generators.fading import Hyperbolic as Hyperbolic
     from gnomon.encodings.generators.fading import Jordan as Jordan
     from gnomon.encodings.generators.fading import Referred as Referred
@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     from gnomon.encodings.nope import Nope as Nope
     from gnomon.encodings.positions import time_unit as time_unit
     from gnomon.encodings.registry import ENTRIES as ENTRIES
+    from gnomon.encodings.registry import as_encoding as as_encoding
     from gnomon.encodings.registry import catalogue as catalogue
     from gnomon.encodings.registry import described as described
     from gnomon.encodings.registry import encoding as encoding
@@ -112,7 +113,6 @@ if TYPE_CHECKING:
     from gnomon.encodings.rotary.rope import Rope as Rope
     from gnomon.encodings.rotary.rope import Rotating as Rotating
     from gnomon.encodings.rotary.rope import turn as turn
-    from gnomon.encodings.rotary.scaling import UNSCALED as UNSCALED
     from gnomon.encodings.rotary.variants import Pope as Pope
     from gnomon.encodings.rotary.variants import RopePlusPlus as RopePlusPlus
     from gnomon.encodings.scoring import check_order as check_order
@@ -184,7 +184,6 @@ __getattr__, __dir__ = front(
         ),
         "files": (
             "fitted_bytes",
-            "given_encoding",
             "write_encoding",
         ),
         "fitted": (
@@ -209,6 +208,7 @@ __getattr__, __dir__ = front(
             "retrained",
             "rules_of",
         ),
+        "frequencies": ("UNSCALED",),
         "generators.fading": (
             "Hyperbolic",
             "Jordan",
@@ -241,6 +241,7 @@ __getattr__, __dir__ = front(
         "positions": ("time_unit",),
         "registry": (
             "ENTRIES",
+            "as_encoding",
             "catalogue",
             "described",
             "encoding",
@@ -269,7 +270,6 @@ __getattr__, __dir__ = front(
             "TURN",
             "turn",
         ),
-        "rotary.scaling": ("UNSCALED",),
         "rotary.variants": (
             "Pope",
             "RopePlusPlus",

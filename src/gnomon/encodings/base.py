@@ -131,6 +131,8 @@ class Encoding:
 
     def numbers_in(self, like: Array, *, xp: Namespace) -> dict[str, Any]:
         """Return the numbers in the library and on the device of an array."""
+        if xp is np:
+            return dict(self.numbers)
         known = array_api_compat.is_array_api_obj(like)
         device = device_beside(like, xp=xp) if known else None
         return {
@@ -170,7 +172,8 @@ class Encoding:
 
     def vectors(self, positions: Array) -> Array:
         """Return one vector per position, shape (..., dimension)."""
-        self._needs("vectors", "vectors")
+        if "vectors" not in self.kinds:
+            raise self._lacks("vectors")
         coordinates = as_coordinates(positions, self.axes)
         xp = namespace_of(positions)
         return self.vectors_at(coordinates, self.numbers_in(positions, xp=xp), xp=xp)
@@ -179,7 +182,8 @@ class Encoding:
         self, q: Array, k: Array, positions_q: Array, positions_k: Array | None = None
     ) -> tuple[Array, Array]:
         """Return queries and keys (..., n, dimension) as seen from their positions."""
-        self._needs("transform", "transform of queries and keys")
+        if "transform" not in self.kinds:
+            raise self._lacks("transform of queries and keys")
         xp = reconciled(q, k)
         left, right = float_array(q, "q", xp=xp), float_array(k, "k", xp=xp)
         keys_at = key_positions(left, right, positions_q, positions_k)
@@ -192,7 +196,8 @@ class Encoding:
 
     def bias(self, positions_q: Array, positions_k: Array | None = None) -> Array:
         """Return what is added to the logits, shape (..., heads, queries, keys)."""
-        self._needs("bias", "bias")
+        if "bias" not in self.kinds:
+            raise self._lacks("bias")
         keys_at = positions_q if positions_k is None else positions_k
         like = partner_of(positions_q, keys_at)
         xp = namespace_of(like)
@@ -369,7 +374,3 @@ class Encoding:
         return EncodingError(
             f"The encoding {self.name!r} has no {wanted}; it offers {' and '.join(self.kinds)}."
         )
-
-    def _needs(self, kind: str, wanted: str) -> None:
-        if kind not in self.kinds:
-            raise self._lacks(wanted)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -151,7 +152,7 @@ class Entry:
         """Whether it can be made for positions with several axes."""
         return self.makes is None or self.makes.on_grids
 
-    @property
+    @cached_property
     def parameters(self) -> Parameters:
         """Return the parameters that its maker takes, as they are declared."""
         return self.read_parameters()

@@ -43,7 +43,6 @@ import numbers
 import os
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
-from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +60,8 @@ from gnomon.encodings.fitted import (
     SCALES,
     Fitted,
 )
+from gnomon.encodings.frequencies import Scaling
 from gnomon.encodings.registry import ENTRIES
-from gnomon.encodings.rotary.scaling import Scaling
 from gnomon.errors import EncodingError, MissingExtraError, nearest
 from gnomon.files import check_writable, dump_json, write_together, write_with
 from gnomon.groups import Block
@@ -276,26 +275,6 @@ def _unreadable(file: Path, error: Exception) -> EncodingError:
     )
 
 
-def given_encoding(given: Any) -> Encoding:
-    """Return an encoding, read from its file where a path was given."""
-    if isinstance(given, Encoding):
-        return given
-    if isinstance(given, str | PathLike):
-        from gnomon.encodings.registry import encoding
-        from gnomon.encodings.tables import names_table
-
-        if names_table(fspath(given)):
-            return encoding(given)
-        raise EncodingError(
-            f"{fspath(given)!r} names no file of an encoding; pass the path of a .safetensors "
-            "file, or what gnomon.encoding(...) returns."
-        )
-    raise EncodingError(
-        f"A layer is made of an encoding, and this is {type(given).__name__}; pass what "
-        "gnomon.encoding(...) returns, or the path of its file."
-    )
-
-
 Tensors = dict[str, Any]
 REFUSALS = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, MemoryError)
 """What constructors raise for values they were not made for, beside sentences of ours."""
@@ -439,7 +418,7 @@ def _parameter(value: Any, tensors: Tensors) -> Any:
 
 
 def _scaling(value: Any) -> Scaling:
-    from gnomon.encodings.rotary.scaling import as_scaling
+    from gnomon.encodings.frequencies import as_scaling
 
     if not isinstance(value, Mapping):
         raise DefinitionError("its scaling can not be read")

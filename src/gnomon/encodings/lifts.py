@@ -44,8 +44,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.encodings.frequencies import UNSCALED
 from gnomon.encodings.rotary.rope import Rope, Rotating
-from gnomon.encodings.rotary.scaling import UNSCALED
 from gnomon.errors import EncodingError
 from gnomon.numeric.arrays import as_coordinates
 from gnomon.numeric.checks import reals

@@ -25,7 +25,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gnomon.encodings.card import DECLARED, FRAMEWORKS, LEVELS, Entry, Parameters, in_words
+from gnomon.encodings.card import DECLARED, FRAMEWORKS, LEVELS, Entry, in_words
 from gnomon.errors import EncodingError, nearest
 from gnomon.groups import Generator
 from gnomon.results import plain
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _FAMILIES = (
     "additive",
     "rotary.rope",
-    "rotary.scaling",
+    "frequencies",
     "rotary",
     "generators",
     "biases",
@@ -151,10 +151,33 @@ def encoding(name: str | PathLike[str] | Generator, **parameters: Any) -> Encodi
             f"An encoding is asked for by its name, not by {type(name).__name__}; pass one of the "
             "catalogue, or the path of a file."
         )
-    if name not in ENTRIES and _names_table(name):
+    if name in DECLARED:  # its module is loaded
+        entry = DECLARED[name]
+    elif name not in ENTRIES and _names_table(name):
         return encoding("table", path=name, **parameters)
-    _check_names(name, parameters)
-    return entry_of(name).maker(**parameters)
+    else:
+        entry = entry_of(name)
+    _check_names(entry, parameters)
+    return entry.maker(**parameters)
+
+
+def as_encoding(given: Any) -> Encoding:
+    """Return an encoding, read from its file where a path was given."""
+    from gnomon.encodings.base import Encoding
+
+    if isinstance(given, Encoding):
+        return given
+    if isinstance(given, str | PathLike):
+        if _names_table(fspath(given)):
+            return encoding(given)
+        raise EncodingError(
+            f"{fspath(given)!r} names no file of an encoding; pass the path of a .safetensors "
+            "file, or what gnomon.encoding(...) returns."
+        )
+    raise EncodingError(
+        f"A layer is made of an encoding, and this is {type(given).__name__}; pass what "
+        "gnomon.encoding(...) returns, or the path of its file."
+    )
 
 
 def _names_table(name: str) -> bool:
@@ -173,16 +196,11 @@ def entry_of(name: str) -> Entry:
 
 def takes(name: str) -> tuple[str, ...]:
     """Return the names of the parameters an encoding takes."""
-    return tuple(_declared(name))
+    return tuple(entry_of(name).parameters)
 
 
-def _declared(name: str) -> Parameters:
-    """Return the parameters of an encoding as they are declared."""
-    return entry_of(name).parameters
-
-
-def _check_names(name: str, given: dict[str, Any]) -> None:
-    known = _declared(name)
+def _check_names(entry: Entry, given: dict[str, Any]) -> None:
+    name, known = entry.card.name, entry.parameters
     for parameter in given:
         if parameter not in known:
             raise EncodingError(
@@ -273,12 +291,12 @@ def usual_parameters(name: str) -> dict[str, Any]:
 def _declared_parameters(name: str) -> dict[str, Any]:
     """Return the parameters of an encoding with their defaults; None where one must be given."""
     empty = inspect.Parameter.empty
-    known = _declared(name).items()
+    known = entry_of(name).parameters.items()
     return {key: None if value.default is empty else value.default for key, value in known}
 
 
 def _needed(name: str, parameter: str) -> bool:
-    declared = _declared(name).get(parameter)
+    declared = entry_of(name).parameters.get(parameter)
     return declared is not None and declared.default is inspect.Parameter.empty
 
 

@@ -116,6 +116,7 @@ class Certificate(Result):
         lines += [f"  warning: {warning}" for warning in self.warnings]
         if self.asked is not None:
             lines.append(f"  {self.asked.text(self.until, self.reach)}")
+            lines += [f"  {bounds}"] if (bounds := self.asked.bounds()) else []
         verdict = "promised laws hold" if self.holds else f"broken: {', '.join(self.broken)}"
         lines.append(f"{verdict} (seen up to {self.until} {self.reach:g})")
         return "\n".join(lines)

@@ -4,7 +4,9 @@ exp(tX) is sorted by the Jordan form of X, and the Jordan form is not continuous
 block of order m move by the m-th root of a change of X, so that the eigenvalues of a computed
 J_3(a) are a decay beside a slowly turning pair. What can be decided is which structures are within
 a given distance of X. `classify` returns the most special of them, found by Schur, clusters and
-staircases [golub1976], [kagstrom1980], together with what the eigenvalues alone say.
+staircases [golub1976], [kagstrom1980], together with what the eigenvalues alone say. Where the
+answer rests on the tolerance the verdict is "cannot be told", and what X is at other tolerances
+stands beside it, each reading with its distance from X.
 
 The tolerance is relative to |X|_2. A block of order above 1 and eigenvalues that coincide are
 reported, if a matrix that has them was reached within the tolerance. A real part is zero, if a
@@ -15,6 +17,7 @@ spectral projector, by which a change of X moves the mean of a cluster.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,11 +28,12 @@ from gnomon.groups.checking import EPSILON, check_size, checked, checked_toleran
 from gnomon.groups.clusters import Floats, schur_of
 from gnomon.groups.generator import Generator
 from gnomon.groups.naming import named
+from gnomon.groups.places import rounded_up
 from gnomon.groups.search import Cluster, Searched, search
-from gnomon.groups.words import CLEAR, is_settled, rounded_up, suggestion, warnings_of
+from gnomon.groups.words import CLEAR, in_words, is_settled, suggestion, warnings_of
 from gnomon.results import Result, plain
 
-INTERNAL = ("matrix", "clusters", "values", "scale", "norm")
+INTERNAL = ("settled", "rounding", "matrix", "clusters", "values", "scale", "norm")
 """Fields of a structure that `generator()` is made of."""
 LEAST = float(np.finfo(np.float64).tiny)
 """Smallest frequency of what turns."""
@@ -37,6 +41,9 @@ AGAIN = 1e-6
 """Share of |X| by which blocks in their basis may miss X, or a thousand tolerances."""
 TRIES, WIDER, LOOSEST = 4, 3.0, 1e-2
 """Tolerances tried for advice; by how much more the answer must stay; and the largest."""
+ROUNDINGS, COARSEST, A_DECADE = 4.0, 1e-5, 3
+"""Other readings are looked for from some roundings of X on, up to a share of |X|, or the advice,
+at so many tolerances in each decade."""
 ORDER = ("zero", "rotation", "damped", "decay", "growth", "jordan")
 
 
@@ -71,6 +78,18 @@ class Found(Result):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Reading(Result):
+    """What X is at another tolerance; `residual`: the change of X that makes it so, over |X|."""
+
+    structure: tuple[Found, ...]
+    named: str
+    residual: float
+    tolerance: float
+    blocks: str
+    """The structure as a formula."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Structure(Result):
     """The structure of X at a tolerance, beside the one that its eigenvalues alone give.
 
@@ -78,6 +97,7 @@ class Structure(Result):
     not taken: of one that was tried, the smallest singular value that had to be kept, or an
     estimate where eigenvalues are so far apart that nothing was tried.
     `departure` is Henrici's, from normality. Both are there to judge the tolerance by.
+    `residual` is the change of X, over |X|, that makes the structure exact.
     """
 
     structure: tuple[Found, ...]
@@ -88,6 +108,10 @@ class Structure(Result):
     distance: float | None
     departure: float
     warnings: tuple[str, ...]
+    residual: float
+    settled: bool
+    """Whether no other structure is so near that the tolerance decides."""
+    rounding: float = field(repr=False)
     matrix: Floats = field(repr=False)
     clusters: tuple[Cluster, ...] = field(repr=False)
     values: tuple[complex, ...] = field(repr=False)
@@ -98,6 +122,8 @@ class Structure(Result):
         """Return everything but the vectors behind `generator()`."""
         names = [name for name in self.__dataclass_fields__ if name not in INTERNAL]
         made = {name: plain(getattr(self, name)) for name in names}
+        made["verdict"] = self.verdict
+        made["alternatives"] = [one.to_dict() for one in self.alternatives]
         if self.distance is None:
             made["reason"] = "no more special structure was found near"
         return made
@@ -106,6 +132,19 @@ class Structure(Result):
     def dimension(self) -> int:
         """Return the size of X."""
         return sum(found.dimension for found in self.structure)
+
+    @property
+    def verdict(self) -> str:
+        """Return "settled", or "cannot be told" where the tolerance decides what X is."""
+        return "settled" if self.settled else "cannot be told"
+
+    @cached_property
+    def alternatives(self) -> tuple[Reading, ...]:
+        """Return what else X may be, the nearest reading first; nothing where it is settled.
+
+        One search for each of some thirty tolerances, made when it is first asked for.
+        """
+        return () if self.settled else _alternatives(self)
 
     def generator(self) -> Generator:
         """Return blocks and a real basis P with X = P J P^-1 up to the backward errors.
@@ -148,7 +187,7 @@ def structure_of(
     searched = search(matrix, units.delta)
     structure = _founds(searched.clusters, units)
     generic = _generic(matrix, searched.clusters, structure, units)
-    warnings = warnings_of(
+    warnings, settled = warnings_of(
         searched.clusters,
         structure,
         generic,
@@ -165,6 +204,9 @@ def structure_of(
         distance=_distance(searched, norm),
         departure=_departure(matrix),
         warnings=warnings,
+        residual=_residual(searched.clusters, units),
+        settled=settled,
+        rounding=rounding,
         matrix=matrix,
         clusters=tuple(searched.clusters),
         values=tuple(values_of(searched.clusters, units)),
@@ -191,12 +233,49 @@ def _settled(matrix: Floats, units: Units, start: float) -> float | None:
                 more = suggestion(structure, searched.misses, at, most=CLEAR)
                 tolerance = rounded_up(max(more or 0.0, WIDER * used))
                 break
-            answers.append(sorted((one.kind, one.order, one.count) for one in structure))
+            answers.append(_signature(structure))
         else:
             if answers[0] == answers[1]:
                 return tolerance
             tolerance = rounded_up(WIDER * tolerance)
     return None
+
+
+def _residual(clusters: list[Cluster], units: Units) -> float:
+    """Return the change of X, over |X|, that makes clusters one and small real parts zero."""
+    changes = [one.distance for one in clusters]
+    for one, value in zip(clusters, values_of(clusters, units), strict=True):
+        if value.real == 0.0:
+            changes.append(abs(one.mean.real) / one.condition)
+    return max(changes) / units.norm if units.norm else 0.0
+
+
+def _alternatives(known: Structure) -> tuple[Reading, ...]:
+    """Return the other structures that X has at tolerances from its rounding to the coarsest."""
+    norm = known.norm / known.scale
+    least = ROUNDINGS * max(known.rounding, len(known.matrix) * EPSILON)
+    most = min(LOOSEST, max(COARSEST, WIDER * known.tolerance))
+    decades = np.log10(most / least) if most > least else 0.0
+    made: dict[tuple[tuple[str, int, int], ...], Reading | None]
+    made = {_signature(known.structure): None}
+    for tolerance in np.geomspace(least, max(least, most), 1 + int(np.ceil(A_DECADE * decades))):
+        units = Units(known.scale, norm, float(tolerance), known.rounding)
+        clusters = search(known.matrix, units.delta).clusters
+        found = _founds(clusters, units)
+        if _signature(found) not in made:
+            made[_signature(found)] = Reading(
+                structure=found,
+                named=named(found),
+                residual=_residual(clusters, units),
+                tolerance=units.tolerance,
+                blocks=" + ".join(map(in_words, found)),
+            )
+    return tuple(sorted(filter(None, made.values()), key=lambda one: one.residual))
+
+
+def _signature(structure: tuple[Found, ...]) -> tuple[tuple[str, int, int], ...]:
+    """Return kinds, orders and counts, by which structures differ."""
+    return tuple(sorted((one.kind, one.order, one.count) for one in structure))
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,16 @@ each binary digit of n, and the logit of a query and a key that are n apart is
 
     q^T A(2^i1) A(2^i2) ... B(0) k,
 
-a product of some twenty matrices at most, on several axes one after the other. So unit vectors are
+a product of some thirty matrices at most, on several axes one after the other. So unit vectors are
 asked at powers of two only, and one pair of vectors at as many lags as there is time for: small
-ones, powers of two and their neighbours, the last three, and many at random, on each axis and off
-all axes, of both signs where keys may come later. Of whole positions on one axis all are asked. A
-step at 2^i must be the square of the one before, or a fault from a power of two on would be one of
-both sides.
+ones, powers of two and their neighbours, the last three, and many at random, on each axis, in the
+plane of each pair of axes, on diagonals and off all of these, of both signs where keys may come
+later. Of integer positions all lags are asked where they are few enough. A step at 2^i must be the
+square of the one before, or a fault from a power of two on would be one of both sides.
+
+Real lags have 32 binary digits, so that they lie on no coarse lattice: n of them are uniform and
+independent, and a fault that touches a share s of the lags of one sign is missed by all of them
+with probability (1 - s)^n.
 
 Residuals are shares of the largest logit at lags whose rows q^T A(n) are as long, so that a fault
 among logits that have decayed is seen, too. What rounding does to a product is left out first:
@@ -32,12 +36,14 @@ from gnomon.groups.blocks import Floats
 from gnomon.groups.laws import AT_ONCE, at_once_of
 from gnomon.groups.subject import EPSILON, Subject
 
-FINEST, DIGITS, MOST_DIGITS = -6, 12, 40
-"""Lags are multiples of 2^-6, or of less where the reach has fewer than 12 binary digits."""
+FINEST, DIGITS = -6, 32
+"""Lags are multiples of 2^-6, or of less: real ones have so many binary digits."""
+DIGITS_OF_FLOAT32, DIGITS_IN_ORDER = 20, 12
+"""The same where positions may be float32, and where each lag takes a call of its own."""
 FREE, BY_SIZE, FEW = 512, 128, 32
 """Random lags of each sign and axis: uniform, by their logarithm; and special ones off the axes."""
-SIGNS = 8
-"""Combinations of signs off the axes, at most."""
+SIGNS, PAIRS = 8, 6
+"""Combinations of signs off the axes, and pairs of axes, at most."""
 ROUNDINGS = 64.0
 """Roundings of float64 that a factor may be off by; of narrow types as many as of vectors."""
 VECTORS = 4.0
@@ -80,7 +86,8 @@ def dyadic(subject: Subject, rng: np.random.Generator) -> float:
                 chosen = here & ((digits[:, axis] >> place) & 1 == 1)
                 factors.append(_Factor(step, _norms(step), chosen))
     found = _logits(subject, q, k, lags)
-    subject.asked.compare(lags)
+    every = _every(subject) is not None
+    subject.asked.compare(lags, free=None if every else FREE // _spared(subject))
     return max(worst, _off_products(factors, q, right, found, slack))
 
 
@@ -108,8 +115,10 @@ def _corner(subject: Subject) -> Floats:
 def _exponents(subject: Subject) -> Whole:
     """Return the exponents of binary steps, from the finest to the longest within the lags."""
     longest = math.floor(math.log2(subject.lags))
-    finest = 0 if subject.whole else min(FINEST, longest - DIGITS)
-    return np.arange(max(finest, longest - MOST_DIGITS), longest + 1)
+    digits = DIGITS_OF_FLOAT32 if subject.narrow else DIGITS
+    digits = DIGITS_IN_ORDER if subject.in_order else digits
+    finest = max(0, longest - DIGITS) if subject.whole else min(FINEST, longest - digits)
+    return np.arange(finest, longest + 1)
 
 
 def _norms(matrices: Floats) -> Floats:
@@ -159,45 +168,101 @@ def _off_products(
 
 
 def _lags(subject: Subject, rng: np.random.Generator, unit: float) -> Floats:
-    """Return lags (n, axes), multiples of a unit: on each axis, and on several between them."""
+    """Return lags (n, axes), multiples of a unit: all, or some on each axis and between them."""
+    every = _every(subject)
+    if every is not None:
+        return every
     sides = (1.0,) if subject.causal else (1.0, -1.0)
+    axes = np.eye(subject.axes)
     made = [np.zeros((1, subject.axes))]
     for axis, sign in itertools.product(range(subject.axes), sides):
-        made.append(sign * _on_axis(subject, rng, unit)[:, None] * np.eye(subject.axes)[axis])
+        made.append(sign * _on_axis(subject, rng, unit)[:, None] * axes[axis])
     if subject.axes > 1:
-        made += [signs * _off_axes(subject, rng, unit) for signs in _signs(subject, rng)]
+        made += [_off_axes(subject, rng, unit, signs) for signs in _signs(subject)]
+    if subject.axes > 2:
+        for pair in _pairs_of_axes(subject, rng):
+            signs = rng.choice(sides, size=(BY_SIZE, subject.axes))
+            plane = signs * axes[list(pair)].sum(axis=0)
+            made.append(plane * _uniform(subject, rng, unit, (BY_SIZE, subject.axes)))
     return np.unique(np.concatenate(made), axis=0)
 
 
-def _on_axis(subject: Subject, rng: np.random.Generator, unit: float) -> Floats:
-    """Return lags from 0 on: all whole ones, or special ones and random ones."""
+def _every(subject: Subject) -> Floats | None:
+    """Return all lags (n, axes) of integer positions, or None where they are too many."""
     last = math.floor(subject.lags)
-    if subject.whole and subject.axes == 1 and last <= places.ROWS:
-        return np.arange(last + 1.0)
-    known = [places.special(float(last)), unit * 2.0 ** np.arange(max(0.0, -math.log2(unit)) + 1.0)]
-    few = 1 if not subject.in_order else 16  # where each lag takes a call of its own
-    free = rng.uniform(0.0, subject.lags, size=FREE // few)
-    by_size = unit * (subject.lags / unit) ** rng.random(BY_SIZE // few)
-    lags = unit * np.floor(np.concatenate([*known, free, by_size]) / unit)
+    first = 0 if subject.causal else -last
+    few = (last - first + 1) ** subject.axes <= 2 * places.ROWS + 1
+    if not (subject.whole and few) or (subject.in_order and subject.axes > 1):
+        return None
+    grid = np.indices((last - first + 1,) * subject.axes).reshape(subject.axes, -1).T
+    return np.asarray(grid + first, dtype=np.float64)
+
+
+def _spared(subject: Subject) -> int:
+    """Return by how much fewer lags are asked where each takes a call of its own."""
+    return 16 if subject.in_order else 1
+
+
+def _on_axis(subject: Subject, rng: np.random.Generator, unit: float) -> Floats:
+    """Return special lags from 0 on, and random ones, uniform and by their size."""
+    known = [places.special(float(math.floor(subject.lags)))]
+    known.append(2.0 ** np.arange(float(FINEST) if unit < 1.0 else 0.0, 1.0))
+    spared = _spared(subject)
+    free = _uniform(subject, rng, unit, (FREE // spared,))
+    lags = np.concatenate([*known, free, _by_size(subject, rng, unit, (BY_SIZE // spared,))])
     return np.asarray(lags[lags <= subject.lags])
 
 
-def _off_axes(subject: Subject, rng: np.random.Generator, unit: float) -> Floats:
-    """Return lags (n, axes), every coordinate drawn by itself."""
-    free = rng.uniform(0.0, subject.lags, size=(FREE, subject.axes))
-    by_size = unit * (subject.lags / unit) ** rng.random((BY_SIZE, subject.axes))
-    known = rng.choice(places.special(math.floor(subject.lags)), size=(FEW, subject.axes))
-    return np.asarray(unit * np.floor(np.concatenate([known, free, by_size]) / unit))
+def _uniform(
+    subject: Subject, rng: np.random.Generator, unit: float, size: tuple[int, ...]
+) -> Floats:
+    """Return uniform lags, multiples of a unit."""
+    return np.asarray(unit * np.floor(rng.uniform(0.0, subject.lags, size=size) / unit))
 
 
-def _signs(subject: Subject, rng: np.random.Generator) -> Iterator[Floats]:
-    """Yield the signs of coordinates: all combinations, or some of many."""
+def _by_size(
+    subject: Subject, rng: np.random.Generator, unit: float, size: tuple[int, ...]
+) -> Floats:
+    """Return lags whose logarithm is uniform, from 2^-6, or 1, to the longest."""
+    least = max(unit, 2.0**FINEST)
+    return np.asarray(unit * np.floor(least * (subject.lags / least) ** rng.random(size) / unit))
+
+
+def _off_axes(
+    subject: Subject, rng: np.random.Generator, unit: float, signs: Floats | None
+) -> Floats:
+    """Return lags (n, axes) of given or random signs: diagonals, and all coordinates by themselves.
+
+    Diagonals are those of tokens of text among positions of images.
+    """
+    axes = subject.axes
+    known = places.special(math.floor(subject.lags))
+    made = np.concatenate(
+        [
+            np.repeat(known[:, None], axes, axis=1),
+            rng.choice(known, size=(FEW, axes)),
+            _uniform(subject, rng, unit, (FREE, axes)),
+            _by_size(subject, rng, unit, (BY_SIZE, axes)),
+        ]
+    )
+    return made * (rng.choice([-1.0, 1.0], size=made.shape) if signs is None else signs)
+
+
+def _signs(subject: Subject) -> Iterator[Floats | None]:
+    """Yield the signs of coordinates: all combinations; of many, None for signs at random."""
     if subject.causal:
         yield np.ones(subject.axes)
     elif 2**subject.axes <= SIGNS:
         yield from map(np.array, itertools.product((1.0, -1.0), repeat=subject.axes))
     else:
-        yield from rng.choice([-1.0, 1.0], size=(SIGNS, subject.axes))
+        yield from itertools.repeat(None, SIGNS)
+
+
+def _pairs_of_axes(subject: Subject, rng: np.random.Generator) -> list[tuple[int, ...]]:
+    """Return all pairs of axes, or some of many."""
+    pairs = list(itertools.combinations(range(subject.axes), 2))
+    chosen = rng.choice(len(pairs), size=min(PAIRS, len(pairs)), replace=False)
+    return [pairs[one] for one in np.sort(chosen)]
 
 
 def _logits(subject: Subject, q: Floats, k: Floats, lags: Floats) -> Floats:

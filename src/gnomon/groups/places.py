@@ -16,7 +16,10 @@ drawn independently, so that places lie on no common line; the origin, each axis
 corner are among them. Of whole positions all rows are asked, on a grid of several axes,
 too, up to `ROWS`: each as a query and as a key.
 
-What a set of measure p hides is missed by n random places with probability (1 - p)^n.
+A fault that touches a share s of positions, or of lags, is missed by n uniform and independent ones
+with probability (1 - s)^n: one in the lower half of an axis stands for those that shifts make of
+it, so that it meets the part where the share is largest. The certificate states this for a share
+of 1 %. A fault at a single real position or lag has no share, and none is promised to be found.
 """
 
 from __future__ import annotations
@@ -39,11 +42,13 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 ROWS = 8192
 """Whole positions, of all axes together, up to which every one is asked."""
-PARTNERS, FREE, FAR, FEW = 12, 256, 16, 6
-CORNERS = 8
-"""Shifts at most by half of the reach."""
+PARTNERS, FREE, FAR, FEW = 12, 512, 16, 6
+CORNERS, MOST_AXES = 8, 3
+"""Shifts at most by half of the reach, and axes up to which these are all there are."""
 IN_LINE = 8
 """Tokens of a line, where their order counts."""
+SHARE = 0.01
+"""Share of positions, or of lags, for which the probability of missing a fault is stated."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +139,8 @@ def moves(subject: Subject, rng: np.random.Generator) -> Iterator[Moves]:
     room = math.floor(half) if subject.whole else half
     yield Moves.of(_with_partners(subject, rng, high, (np.ceil(half), last)), steps(2, room, -1.0))
     yield from _free(subject, rng, half)
+    if subject.axes <= MOST_AXES:
+        subject.asked.free_places = FREE
     near = 0.1 * last
     far = random_places(subject, rng, FAR, high=last - near)
     first = shaped(subject, np.zeros((1, subject.axes)))
@@ -145,14 +152,14 @@ def moves(subject: Subject, rng: np.random.Generator) -> Iterator[Moves]:
 
 def _free(subject: Subject, rng: np.random.Generator, half: float) -> Iterator[Moves]:
     """Yield many random places as queries with few keys, and as keys with few queries."""
-    if subject.axes > 3:
+    if subject.axes > MOST_AXES:
         corners = rng.integers(0, 2, size=(CORNERS, subject.axes)).astype(np.float64)
     else:
         corners = np.array(list(itertools.product((0.0, 1.0), repeat=subject.axes)))[1:]
     steps = shaped(subject, half * corners)
     if subject.span is not None:
         for _ in range(2):
-            places = random_places(subject, rng, FREE // 8, high=half)
+            places = random_places(subject, rng, FREE // 2, high=half)
             both = _with_partners(subject, rng, places, (0.0, half), most=FREE)
             yield Moves.of(both, steps)
         return
@@ -222,6 +229,10 @@ class Ledger:
     """Lags (n, axes) at which what a group, or a finite rank, makes was compared."""
     rows: int = 0
     """Most queries, or keys, of one call."""
+    free_places: int = 0
+    """Uniform and independent positions that were compared with their shifts."""
+    free_lags: list[int] = field(default_factory=list)
+    """Uniform and independent lags of each comparison that did not have all."""
 
     def note(self, found: Floats, t: Any, s: Any) -> None:
         """Write down positions of queries and keys that were seen."""
@@ -232,9 +243,14 @@ class Ledger:
         self.places.append(reals(t, "t")[seen.any(axis=1)])
         self.places.append(reals(s, "s")[seen.any(axis=0)])
 
-    def compare(self, lags: Floats) -> None:
-        """Write down lags (n, axes) at which one law of the lag was compared."""
+    def compare(self, lags: Floats, *, free: int | None) -> None:
+        """Write down lags (n, axes) at which one law of the lag was compared.
+
+        So many of them are uniform and independent; None, where all were compared.
+        """
         self.lags.append(lags)
+        if free is not None:
+            self.free_lags.append(free)
 
     @property
     def compared(self) -> int:
@@ -264,6 +280,8 @@ class Ledger:
             lags=len(lags),
             farthest=float(np.abs(lags).max(initial=0.0)),
             rows=self.rows,
+            random_positions=None if every else self.free_places,
+            random_lags=min(self.free_lags) if self.free_lags else None,
         )
 
 
@@ -297,10 +315,11 @@ def _alone(at: Floats, axis: int) -> bool:
 class Asked(Result):
     """What a certificate rests on: how many positions and pairs were asked, and which.
 
-    `every`: all whole positions up to the reach. `lag`: the longest at which logits are finite, or
-    the reach. `lags`: at how many the laws of the lag (group, rank) were compared, up to the
+    `every`: all integer positions up to the reach. `lag`: the longest at which logits are finite,
+    or the reach. `lags`: at how many the laws of the lag (group, rank) were compared, up to the
     `farthest`; on several axes a lag is a vector. `rows`: the most queries, or keys, of one call.
-    Positions below 0 are never asked.
+    `random_positions` and `random_lags` are uniform and independent, the lags of each sign; None
+    where all were asked, or no lag was. Positions below 0 are never asked.
     """
 
     positions: int
@@ -313,6 +332,14 @@ class Asked(Result):
     farthest: float = 0.0
     rows: int = 0
     negative: bool = False
+    random_positions: int | None = None
+    random_lags: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, with the probability of missing a fault in a share of places."""
+        known = {"positions": self.random_positions, "lags": self.random_lags}
+        missed = {name: missed_by(count) for name, count in known.items() if count}
+        return {**super().to_dict(), "missed": {"share": SHARE, **missed} if missed else None}
 
     def text(self, until: str, reach: float) -> str:
         """Return it as a line of text."""
@@ -326,8 +353,39 @@ class Asked(Result):
         named = ", ".join([*self.special, f"the others {rest}"])
         return f"asked: {self.positions:,} positions {where} ({named}), in {pairs}"
 
+    def bounds(self) -> str:
+        """Return what may be missed as a line of text, or nothing where all was asked."""
+        known = {"positions": self.random_positions, "lags": self.random_lags}
+        said = [
+            f"in {SHARE:.0%} of {name} with probability below {rounded_up(missed_by(count)):g}"
+            for name, count in known.items()
+            if count
+        ]
+        if not said:
+            return ""
+        return f"may be missed: a fault {', '.join(said)}, and one at a single point or lag"
+
     def _lags(self) -> str:
         """Say at how many lags the laws of the lag were compared."""
         if not self.lags:
             return ""
         return f"; laws of the lag at {self.lags:,} lags up to {self.farthest:g}"
+
+
+def missed_by(count: int, share: float = SHARE) -> float:
+    """Return the probability that independent places all miss a fault of a share.
+
+    >>> round(missed_by(512), 4)
+    0.0058
+    """
+    return float((1.0 - share) ** count)
+
+
+def rounded_up(value: float) -> float:
+    """Return a number with one digit that is no smaller.
+
+    >>> rounded_up(1.2e-8)
+    2e-08
+    """
+    power = 10.0 ** math.floor(math.log10(value))
+    return float(f"{min(math.ceil(value / power) * power, 1.0):.0e}")

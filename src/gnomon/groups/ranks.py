@@ -35,7 +35,7 @@ from gnomon.groups.blocks import Floats
 from gnomon.groups.dyadic import dyadic
 from gnomon.groups.laws import at_lag, residual
 from gnomon.groups.realisation import realise
-from gnomon.groups.recurrence import FLOOR, runs, unmet, values_at
+from gnomon.groups.recurrence import FEWEST, FLOOR, lattice, runs, unmet, values_at
 from gnomon.groups.subject import Subject
 
 LAGS = 192
@@ -101,15 +101,46 @@ def _off_everywhere(
 ) -> float:
     """Return how far the lags of heads are from the recurrences of their steps, near and far."""
     worst = 0.0
+    length = 2 * max(one.rank or 0 for one in found) + 2
     for stride in sorted({one.stride for one in found}):
-        longest = max(one.rank or 0 for one in found)
-        lags = runs(subject, rng, stride, 2 * longest + 2)
-        values = values_at(subject, *vectors, lags)
-        subject.asked.compare(lags.reshape(-1, 1))
-        for one, of_head in zip(found, values, strict=True):
-            if one.stride == stride and one.step is not None:
-                worst = max(worst, unmet(of_head, one.step, floor=floor))
+        steps = {head: one.step for head, one in enumerate(found) if one.stride == stride}
+        every = lattice(subject, stride, length)
+        other, others = stride, steps
+        if not subject.whole:
+            other = stride * _ratio(subject, rng)
+            others = _steps_at(subject, vectors, other, list(steps))
+            if any(step is None for step in others.values()):
+                return float("inf")
+        some = runs(subject, rng, other, length)
+        all_asked = subject.whole and every.size > FEWEST
+        subject.asked.compare(every.reshape(-1, 1), free=None)
+        if not all_asked:
+            subject.asked.compare(some.reshape(-1, 1), free=len(some) - 2)
+        for lags, known in ((every, steps), (some, others))[: 1 if all_asked else 2]:
+            values = values_at(subject, *vectors, lags)
+            for head, step in known.items():
+                if step is not None:
+                    worst = max(worst, unmet(values[head], step, floor=floor))
     return worst
+
+
+def _ratio(subject: Subject, rng: np.random.Generator) -> float:
+    """Return a ratio of steps that is not simple; one of few binary digits where lags are rounded.
+
+    >>> 0.7 <= _ratio(Subject(name="it", dimension=1, logits=None), np.random.default_rng(0)) < 1
+    True
+    """
+    ratio = rng.uniform(0.7, 1.0)
+    return float(np.floor(64.0 * ratio) / 64.0 if subject.narrow else ratio)
+
+
+def _steps_at(
+    subject: Subject, vectors: tuple[Floats, Floats], stride: float, heads: list[int]
+) -> dict[int, Floats | None]:
+    """Return the steps that make the lags of heads at another stride; None, where none does."""
+    count = LAGS if not _is_limited(subject) else min(LAGS, int(0.5 * subject.lags / stride))
+    values = _kernel(subject, *vectors, stride, count)
+    return {head: _predicted(values[:, head]).step for head in heads}
 
 
 def group_rank(
@@ -127,12 +158,16 @@ def group_rank(
     limited = _is_limited(subject) or subject.narrow
     strides = _strides(subject, count, limited=limited)
     worst = _off_group(linear, (q, k), strides, count, limit)
-    if not (worst <= limit and (known or dyadic(linear, rng) <= limit)):
+    if not worst <= limit:
         return None
+    patchy = 0.0 if known else dyadic(linear, rng)
+    if not patchy <= limit:  # what is analytic is a group everywhere, if it is one at some lags
+        return None if subject.narrow else Rank(None, patchy, strides[0])
     fine = strides[0]
     bias = replace(subject, logits=_rest(subject))
     values = [_kernel(bias, q, k, fine, count)]
     if not known:
+        values.append(values_at(bias, q, k, lattice(subject, fine, count)))
         values.append(values_at(bias, q, k, runs(subject, rng, fine, count)))
     largest = max(float(np.abs(one).max()) for one in values)
     if largest <= limit * float(np.abs(_kernel(subject, q, k, fine, 4)).max()):

@@ -7,7 +7,9 @@ With p(z) = sum_j c_j z^j the characteristic polynomial of the step A, p(A) = 0,
 for k(t) = P exp(tX) Q, A = exp(hX) [ho1966]. A rank is read from some hundred lags near by and from
 strides; a bias that begins far away, or one wrong entry of a table, lies between them. The
 recurrence needs no extrapolation, in which errors of eigenvalues grow with the lag, so it is asked
-of all lags up to a few thousand, and of runs of lags at random beyond that.
+of all multiples of the step up to a few thousand, and of runs of lags that begin anywhere. Runs of
+real lags are in steps of their own, of no simple ratio to the first: a fault that repeats with a
+step obeys its recurrence.
 
 The largest coefficient is 1, so that one wrong value leaves all of itself; the residual is a share
 of the largest value of the run, or of `FLOOR` of the largest of all, where values have vanished.
@@ -23,31 +25,35 @@ from gnomon.groups.subject import Subject
 
 MOST = 8192
 """Lags of each sign that are asked, about."""
-OFFSETS = 2
-"""Lattices of real lags at least: that of the multiples of the step, and others between them."""
+FEWEST = 2
+"""Lags that stand for a lattice that is too long."""
 FLOOR = 1e-4
 """Share of the largest value below which values are those of their rounding."""
 
 
-def runs(subject: Subject, rng: np.random.Generator, stride: float, length: int) -> Floats:
-    """Return lags (runs, n) in steps of a stride: all up to the reach, or random runs of a length.
+def lattice(subject: Subject, stride: float, length: int) -> Floats:
+    """Return all lags (1, n) in steps of a stride, or two of them where they are too many."""
+    first, last = _ends(subject, stride, length)
+    most = MOST if subject.whole else MOST // 2
+    return np.asarray(stride * np.arange(first, last if last <= most else first + FEWEST)[None])
 
-    Of a causal subject they begin at 0, else at the longest lag below it.
-    """
+
+def runs(subject: Subject, rng: np.random.Generator, stride: float, length: int) -> Floats:
+    """Return random runs of lags (runs, n) in steps of a stride, and those at both ends."""
+    first, last = _ends(subject, stride, length)
+    count = max(1, (MOST // 2 if last <= MOST // 2 else MOST) // length)
+    starts = rng.uniform(first, last - length, size=count)
+    starts = np.floor(starts) if subject.whole else starts
+    starts = np.concatenate([starts, [first, last - length - 1.0]])
+    return np.asarray(stride * (starts[:, None] + np.arange(float(length))))
+
+
+def _ends(subject: Subject, stride: float, length: int) -> tuple[float, float]:
+    """Return the first and the last lag in strides: from 0 where keys never come later."""
     last = float(np.floor(subject.lags / stride + 1e-9))
     if not (subject.ends or subject.span is not None):
         last = max(last, 2.0 * length)  # no end is known
-    first = 0.0 if subject.causal else -last
-    count = 1 if subject.whole else max(OFFSETS, int(MOST // last))
-    offsets = np.append(0.0, rng.random(count - 1))
-    if last <= MOST // len(offsets):
-        lattice = np.arange(first, last)
-        return np.asarray(stride * (lattice + offsets[:, None]))
-    count = max(1, MOST // length)
-    far = rng.uniform(first, last - length, size=count)
-    starts = np.concatenate([[first, last - length - 1.0], np.floor(far)])
-    more = rng.choice(offsets, size=(len(starts), 1))
-    return np.asarray(stride * (starts[:, None] + np.arange(float(length)) + more))
+    return 0.0 if subject.causal else -last, last
 
 
 def values_at(subject: Subject, q: Floats, k: Floats, lags: Floats) -> Floats:

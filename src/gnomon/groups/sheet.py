@@ -28,6 +28,8 @@ class Sheet:
     tolerance: float
     found: dict[str, Law] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    patchy: bool = False
+    """Whether lags are those of a group at some places and not at others."""
 
     def rng(self) -> np.random.Generator:
         """Return the random numbers of one law."""

@@ -220,6 +220,8 @@ def _rank(sheet: Sheet, structure: Structure | Step | Turns | None) -> int | Non
     none = [one for one in found if one.rank is None]
     known = found[:1] if structure is not None else found
     made = none[0] if none else max(known, key=lambda one: one.rank or 0)
+    if sheet.patchy and not sheet.subject.narrow and sheet.found["cache"].holds:
+        made = replace(made, rank=None)
     note = f"rank {made.rank} at steps of {made.stride:g}" if made.rank is not None else ""
     error = made.residual if made.rank is not None else max(made.residual, 1.0)
     note = note or f"none found{'' if rounding is None else ' beside the rounding'}"
@@ -284,11 +286,16 @@ def _group(sheet: Sheet) -> Structure | Step | Turns | None:
 
 
 def _everywhere(sheet: Sheet) -> bool:
-    """Test the group law at many lags, too, where it holds at a few."""
+    """Test the group law at many lags, too, where it holds at a few.
+
+    Exponential polynomials are analytic: where they are a group at some random lags they are one at
+    all. So what is a group at a few lags only has no finite rank either.
+    """
     few = sheet.found["group"].residual or 0.0
     off = dyadic(sheet.subject, sheet.rng())
     note = f"at {sheet.subject.asked.compared:,} lags"
-    return sheet.put("group", max(few, off), sheet.tolerance, note=note)
+    sheet.patchy = not sheet.put("group", max(few, off), sheet.tolerance, note=note)
+    return not sheet.patchy
 
 
 def _look_at_other_axes(sheet: Sheet) -> None:

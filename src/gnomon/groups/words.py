@@ -29,7 +29,7 @@ THIN = 0.1
 """Share of the tolerance above which what was put to zero, or together, is spoken of."""
 CLEAR = 10.0
 """The next structure is so many tolerances away, where an answer is settled."""
-SENSITIVE = 100.0
+SENSITIVE = 30.0
 """Condition from which an eigenvalue may be one of a block that was split."""
 SPLIT = 3e-6
 """Change of X, as a share, that is looked for behind such an eigenvalue."""
@@ -46,22 +46,26 @@ def warnings_of(
     misses: Sequence[Cluster],
     units: Units,
     settled: Settled,
-) -> tuple[str, ...]:
-    """Return the warnings, each a sentence."""
+) -> tuple[tuple[str, ...], bool]:
+    """Return the warnings, each a sentence, and whether none is of another structure near by."""
     asked = suggestion(structure, misses, units)
     advised = None if asked is None else settled(asked)
-    said = [
-        _defective(structure, generic, units),
+    thin = any(one.backward_error > THIN * units.tolerance for one in structure if one.order > 1)
+    doubts = [
         _merged(structure, units),
         _near(misses, units.norm, advised),
         _nearly_undamped(structure, units, advised),
         _zeroed(clusters, structure, units),
         _undecided(structure, units) or _fragile(structure, units),
         _slowly_turning(structure, units),
+    ]
+    said = [
+        _defective(structure, generic, units),
+        *doubts,
         _narrow(units),
         _is_step(structure, units),
     ]
-    return tuple(sentence for sentence in said if sentence)
+    return tuple(sentence for sentence in said if sentence), not (thin or any(doubts))
 
 
 def suggestion(
@@ -278,13 +282,3 @@ def _counted(count: int, noun: str) -> str:
 def _listed(founds: Sequence[Found]) -> str:
     shown = [in_words(one) for one in founds[:4]]
     return ", ".join(shown) + (", ..." if len(founds) > 4 else "")
-
-
-def rounded_up(value: float) -> float:
-    """Return a number with one digit that is no smaller.
-
-    >>> rounded_up(1.2e-8)
-    2e-08
-    """
-    power = 10.0 ** math.floor(math.log10(value))
-    return float(f"{min(math.ceil(value / power) * power, 0.1):.0e}")

@@ -34,7 +34,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gnomon.encodings import Encoding, Rotating, given_encoding, turn
+from gnomon.encodings import Encoding, Rotating, as_encoding, turn
 from gnomon.errors import EncodingError
 from gnomon.numeric.arrays import (
     Array,
@@ -231,7 +231,7 @@ def layer(encoding: Encoding | str | PathLike[str], *, dtype: Any = None) -> Lay
     Leaves have JAX's default type of floats. `dtype` is the type of vectors and biases, so that
     adding them to activations in bfloat16 leaves those as they are.
     """
-    encoding = given_encoding(encoding)
+    encoding = as_encoding(encoding)
     _check_dtype(dtype)
     learned = {name: jnp.asarray(encoding.numbers[name]) for name in encoding.learnable}
     return Layer(numbers=learned, definition=Definition(encoding), dtype=dtype)

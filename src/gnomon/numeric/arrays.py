@@ -195,8 +195,9 @@ def as_coordinates(positions: Array, axes: int, *, like: Array | None = None) ->
     xp = namespace_of(partner)
     if isinstance(positions, Limbs):
         return _given_limbs(positions, axes, partner, xp=xp)
-    if array_api_compat.is_array_api_obj(positions) and namespace_of(positions) is xp:
-        device = array_api_compat.device(partner) if like is not None and xp is not np else None
+    foreign = not isinstance(positions, _OF_NUMPY) and array_api_compat.is_array_api_obj(positions)
+    if foreign and namespace_of(positions) is xp:
+        device = array_api_compat.device(partner) if like is not None else None
         return _own_coordinates(positions, axes, device, xp=xp)
     values = _as_numpy(positions)
     _check_visible(values, xp=np)
@@ -292,7 +293,7 @@ def check_serves(beside: Coordinates, x: Array) -> None:
         raise _unfit(beside, x)
     for place, vector in zip(places[::-1], vectors[::-1], strict=False):
         known = isinstance(place, int) and isinstance(vector, int)
-        if known and not serves(place, vector):
+        if known and place not in (1, vector):
             raise _unfit(beside, x)
 
 
@@ -321,16 +322,18 @@ def _as_numpy(positions: Array) -> np.ndarray[Any, Any]:
 
 def _check_visible(values: Array, *, xp: Namespace) -> None:
     """Refuse positions that are no places, where values can be seen: not while code is compiled."""
+    real = xp.isdtype(values.dtype, "real floating")
     if isinstance(values, np.ndarray):
-        refuse_masked(values, "The positions hold", kind=EncodingError)
-        check_numbers(values)
-        if values.dtype.kind == "f":
-            _check_steps(values, float(np.finfo(values.dtype).eps), str(values.dtype))
-    elif xp.isdtype(values.dtype, "real floating") and not hidden(values):
+        seen = values
+    elif real and not hidden(values):
         with reading():
             seen = np.asarray(xp.astype(values, xp.float32))
-        check_numbers(seen)
-        _check_steps(seen, float(xp.finfo(values.dtype).eps), str(values.dtype))
+    else:
+        return
+    check_numbers(seen)
+    farthest = float(np.max(np.abs(seen), initial=0.0)) if real else 0.0
+    if farthest and farthest > 2.0 / float(xp.finfo(values.dtype).eps):
+        raise _unfit_type(farthest, values.dtype, 2.0 / float(xp.finfo(values.dtype).eps))
 
 
 def check_numbers(values: np.ndarray[Any, Any]) -> None:
@@ -346,14 +349,12 @@ def check_numbers(values: np.ndarray[Any, Any]) -> None:
         )
 
 
-def _check_steps(values: np.ndarray[Any, Any], epsilon: float, kind: str) -> None:
-    """Refuse positions in a type that does not tell neighbours of them apart: they are rounded."""
-    farthest = float(np.max(np.abs(values), initial=0.0))
-    if farthest > 2.0 / epsilon:
-        raise EncodingError(
-            f"The positions reach {farthest:.6g} as {kind}, which tells whole numbers apart up to "
-            f"{2.0 / epsilon:.0f}; pass them as float64 or as whole numbers, or subtract an origin."
-        )
+def _unfit_type(farthest: float, dtype: Any, most: float) -> EncodingError:
+    """Return the refusal of positions in a type that rounds neighbours of them to one number."""
+    return EncodingError(
+        f"The positions reach {farthest:.6g} as {dtype}, which tells whole numbers apart up to "
+        f"{most:.0f}; pass them as float64 or as whole numbers, or subtract an origin."
+    )
 
 
 def reconciled(first: Array, second: Array) -> Namespace:

@@ -215,6 +215,7 @@ def _debiased(noise: NoiseReport | None) -> dict[str, Any] | None:
             for key in ("original", "shuffled", "difference")
         },
         "geometry_reason": noise.no_geometry,
+        "reservations": list(noise.debiased.reservations),
         "warnings": list(noise.warnings),
     }
 

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 Cell = str | float | int | None
 Mean = Callable[[list[float]], Any]
 ZERO = "0"
+RESERVATIONS = {
+    "rare types": "this may be too small, since tokens too rare to be counted one by one differ "
+    "between positions and common ones do not",
+    "new types": "this may be too small, since rare tokens come and go along the positions, as "
+    "where a vocabulary grows",
+}
+"""Why the debiased mean squared distance may be too small."""
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
@@ -168,6 +175,7 @@ def _lines_without_noise(survey: dict[str, Any]) -> list[str]:
         f"(plug-in there {cell(mean['plugin_core'])}); {percent(geometry['measured_share'])} of it "
         "measured, the rest is of rare tokens, taken to be like tokens about as common"
     )
+    mean_line += "".join(f"; {RESERVATIONS[one]}" for one in found.get("reservations", []))
     complete = head["types"] >= survey["corpus"]["types"]
     what = "the whole vocabulary" if complete else f"{head['types']:,} types, the rest as one"
     head_line = (
@@ -576,8 +584,20 @@ def classification_text(value: dict[str, Any], *, step: bool) -> str:
         + ("is not near" if far is None else f"that was found is {far:.1e} away")
         + f"; departure from normality {own['departure']:.3g}"
     )
+    lines += _other_readings(own)
     lines += [f"warning: {sentence}" for sentence in value["warnings"]]
     return "\n".join(lines)
+
+
+def _other_readings(known: dict[str, Any]) -> list[str]:
+    """Return what else a matrix may be, where that cannot be decided."""
+    if known["verdict"] == "settled":
+        return []
+    lines = [f"which structure it is cannot be told: this one is {known['residual']:.1e} away"]
+    return lines + [
+        f"  or {one['blocks']}, {one['residual']:.1e} away (tolerance {one['tolerance']:.1e})"
+        for one in known["alternatives"]
+    ]
 
 
 def _block_table(found: list[dict[str, Any]]) -> str:

@@ -81,6 +81,13 @@ class Totals:
         every = np.arange(len(self.split) + 1)[:, None]
         return np.stack([energies(_only(self, k), one, folds=False)[0] for k in every])
 
+    @property
+    def chance_squares(self) -> Floats:
+        """Return two deviations of B of every class and of the mass in none, without drift."""
+        per_token = 1.0 / self.frame.tokens
+        pairs = (per_token[:, None] + per_token[None, :]) / np.sqrt(2.0)
+        return self.inflation[: len(self.split) + 1, None, None] * pairs
+
 
 def totals_of(data: FoldedCounts, missing: Floats) -> Totals:
     """Return the totals of the classes; `missing` holds the tokens of no class, m x F."""
@@ -299,12 +306,10 @@ def _unmeasured(totals: Totals) -> Floats:
     They hardly drift apart more than all of them move, and not beyond 2 sqrt(M_i M_j).
     """
     found = np.zeros(totals.squares.shape[1:])
-    per_token = 1.0 / totals.frame.tokens
-    chance = (per_token[:, None] + per_token[None, :]) / np.sqrt(2.0)  # two deviations of B
-    for k, squares in enumerate(totals.squares):
+    for k, (squares, chance) in enumerate(zip(totals.squares, totals.chance_squares, strict=True)):
         own, mass = totals.measured[:, k], totals.pilot[:, k]
         most = 2.0 * np.sqrt(np.outer(mass, mass))
-        moved = squares - totals.inflation[k] * chance
+        moved = squares - chance
         found += (1.0 - np.outer(own, own)) * np.clip(moved, 0.0, most)
     return found
 
@@ -322,8 +327,11 @@ def split_off(found: Sums, classes: NDArray[np.int64], totals: Totals, signs: Fl
     taught = _taught(part, weights, found.learning)
     for k, one in enumerate(at):
         row = int(np.searchsorted(classes, totals.split[one]))
-        found.energy[row] -= np.outer(weights[:, k], weights[:, k]) * totals.squares[one]
+        own = np.outer(weights[:, k], weights[:, k]) * totals.squares[one]
+        found.energy[row] -= own
         found.deleted_classes[:, row] -= taught[:, k]
+        found.moved[0, row] = np.vdot(found.learning, own)
+        found.moved[1:, row] = taught[:, k]
         found.measured[row] *= (1.0 - totals.chance[one]) * evenness(totals, int(one))
     found.deleted[...] -= energies(part, weights)[1]
     found.flipped[...] -= flipped(part, weights, signs)

@@ -71,6 +71,8 @@ class Sums:
     """K x m x m: quadratic terms under balanced random signs, all classes."""
     learning: Floats
     """m x m: weight (1/N_i + 1/N_j)^-2 of the pairs that teach the class profile."""
+    moved: Floats
+    """(1 + F) x C: the energy that the totals of each class took, and without each fold."""
 
     def scale(self, factor: Floats) -> None:
         """Multiply the energies of every pair, their twins, nulls and noise, in place."""
@@ -84,8 +86,9 @@ def joined(parts: list[Sums]) -> Sums:
     """Return the sums by class of several sets of classes in turn, as copies."""
     names = ("energy", "measured", "mass", "curvature")
     whole = {name: np.concatenate([getattr(one, name) for one in parts]) for name in names}
-    deleted = np.concatenate([one.deleted_classes for one in parts], axis=1)
-    return replace(parts[0], deleted_classes=deleted, **whole)
+    for name in ("deleted_classes", "moved"):
+        whole[name] = np.concatenate([getattr(one, name) for one in parts], axis=1)
+    return replace(parts[0], **whole)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +139,7 @@ def sums(folded: FoldedCounts, drift: Drift, signs: Floats, kap: Floats | None =
         deleted_classes=np.zeros((folds, classes)),
         flipped=np.zeros((len(signs), m, m), np.float32),
         learning=frame.learning,
+        moved=np.zeros((1 + folds, classes)),
     )
     whole = _Whole.empty(m)
     running = Running(deleted=found.deleted, signed=found.flipped)

@@ -49,10 +49,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
-from gnomon.encodings.frequencies import geometric_frequencies, ladder, on_axes
+from gnomon.encodings.frequencies import UNSCALED, Scaling, geometric_frequencies, ladder, on_axes
 from gnomon.encodings.positions import check_spans, spans, unit_of
 from gnomon.encodings.rotary.rope import Rope, Rotating, Scaled, check_share, with_scaling
-from gnomon.encodings.rotary.scaling import UNSCALED, Scaling
 from gnomon.encodings.starting import learned
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks

@@ -12,7 +12,7 @@ Frequencies of `Rope` are geometric: w_k = base^(-2k/r), k = 0 ... r/2 - 1, r th
 axis that are turned, of a head's `dimension` the first `fraction` [su2021 sec. 3.4]. On several
 axes each has an equal share of them, in order, with a ladder of its own (*axial*). A *scaling* is a
 value that changes the ladder, and perhaps the length of q and k
-(`gnomon.encodings.rotary.scaling`); where it follows the length of the context, keys that were
+(`gnomon.encodings.frequencies`); where it follows the length of the context, keys that were
 cached at another length are wrong, whatever the family [peng2024]. `rope-yarn` and the like take
 the parameters of both side by side.
 
@@ -39,6 +39,9 @@ import numpy as np
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, Row, catalogued, in_words, proved
 from gnomon.encodings.frequencies import (
+    UNSCALED,
+    Scaling,
+    as_scaling,
     circular_distances,
     of_head,
     of_turns,
@@ -46,7 +49,6 @@ from gnomon.encodings.frequencies import (
     pair_columns,
     phases,
 )
-from gnomon.encodings.rotary.scaling import UNSCALED, Scaling, as_scaling
 from gnomon.errors import EncodingError
 from gnomon.groups import turned_pairs
 from gnomon.numeric import checks
@@ -76,6 +78,8 @@ class Rotating(Encoding):
     """Base of rotary encodings of heads with `dimension` coordinates."""
 
     kinds: ClassVar[tuple[str, ...]] = ("transform",)
+    first: ClassVar[int] = 0
+    """The first coordinate that is turned."""
     dimension: int
     layout: str = "interleaved"
 
@@ -106,11 +110,6 @@ class Rotating(Encoding):
     def rotated(self) -> int:
         """Return the number of coordinates that are turned; the rest passes unchanged."""
         return 2 * int(self.frequencies.shape[-2])
-
-    @property
-    def first(self) -> int:
-        """Return the first coordinate that is turned."""
-        return 0
 
     @property
     def lifts(self) -> tuple[str, ...]:
@@ -150,7 +149,8 @@ class Rotating(Encoding):
         """Refuse vectors that are not of this head dimension, or of another number of heads."""
         check_dimension(x, name, self.dimension, does="turns")
         shape = getattr(frequencies, "radians", frequencies).shape
-        check_own_heads(x, name, shape[0] if len(shape) == 3 else None, has="frequencies")
+        if len(shape) == 3:
+            check_own_heads(x, name, shape[0], has="frequencies")
 
     def lag_distances(
         self, lift: str, probe: NDArray[np.float64] | None = None
@@ -200,8 +200,10 @@ class Scaled(Rotating):
         self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace
     ) -> tuple[Array, Array]:
         """Return cosines and sines; refuse positions whose frequencies no stated length decides."""
-        self._check_reach(coordinates)
-        return super().tables(coordinates, numbers, xp=xp)
+        if self.scaling.reach is not None:
+            self._check_reach(coordinates)
+        factor = self.scaling.attention_factor
+        return tables(coordinates, numbers["frequencies"], factor=factor, xp=xp)
 
     def centred(self, at_q: Coordinates, at_k: Coordinates) -> tuple[Coordinates, Coordinates]:
         """Return coordinates counted from their middle, after a look at where they were."""
@@ -322,7 +324,7 @@ class Rope(Scaled):
         """Return the frequencies computed in a library and type as transformers does it."""
         share = int(self.dimension * self.fraction) // self.axes
         ladder = self.scaling.frequencies(share, float(self.base), xp=xp, dtype=dtype)
-        return on_axes(ladder, self.axes, xp=xp)
+        return ladder[:, None] if self.axes == 1 else on_axes(ladder, self.axes, xp=xp)
 
 
 def tables(

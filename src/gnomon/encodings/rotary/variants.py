@@ -79,9 +79,16 @@ import numpy as np
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.content.base import check_heads
-from gnomon.encodings.frequencies import circular_distances, geometric_frequencies, phases
+from gnomon.encodings.frequencies import (
+    UNSCALED,
+    Scaling,
+    Yarn,
+    circular_distances,
+    geometric_frequencies,
+    magnitude,
+    phases,
+)
 from gnomon.encodings.rotary.rope import Rope, Rotating, Scaled, tables, turn, with_scaling
-from gnomon.encodings.rotary.scaling import UNSCALED, Scaling, Yarn, magnitude
 from gnomon.encodings.starting import kept, learned, locked, spread
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
@@ -548,7 +555,7 @@ class Mla(Scaled):
         return self.decoupled.frequencies_in(xp=xp, dtype=dtype)
 
     @property
-    def first(self) -> int:
+    def first(self) -> int:  # type: ignore[override]  # a constant of other rotary encodings
         """Return the first coordinate that is turned: content stands before."""
         return self.content_dimension
 

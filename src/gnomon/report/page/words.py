@@ -17,6 +17,7 @@ from gnomon.pipeline import (
     rows_used,
     skipped,
 )
+from gnomon.report.text import RESERVATIONS
 
 MOST_RANGES = 8
 LEVEL = 0.05
@@ -287,7 +288,11 @@ def warnings(contents: dict[str, Any]) -> list[str]:
     debiased = contents["geometry"].get("debiased") or {}
     tables = [entry["rows"]["warning"] for entry in contents["encodings"] if "rows" in entry]
     found = [note for note in contents["corpus"]["notes"] if not _is_plain(note)]
-    return [*debiased.get("warnings", []), *filter(None, tables), *found]
+    doubts = [
+        f"The debiased mean squared distance is uncertain: {RESERVATIONS[one]}."
+        for one in debiased.get("reservations", [])
+    ]
+    return [*doubts, *debiased.get("warnings", []), *filter(None, tables), *found]
 
 
 def tables(contents: dict[str, Any]) -> list[str]:

@@ -35,6 +35,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from gnomon.encodings.frequencies import UNSCALED, Scaling
 from gnomon.encodings.nope import Nope
 from gnomon.encodings.rotary.config.layers import (
     ATTENDING_LISTS,
@@ -74,7 +75,6 @@ from gnomon.encodings.rotary.config.source import (
     read_config,
     rope_type,
 )
-from gnomon.encodings.rotary.scaling import UNSCALED, Scaling
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 
@@ -484,7 +484,7 @@ def scaling_of(kind: str, parameters: Mapping[str, Any], source: Source) -> Scal
     """Return the scaling of flat parameters."""
     if kind == "default":
         return UNSCALED
-    from gnomon.encodings.rotary.scaling import scaling
+    from gnomon.encodings.frequencies import scaling
 
     return scaling(kind, **_READERS[kind](parameters, source))
 
