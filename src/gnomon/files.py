@@ -70,7 +70,7 @@ class _Place:
 
 
 @contextmanager
-def writing(path: Path, *, private: bool = False) -> Iterator[Path]:
+def replace_file(path: Path, *, private: bool = False) -> Iterator[Path]:
     """Yield a temporary path; what was written there takes its place if the block succeeds.
 
     A `private` file is for this user alone, whatever the mode of the one before it.
@@ -91,7 +91,7 @@ def writing(path: Path, *, private: bool = False) -> Iterator[Path]:
                 _dress(temporary, place.before)
             temporary.replace(place.path)
     except OSError as error:
-        raise _explained(error, path) from error
+        raise _storage_error(error, path) from error
 
 
 @contextmanager
@@ -209,7 +209,7 @@ def _dress(temporary: Path, before: os.stat_result | None) -> None:
     temporary.chmod(mode)
 
 
-def _explained(error: OSError, path: Path) -> StorageError:
+def _storage_error(error: OSError, path: Path) -> StorageError:
     if error.errno in _NO_ROOM:
         return StorageError(
             f"{path} could not be written: no room left on its disk; "
@@ -229,7 +229,7 @@ def _explained(error: OSError, path: Path) -> StorageError:
 
 def write_with(path: Path, write: Callable[[BinaryIO], Any], *, private: bool = False) -> None:
     """Write a binary file through `write`, whole or not at all, and flushed to the disk."""
-    with writing(path, private=private) as temporary:
+    with replace_file(path, private=private) as temporary:
         fill(temporary, write)
 
 
@@ -241,7 +241,7 @@ def write_together(folder: Path, writers: Mapping[str, Callable[[BinaryIO], Any]
     """
     with ExitStack() as stack:  # leaves its contexts, and so renames, in reverse order
         for name, write in writers.items():
-            fill(stack.enter_context(writing(folder / name)), write)
+            fill(stack.enter_context(replace_file(folder / name)), write)
         for name in list(writers)[:1]:
             place = _place(folder / name)
             if not place.through:
@@ -263,9 +263,9 @@ def check_writable(folder: Path) -> None:
     """
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not there.is_dir():
-        raise _explained(NotADirectoryError(errno.ENOTDIR, f"{there} is a file"), folder)
+        raise _storage_error(NotADirectoryError(errno.ENOTDIR, f"{there} is a file"), folder)
     if not os.access(there, os.W_OK | os.X_OK):
-        raise _explained(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), folder)
+        raise _storage_error(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), folder)
 
 
 def check_place(path: Path) -> None:
@@ -276,10 +276,10 @@ def check_place(path: Path) -> None:
     try:
         place = _place(path)
     except OSError as error:
-        raise _explained(error, path) from error
+        raise _storage_error(error, path) from error
     if place.through:
         if place.descriptor is None and not os.access(path, os.W_OK):
-            raise _explained(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), path)
+            raise _storage_error(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), path)
         return
     folder = place.path.parent if path.is_symlink() else path.absolute().parent
     if not folder.exists():

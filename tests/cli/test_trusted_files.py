@@ -22,11 +22,11 @@ from gnomon.errors import InputError, LabError
 from gnomon.lab.cells import Cell
 from gnomon.lab.compact import compact_folder
 from gnomon.lab.records import Record, read_record, write_record
-from gnomon.reading import UnreadableError, believing, read_written
+from gnomon.reading import UnreadableError, read_written, refuse_mismatch
 from gnomon.report.figures import survey_figures
 from gnomon.report.figures.encodings import _ticks
 from gnomon.report.page.pages import _grid_figures
-from gnomon.report.page.reading import drawing, read_surveys
+from gnomon.report.page.reading import read_surveys, refuse_mixed
 
 WRONG = ("x", {}, [], None, 5, -1, 10**400, 10**90, 2**63, 1e300)
 
@@ -99,7 +99,7 @@ def test_a_survey_that_was_changed_anywhere_is_drawn_or_refused(
         (tmp_path / "survey.json").write_text(json.dumps(made), encoding="utf-8")
         try:
             ((_, contents, pictures),) = read_surveys([tmp_path])
-            with drawing([tmp_path]):
+            with refuse_mixed([tmp_path]):
                 survey_figures(contents, pictures)
             drawn += 1
         except InputError as error:
@@ -203,7 +203,7 @@ def test_a_record_that_was_changed_anywhere_is_drawn_or_refused(record: Path) ->
     for made in changes(whole):
         record.write_text(json.dumps(made), encoding="utf-8")
         try:
-            with believing(str(record), "make it again"):
+            with refuse_mismatch(str(record), "make it again"):
                 _grid_figures(compact_folder(record.parents[2])["rows"])
             drawn += 1
         except InputError as error:

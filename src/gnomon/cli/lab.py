@@ -16,7 +16,7 @@ from gnomon.cli.options import check_page, takes
 from gnomon.cli.output import Output, TerminalProgress
 from gnomon.errors import InputError
 from gnomon.files import write_with
-from gnomon.reading import believing, read_written
+from gnomon.reading import read_written, refuse_mismatch
 
 if TYPE_CHECKING:
     from gnomon.lab import Task
@@ -168,7 +168,9 @@ def report(
 
     output.check()
     source = records or place
-    with believing(str(source), "make it again, and report it if a fresh one is refused, too"):
+    with refuse_mismatch(
+        str(source), "make it again, and report it if a fresh one is refused, too"
+    ):
         contents, default = _contents_of(place, records)
         page = out or default
         check_page(page, "--out", "report.html")

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from gnomon.report.page.pages import lab_page as lab_page
     from gnomon.report.page.pages import lags_page as lags_page
     from gnomon.report.page.pages import spectrum_page as spectrum_page
-    from gnomon.report.page.reading import drawing as drawing
     from gnomon.report.page.reading import folders_from as folders_from
     from gnomon.report.page.reading import label_of as label_of
     from gnomon.report.page.reading import read_surveys as read_surveys
+    from gnomon.report.page.reading import refuse_mixed as refuse_mixed
     from gnomon.report.page.reading import survey_file as survey_file
     from gnomon.report.phrases import with_noun as with_noun
     from gnomon.report.text import Cell as Cell
@@ -36,7 +36,7 @@ __getattr__, __dir__ = front(
     {
         "page.build": ("page_bytes",),
         "page.pages": ("card_page", "lab_page", "lags_page", "spectrum_page"),
-        "page.reading": ("drawing", "folders_from", "label_of", "read_surveys", "survey_file"),
+        "page.reading": ("refuse_mixed", "folders_from", "label_of", "read_surveys", "survey_file"),
         "phrases": ("with_noun",),
         "text": (
             "Cell",

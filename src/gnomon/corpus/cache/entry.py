@@ -25,7 +25,7 @@ from gnomon.corpus.cache.layout import (
 from gnomon.corpus.cache.owner import made_secret, make_private, own_secret
 from gnomon.corpus.counts import Vocabulary
 from gnomon.errors import StorageError
-from gnomon.files import writing
+from gnomon.files import replace_file
 from gnomon.reading import UnreadableError, check_regular
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class CacheWriter(AbstractContextManager["CacheWriter"]):
 
     def _begin(self) -> None:
         make_private(self.path.parent)
-        self._temporary = self._stack.enter_context(writing(self.path, private=True))
+        self._temporary = self._stack.enter_context(replace_file(self.path, private=True))
         self._parquet = open_writer(self._temporary)
 
     def _flush(self) -> None:
@@ -206,7 +206,7 @@ class CacheWriter(AbstractContextManager["CacheWriter"]):
 
 
 class _AbandonedError(Exception):
-    """Tells `writing` to remove its temporary file instead of renaming it."""
+    """Tells `replace_file` to remove its temporary file instead of renaming it."""
 
 
 def _vocabulary(about: dict[str, Any]) -> Vocabulary:

@@ -53,29 +53,42 @@ def heads_figure(rows: Rows, ablation: str = "zero") -> Figure:
     tasks = _tasks_with_heads(rows)
     if not tasks:
         return no_figure(*HEADS, NONE)
-    most = max(len(_with_heads(rows, task)) for task in tasks)
-    each = LINE * most + 40
-    upright = {"autorange": "reversed", "type": "category"}
-    layout, height = laid_out(tasks, each=each, names=encodings_of(rows), y=upright)
+    found = [_with_heads(rows, task) for task in tasks]
+    drops = [[np.array(row["heads"][ablation]["drops"]) for row in own] for own in found]
+    said, table = _about_heads(rows, tasks, ablation), _drops_table(rows, tasks)
+    return _lost_map(HEADS, rows, tasks, found, drops, summary=said, table=table)
+
+
+def _lost_map(
+    name: tuple[str, str],
+    rows: Rows,
+    tasks: list[str],
+    found: list[list[Mapping[str, Any]]],
+    drops: list[list[Any]],
+    **words: Any,
+) -> Figure:
+    """Return heat-maps of the score that is lost, a panel for each task."""
+    layout, height, each = _upright_panels(rows, tasks, max(map(len, found)))
     data = []
-    for k, task in enumerate(tasks):
-        found = _with_heads(rows, task)
-        drops = [np.array(row["heads"][ablation]["drops"]) for row in found]
-        data.append(layers_map(found, drops, k))
-        layout[axis("x", k)] |= {"tickangle": 0, **layer_ticks(drops[0].shape)}
+    for k, (own, lost) in enumerate(zip(found, drops, strict=True)):
+        data.append(layers_map(own, lost, k))
+        layout[axis("x", k)] |= {"tickangle": 0, **layer_ticks(lost[0].shape)}
         layout[axis("y", k)] |= {"showgrid": False, "automargin": True}
     bar = {"title": {"text": "score lost"}, "thickness": 12}
     layout["coloraxis"] = {"cmin": 0.0, "colorscale": colours(), "colorbar": bar}
+    stacked = narrow(tasks, each=each)
+    key, title = name
     return Figure(
-        key=HEADS[0],
-        title=HEADS[1],
-        summary=_about_heads(rows, tasks, ablation),
-        data=data,
-        layout=layout,
-        narrow=narrow(tasks, each=each),
-        table=_drops_table(rows, tasks),
-        height=height,
+        key=key, title=title, data=data, layout=layout, narrow=stacked, height=height, **words
     )
+
+
+def _upright_panels(rows: Rows, tasks: list[str], most: int) -> tuple[dict[str, Any], int, int]:
+    """Return a panel for each task with `most` encodings on its upright axis; heights of both."""
+    each = LINE * most + 40
+    upright = {"autorange": "reversed", "type": "category"}
+    layout, height = laid_out(tasks, each=each, names=encodings_of(rows), y=upright)
+    return layout, height, each
 
 
 def deposit_figure(rows: Rows, ablation: str = "zero") -> Figure:
@@ -84,9 +97,7 @@ def deposit_figure(rows: Rows, ablation: str = "zero") -> Figure:
     if not tasks:
         return no_figure(*DEPOSIT, NONE)
     most = max(len(_with_heads(rows, task)) for task in tasks)
-    each = LINE * most + 40
-    upright = {"autorange": "reversed", "type": "category"}
-    layout, height = laid_out(tasks, each=each, names=encodings_of(rows), y=upright)
+    layout, height, each = _upright_panels(rows, tasks, most)
     data, shapes = [], []
     for k, task in enumerate(tasks):
         found = _with_heads(rows, task)
@@ -331,7 +342,6 @@ def _index_table(rows: Rows, tasks: list[str]) -> dict[str, list[Any]]:
 
 REDUNDANCY = ("lab-redundancy", "Two heads without each other: largest excess of the first layer")
 PAIRS = ("lab-pairs", "Score lost without each rotary pair")
-UPRIGHT = {"autorange": "reversed", "type": "category"}
 
 
 def redundancy_figure(rows: Rows) -> Figure:
@@ -339,8 +349,8 @@ def redundancy_figure(rows: Rows) -> Figure:
     tasks = _tasks_with(rows, "redundancy")
     if not tasks:
         return no_figure(*REDUNDANCY, "pairs of heads were not ablated in this grid")
-    each = _height(rows, tasks, "redundancy")
-    layout, height = laid_out(tasks, each=each, names=encodings_of(rows), y=UPRIGHT)
+    most = max(len(_with(rows, task, "redundancy")) for task in tasks)
+    layout, height, each = _upright_panels(rows, tasks, most)
     data = []
     for k, task in enumerate(tasks):
         found = _with(rows, task, "redundancy")
@@ -370,27 +380,10 @@ def pairs_figure(rows: Rows) -> Figure:
         none = _tasks_with(rows, "pairs")
         why = "no encoding turns pairs" if none else "rotary pairs were not taken out"
         return no_figure(*PAIRS, f"{why} in this grid")
-    each = LINE * max(len(_rows_with_pairs(rows, task)) for task in tasks) + 40
-    layout, height = laid_out(tasks, each=each, names=encodings_of(rows), y=UPRIGHT)
-    data = []
-    for k, task in enumerate(tasks):
-        found = _rows_with_pairs(rows, task)
-        drops = _widen(found)
-        data.append(layers_map(found, drops, k))
-        layout[axis("x", k)] |= {"tickangle": 0, **layer_ticks(drops[0].shape)}
-        layout[axis("y", k)] |= {"showgrid": False, "automargin": True}
-    bar = {"title": {"text": "score lost"}, "thickness": 12}
-    layout["coloraxis"] = {"cmin": 0.0, "colorscale": colours(), "colorbar": bar}
-    return Figure(
-        key=PAIRS[0],
-        title=PAIRS[1],
-        summary=_about_pairs(rows, tasks),
-        data=data,
-        layout=layout,
-        narrow=narrow(tasks, each=each),
-        table=_pairs_table(rows, tasks),
-        height=height,
-    )
+    found = [_rows_with_pairs(rows, task) for task in tasks]
+    drops = [_widen(own) for own in found]
+    said, table = _about_pairs(rows, tasks), _pairs_table(rows, tasks)
+    return _lost_map(PAIRS, rows, tasks, found, drops, summary=said, table=table)
 
 
 def _with(rows: Rows, task: str, key: str) -> list[Mapping[str, Any]]:
@@ -399,10 +392,6 @@ def _with(rows: Rows, task: str, key: str) -> list[Mapping[str, Any]]:
 
 def _tasks_with(rows: Rows, key: str) -> list[str]:
     return [task for task in tasks_of(rows) if _with(rows, task, key)]
-
-
-def _height(rows: Rows, tasks: list[str], key: str) -> int:
-    return LINE * max(len(_with(rows, task, key)) for task in tasks) + 40
 
 
 def _runs(row: Mapping[str, Any]) -> list[tuple[float, bool]]:

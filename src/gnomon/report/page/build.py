@@ -131,11 +131,11 @@ def page_of_folders(paths: Sequence[Path], *, at: Path | None = None) -> str:
 
     `at` is the folder that will hold the page; by default that of the first survey.
     """
-    from gnomon.report.page.reading import drawing, folders_from, read_surveys, survey_file
+    from gnomon.report.page.reading import folders_from, read_surveys, refuse_mixed, survey_file
 
     place = survey_file(paths[0]).parent if at is None else at
     found = read_surveys(paths)
-    with drawing(paths):
+    with refuse_mixed(paths):
         return page(found, folders=folders_from(place, paths))
 
 

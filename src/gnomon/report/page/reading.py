@@ -3,7 +3,7 @@
 survey.json is held against its schema, geometry.npz against survey.json. Both may come from a
 stranger. What does not keep to the schema is refused in one sentence; numbers that JSON does not
 have (NaN, Infinity, 1e999) are refused as well. What keeps to the schema may still not go together,
-and is refused while it is drawn (`drawing`).
+and is refused while it is drawn (`refuse_mixed`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gnomon.errors import InputError
-from gnomon.reading import believing, read_written
+from gnomon.reading import read_written, refuse_mismatch
 
 if TYPE_CHECKING:
     from gnomon.pipeline import Pictures
@@ -34,10 +34,12 @@ def read_surveys(paths: Sequence[Path]) -> list[Read]:
     ]
 
 
-def drawing(paths: Sequence[Path]) -> AbstractContextManager[None]:
+def refuse_mixed(paths: Sequence[Path]) -> AbstractContextManager[None]:
     """Refuse surveys whose values do not go together, where they are drawn."""
     names = ", ".join(str(survey_file(path)) for path in paths)
-    return believing(names, "run the survey again, and report it if a fresh one is refused, too")
+    return refuse_mismatch(
+        names, "run the survey again, and report it if a fresh one is refused, too"
+    )
 
 
 def survey_file(path: Path) -> Path:
