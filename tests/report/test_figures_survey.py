@@ -246,7 +246,7 @@ def test_two_directions_leave_the_third_axis_to_the_position(figures, surveyed) 
 def test_a_summary_says_in_words_when_nothing_is_left(figures) -> None:
     found = figures("noise")
     assert "which is not significant" in found["distances"].summary
-    assert "no direction stands above its edge" in found["eigenvalues"].summary
+    assert "no direction exceeds it (the noise edge)" in found["eigenvalues"].summary
     assert "2 coordinates hold" in found["map2d"].summary
     assert "3 coordinates hold" in found["map3d"].summary
 

@@ -203,8 +203,10 @@ def _about_eigenvalues(
     if rank is None:
         parts.append("the noise could not be taken out")
     else:
-        verb = "stand" if rank > 1 else "stands"
-        parts.append(f"with the noise taken out {some(rank, 'direction')} {verb} above its edge")
+        verb = "exceed" if rank > 1 else "exceeds"
+        parts.append(
+            f"with the noise taken out {some(rank, 'direction')} {verb} it (the noise edge)"
+        )
     text = "; ".join(parts)
     return text[0].upper() + text[1:]
 
