@@ -9,6 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
+
+# An example takes as long as the machine lets it: time is no law.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 ROOT = Path(__file__).resolve().parents[1]
 KINDS = ("sinusoidal", "learned", "rope", "rope-mixed", "xpos", "alibi", "t5", "fox")
@@ -35,8 +40,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _name_in(given: dict[str, Any]) -> str:
-    """The encoding that a case is about: `name`, or the first of the pair `subject`."""
-    return given["name"] if "name" in given else given["subject"][0]
+    """The encoding that a case is about: `name`, or the first of the pair `subject` or `case`."""
+    return given["name"] if "name" in given else given.get("subject", given.get("case"))[0]
 
 
 @pytest.fixture(scope="session")

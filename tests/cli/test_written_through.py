@@ -144,7 +144,7 @@ def test_a_named_pipe_is_written_through(call, tmp_path: Path) -> None:
     reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
     reader.start()
     assert call("catalogue", "--json", pipe, "-q").code == 0
-    reader.join(30)
+    reader.join(600)
     assert json.loads(got[0])
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 

@@ -300,7 +300,7 @@ def test_a_fork_after_tokenising_neither_warns_nor_hangs(tmp_path):
         env=environment | {"PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,  # a fork that hangs does so for ever
         check=False,
     )
     assert (run.returncode, run.stderr) == (0, "")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnomon.diagnostics.apart import LEAST_SUM, LEVEL_Z, MOST_Z, standing_apart, stretches
+from gnomon.diagnostics.patterns import LEAST_SUM, LEVEL_Z, MOST_Z, standing_apart, stretches
 
 FOLDS = 16
 

@@ -16,12 +16,7 @@ import pytest
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.registry import ENTRIES, encoding
 from gnomon.errors import EncodingError
-
-EXAMPLES = [
-    pytest.param((name, parameters), id=f"{name}-{count}")
-    for name, entry in ENTRIES.items()
-    for count, parameters in enumerate(entry.examples)
-]
+from support.examples import EXAMPLES, heads_of, on_axes, width_of
 
 
 @dataclass(frozen=True)
@@ -75,25 +70,6 @@ class Subject:
         return q, k
 
 
-def on_axes(steps: Any, axes: int) -> Any:
-    """Give positions their axes: the place on every axis is its number times the step."""
-    return steps if axes == 1 else np.stack([steps] * axes, axis=-1)
-
-
-def heads_of(made: Encoding) -> int:
-    """How many heads an encoding tells apart, or the one inside of it."""
-    made = getattr(made, "inner", made)
-    frequencies = getattr(made, "frequencies", None)
-    if frequencies is not None and frequencies.ndim == 3:
-        return len(frequencies)
-    return getattr(made, "heads", None) or 1
-
-
-def width_of(made: Encoding) -> int:
-    """How many coordinates a query has."""
-    return getattr(made, "width", None) or getattr(made, "dimension", 8)
-
-
 def accepts(made: Encoding, position: float) -> bool:
     """Whether an encoding has something at a position."""
     at = on_axes(np.asarray([position]), made.axes)
@@ -145,13 +121,3 @@ def built(name: str, parameters: dict[str, Any]) -> Subject:
 def subject(request: pytest.FixtureRequest) -> Subject:
     """Every example in turn."""
     return built(*request.param)
-
-
-@pytest.fixture(name="heads_of")
-def _heads_of() -> Any:
-    return heads_of
-
-
-@pytest.fixture(name="width_of")
-def _width_of() -> Any:
-    return width_of

@@ -19,27 +19,15 @@ import numpy as np
 import pytest
 
 from gnomon.encodings.positions import packed_positions, padded_positions, real
-from gnomon.encodings.registry import ENTRIES, encoding
+from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
+from support.examples import FIRST
 
 torch = pytest.importorskip("torch")
 layer = pytest.importorskip("gnomon.torch").layer
 
 Given = Callable[[Any, Any, Any], dict[str, Any]]
 """From queries, keys and positions to all that the layers of an encoding give, by name."""
-WIDE = (pytest.mark.wide,)
-IN_JAX = [  # JAX compiles every operation for every shape, which takes seconds each
-    pytest.param(
-        (name, given), id=f"{name}-{n}", marks=WIDE if n or name not in ("rope", "alibi") else ()
-    )
-    for name, entry in ENTRIES.items()
-    for n, given in enumerate(entry.examples)
-]
-FIRST = [
-    pytest.param((name, entry.examples[0]), id=name)
-    for name, entry in ENTRIES.items()
-    if entry.examples
-]
 
 
 def through_torch(subject: Any) -> Given:
@@ -137,7 +125,7 @@ def test_a_module_pads_documents_as_separate_ones(subject: Any, side: str, rng: 
     check_padded(subject, through_torch(subject), 1e-12, side, rng)
 
 
-@pytest.mark.parametrize("subject", IN_JAX, indirect=True)
+@pytest.mark.compiles("rope", "alibi")
 def test_a_pytree_packs_and_pads_documents_as_separate_ones(subject: Any, rng: Any) -> None:
     given = through_jax(subject)
     check_packed(subject, given, 2e-6, rng)
@@ -212,7 +200,8 @@ def test_a_module_is_right_at_timestamps(subject: Any, rng: Any) -> None:
     assert error(found, wanted) < 1e-6
 
 
-@pytest.mark.subjects(among=IN_JAX, where=takes_timestamps)
+@pytest.mark.compiles("rope", "alibi")
+@pytest.mark.subjects(where=takes_timestamps)
 def test_a_pytree_is_right_at_timestamps_that_were_split(subject: Any, rng: Any) -> None:
     """Without float64. Frequencies of pictures are many turns per unit: 4e-6 is for them."""
     jax, room = pytest.importorskip("jax"), pytest.importorskip("gnomon.jax")

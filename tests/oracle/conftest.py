@@ -10,13 +10,8 @@ from typing import Any
 import pytest
 
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.registry import ENTRIES, encoding
-
-EXAMPLES = [
-    pytest.param((name, parameters), id=f"{name}-{count}")
-    for name, entry in ENTRIES.items()
-    for count, parameters in enumerate(entry.examples)
-]
+from gnomon.encodings.registry import encoding
+from support.examples import EXAMPLES
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

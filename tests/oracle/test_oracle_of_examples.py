@@ -13,25 +13,12 @@ import pytest
 
 from gnomon import oracle
 from gnomon.errors import EncodingError
+from support.examples import heads_of, width_of
 
 pytest.importorskip("mpmath")
 UNIT = 2.0**-53
 WHOLE = [0, 1, 2, 3, 7, 31, 1000, 65_535, 999_999, 1_000_000]
 REAL = [0.5, -3.25, 1234.5678, 1e6 + 0.1, 1.7e9 + 0.123456, 1_712_345_678.9]
-
-
-def heads_of(made):
-    """How many heads an encoding tells apart."""
-    made = getattr(made, "inner", made)
-    frequencies = getattr(made, "frequencies", None)
-    if frequencies is not None and frequencies.ndim == 3:
-        return len(frequencies)
-    return getattr(made, "heads", None) or 1
-
-
-def width_of(made):
-    """How many coordinates a query has."""
-    return getattr(made, "dimension", 8)
 
 
 def usable(made, position, kind):

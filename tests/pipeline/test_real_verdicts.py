@@ -26,7 +26,6 @@ def imdb(data_root: Path) -> tuple[str, CountOptions]:
 
 @pytest.mark.data
 @pytest.mark.wide
-@pytest.mark.timeout(600)
 def test_imdb_shuffled_inside_its_documents_is_called_uninformative(imdb) -> None:
     """With two other shuffles as the null, and also where only the counts are known."""
     path, counting = imdb

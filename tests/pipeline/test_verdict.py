@@ -16,6 +16,8 @@ from gnomon.corpus.counts import PositionCounts
 from gnomon.pipeline.schema import survey_schema
 from gnomon.pipeline.verdict import where
 from gnomon.pipeline.words import blocks_in_words
+from gnomon.report import survey_text
+from gnomon.report.page import words
 
 LENGTH, TYPES, DOCUMENTS = 20, 300, 1_500
 VALIDATOR = jsonschema.Draft202012Validator(survey_schema())
@@ -279,3 +281,17 @@ def test_too_few_tokens_for_distances_still_allow_the_tests(rng):
     assert found.verdict.recommended == "none"
     assert "could not be debiased" in found.summary
     assert "--bins" in found.summary
+
+
+def test_rare_tokens_that_take_turns_leave_the_mean_with_a_reservation(rng):
+    """Common tokens stand still; tokens met once or twice at a place say not how rare ones vary."""
+    weights = 1.0 / np.arange(1, 2001) ** 1.05
+    phase = rng.integers(2, size=2000)
+    common = np.arange(2000) < 150
+    laws = [np.where((phase == place % 2) | common, weights, 0.0) for place in range(16)]
+    tokens = [rng.choice(2000, p=law / law.sum(), size=2000) for law in laws]
+    found = surveyed(np.stack(tokens, axis=1).tolist(), length=16)
+    contents = found.to_dict()
+    assert contents["geometry"]["debiased"]["reservations"] == ["rare types"]
+    assert "this may be too small" in " ".join(survey_text(contents).split())
+    assert any("uncertain" in one for one in words.warnings(contents))

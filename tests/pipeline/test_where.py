@@ -48,6 +48,8 @@ def drawn(rng, kind: str, size: int, documents: int = 700, types: int = 60) -> l
         "start": np.where(places < 9, normal, 0.0),
         "middle": np.where((places >= 12) & (places < 17), normal, 0.0),
         "one": np.where(places == 13, normal, 0.0),
+        "header and bump": np.where((places < 3) | (places == size // 2), normal, 0.0),
+        "indentation": np.where(places % 10 < 4, normal[0], 0.0),
         "throughout": normal,
         "period": normal[np.arange(size) % 5],
         "nothing": np.zeros((size, types)),
@@ -88,6 +90,18 @@ def test_planted_places_are_named_at_every_length(kind, positions, length, rng):
     apart = {*found.positions.tolist()} ^ {*positions}
     assert apart <= {*found.unsure.tolist()}
     assert len(apart) <= 1
+
+
+@pytest.mark.parametrize("length", [12, 24])
+def test_a_header_and_a_bump_are_told_as_two_places(length, rng):
+    found = surveyed(drawn(rng, "header and bump", length))
+    assert f"at positions 0-2, {length // 2} (" in where(found.noise)
+
+
+def test_an_indentation_seen_three_times_in_part_is_no_start(rng):
+    assert "at positions 0-3, 10-13, 20-23 (" in where(
+        surveyed(drawn(rng, "indentation", 28)).noise
+    )
 
 
 @pytest.mark.parametrize("length", [25, 80])

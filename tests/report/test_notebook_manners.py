@@ -18,7 +18,7 @@ import pytest
 from scipy.spatial.distance import squareform
 
 import gnomon
-from gnomon.diagnostics.parameters import parameter_table
+from gnomon.diagnostics.stress_report import parameter_table
 from gnomon.distances.debiased.intervals import figure
 from gnomon.distances.debiased.survivorship import Survivorship
 from gnomon.distances.mds import scale
@@ -81,8 +81,8 @@ def bars() -> Any:
 
 EXAMPLES: dict[str, Callable[[Survey], Any]] = {
     "gnomon.corpus.counts.PositionCounts": lambda s: s.counts,
-    "gnomon.diagnostics.dimension.StressByDimension": lambda s: s.by_dimension,
-    "gnomon.diagnostics.parameters.ParameterTable": lambda _: parameter_table(8, 4, [1, 2]),
+    "gnomon.diagnostics.stress_report.StressByDimension": lambda s: s.by_dimension,
+    "gnomon.diagnostics.stress_report.ParameterTable": lambda _: parameter_table(8, 4, [1, 2]),
     "gnomon.encodings.lifts.Lifted": lambda s: lift(
         gnomon.encoding("sinusoidal", dimension=8), s.geometry.coordinates
     ),

@@ -246,8 +246,8 @@ class PositionCounts(Result):
         """Keep the `top` most frequent types and put all others in one piece called OTHER.
 
         Types chosen for their counts have luck in them. Where that would overstate their share by
-        more than one part in twenty-five, as among types of one frequency, those that cannot be told from
-        the last one chosen are drawn at random.
+        more than one part in twenty-five, as among types of one frequency, those that cannot be
+        told from the last one chosen are drawn at random.
         """
         if top < 1:
             raise CountsError(f"--top-k is {top}; keep at least one type.")

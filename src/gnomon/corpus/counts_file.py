@@ -119,6 +119,7 @@ def _near_copies(metadata: dict[str, Any]) -> NearCopies | None:
         return None
     _check_fields(metadata, {"near_copies": lambda value: isinstance(value, dict)}, "")
     found = metadata["near_copies"]
+    found = {"shared": 0} | found  # counts of older versions do not know it
     _check_fields(found, _OF_COPIES, "near_copies.")
     return NearCopies(**{name: found[name] for name in _OF_COPIES})
 
@@ -159,7 +160,9 @@ def _fit_axes(value: Any) -> bool:
 
 _MOST = 2**31 - 1
 _OF_COPIES: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("documents", "looked_at", "copies", "families", "largest"), _whole(0)),
+    **dict.fromkeys(
+        ("documents", "looked_at", "copies", "families", "largest", "shared"), _whole(0)
+    ),
     "partners": lambda value: type(value) in (int, float) and 0 <= value < math.inf,
 }
 _FIELDS: dict[str, Callable[[Any], bool]] = {

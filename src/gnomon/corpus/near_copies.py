@@ -21,6 +21,13 @@ For the third, 1,024 documents are compared with all others. For the first two d
 compared pair by pair. Cut into eight stretches, each has 70 keys, the sums of the
 hashes of four of them: two that differ in up to four places have one key in common at least, and
 only neighbours by a key are looked at. Families are the connected components of both relations.
+
+Boilerplate (a header, a disclaimer) makes documents alike that have nothing else in common, and a
+group of all that share it would take its own share of the corpus out of every comparison of folds.
+A family of a twentieth of the documents or more is therefore taken for documents that share a text,
+unless the corpus is made of copies: more than half of all documents are in families, and no family
+holds more than half. What half of such a family has at a place, counted from either end, is left
+out, and its documents are joined only where what remains is alike, in families that are smaller.
 """
 
 from __future__ import annotations
@@ -53,6 +60,8 @@ HEADS = 1024
 """Documents that are compared with all others, place by place."""
 RELATED, LEAST_ALIKE, RARELY = 0.3, 8, 1e-3
 """Share and number of places that agree, at least; partners that chance gives, at most."""
+LARGE, LEAST_LARGE = 0.05, 8
+"""Share and number of documents from which a family is one of documents that share a text."""
 _ROWS = 64
 _NEIGHBOURS = 8
 _TINY = 1e-12
@@ -71,6 +80,8 @@ class NearCopies(Result):
     largest: int
     partners: float
     """Near-copies that a document has on average in the whole corpus."""
+    shared: int = 0
+    """Documents looked at that share a text with a large part of them, and are no copies."""
 
     @property
     def share(self) -> float:
@@ -108,7 +119,8 @@ class CopySketch:
         self._settle()
         offsets = offsets_of([len(one) for one in self._held])
         values = np.concatenate([np.empty(0, np.int32), *self._held])
-        return _counted(families(values, offsets), documents=self._rows)
+        labels, shared = split_families(values, offsets)
+        return _counted(labels, documents=self._rows, shared=int(shared.sum()))
 
     def _settle(self) -> None:
         """Keep one window of each group, those with the smallest keys."""
@@ -119,7 +131,7 @@ class CopySketch:
             self._limit = self._mixed[-1]
 
 
-def _counted(labels: NDArray[Any], *, documents: int) -> NearCopies:
+def _counted(labels: NDArray[Any], *, documents: int, shared: int) -> NearCopies:
     sizes = np.bincount(labels, minlength=1)
     large = sizes[sizes > 1]
     looked_at = len(labels)
@@ -131,6 +143,26 @@ def _counted(labels: NDArray[Any], *, documents: int) -> NearCopies:
         families=len(large),
         largest=int(large.max(initial=0)),
         partners=within * max(documents / max(looked_at, 1), 1.0),
+        shared=shared,
+    )
+
+
+def families_in_words(labels: NDArray[Any], shared: NDArray[np.bool_]) -> str:
+    """Say how documents are grouped.
+
+    >>> families_in_words(np.array([0, 0, 1, 2]), np.array([False, False, False, False]))
+    '4 documents are 3 groups of near-copies, the largest of 2 (50 %)'
+    """
+    rows, largest = len(labels), int(np.bincount(labels, minlength=1).max())
+    told = (
+        f"{rows:,} documents are {len(np.unique(labels)):,} groups of near-copies, the largest "
+        f"of {largest:,} ({100 * largest / max(rows, 1):.2g} %)"
+    )
+    if not shared.any():
+        return told
+    return (
+        f"{told}; {int(shared.sum()):,} documents share a text with {100 * LARGE:.0f} % of all or "
+        "more, which makes no copies of them"
     )
 
 
@@ -141,6 +173,24 @@ def families(values: Ids, offsets: Offsets) -> NDArray[Any]:
     >>> families(np.concatenate(texts), np.array([0, 8, 16, 24])).tolist()
     [0, 0, 1]
     """
+    return split_families(values, offsets)[0]
+
+
+def split_families(values: Ids, offsets: Offsets) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return the family of each document, and which documents only share a text with many."""
+    labels = _joined(values, offsets)
+    shared = _in_large(labels)
+    if not shared.any():
+        return labels, shared
+    alone = labels.max() + 1 + np.arange(len(labels))
+    rest = _joined(*_without_shared(values, offsets, labels, shared))
+    renewed = np.where(_in_large(rest, even_so=True), alone, labels.max() + 1 + len(labels) + rest)
+    found = np.unique(np.where(shared, renewed, labels), return_inverse=True)[1]
+    return found, shared
+
+
+def _joined(values: Ids, offsets: Offsets) -> NDArray[Any]:
+    """Return the connected components of documents that agree."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -151,6 +201,42 @@ def families(values: Ids, offsets: Offsets) -> NDArray[Any]:
     graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(rows, rows))
     labels: NDArray[Any] = connected_components(graph, directed=False)[1]
     return labels
+
+
+def _in_large(labels: NDArray[Any], *, even_so: bool = False) -> NDArray[np.bool_]:
+    """Return which documents are in a family too large for one of copies.
+
+    `even_so` is whether they are so in a corpus made of copies, too.
+    """
+    sizes = np.bincount(labels, minlength=1)
+    rows = len(labels)
+    copies = sizes[sizes > 1].sum() > 0.5 * rows and sizes.max() <= 0.5 * rows
+    if copies and not even_so:
+        return np.zeros(rows, np.bool_)
+    large: NDArray[np.bool_] = (sizes >= max(LARGE * rows, LEAST_LARGE))[labels]
+    return large
+
+
+def _without_shared(
+    values: Ids, offsets: Offsets, labels: NDArray[Any], chosen: NDArray[np.bool_]
+) -> tuple[Ids, Offsets]:
+    """Return the documents chosen without what half of their family has, the others empty.
+
+    What is left out becomes tokens that occur once, so that places stay where they are.
+    """
+    lengths = np.where(chosen, np.diff(offsets), 0)
+    inside = np.repeat(chosen, np.diff(offsets))
+    kept, ends = values[inside].astype(np.int64), offsets_of(lengths)
+    row = np.repeat(np.arange(len(lengths)), lengths)
+    place = np.arange(len(kept)) - ends[row]
+    size, family = np.bincount(labels)[labels[row]], labels[row].astype(np.uint64)
+    common = np.zeros(len(kept), np.bool_)
+    for at in (place, lengths[row] - place):
+        cell = mix(kept.astype(np.uint64) + mix(at.astype(np.uint64) + mix(family)))
+        _, which, count = np.unique(cell, return_inverse=True, return_counts=True)
+        common |= count[which] >= 0.5 * size
+    once = int(values.max(initial=0)) + 1 + np.arange(len(kept))
+    return np.where(common, once, kept).astype(np.int32), ends
 
 
 def _in_place(values: Ids, offsets: Offsets) -> NDArray[Any]:

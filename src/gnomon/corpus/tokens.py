@@ -30,7 +30,7 @@ from gnomon.corpus.documents import (
     text_keys,
 )
 from gnomon.corpus.grouping import contained
-from gnomon.corpus.near_copies import families
+from gnomon.corpus.near_copies import families_in_words, split_families
 from gnomon.corpus.reading.text import table_advice
 from gnomon.corpus.tokenizers import Alphabet, LetterError, Tokenizer
 from gnomon.errors import CorpusError, InputError
@@ -105,8 +105,6 @@ def _declared(source: Source, tokenizer: Tokenizer | None, size: int | None) -> 
 class FromIds:
     """Ids as they were read, checked against the vocabulary where one is declared."""
 
-    notes: tuple[str, ...] = ()
-
     def __init__(
         self, source: Source, declared: Vocabulary | None, *, near_copies: bool = False
     ) -> None:
@@ -114,11 +112,16 @@ class FromIds:
         self._near_copies = near_copies
         self._declared = declared
         self._largest = 0
+        self.notes: tuple[str, ...] = ()
         self.size = None if declared is None else declared.size
 
     def batches(self) -> Iterator[IdBatch]:
         """Read from the beginning."""
-        return _in_families(list(self._read())) if self._near_copies else self._read()
+        if not self._near_copies:
+            return self._read()
+        batches, told = _in_families(list(self._read()))
+        self.notes = (told,)
+        return iter(batches)
 
     def _read(self) -> Iterator[IdBatch]:
         rows = 0
@@ -195,6 +198,7 @@ class FromText:
         self._keys: Keys = np.empty(0, np.uint64)
         self.size = None if tokenizer.grows else tokenizer.vocabulary().size
         self.notes: tuple[str, ...] = ()
+        self._told: tuple[str, ...] = ()
 
     def batches(self) -> Iterator[IdBatch]:
         """Read from the beginning, tokenise, and write the cache behind."""
@@ -206,7 +210,8 @@ class FromText:
                 if writer is not None:
                     writer.add(batch)
                 yield batch
-            self.notes = () if self._alphabet is None else self._alphabet.notes()
+            told = () if self._alphabet is None else self._alphabet.notes()
+            self.notes = (*told, *self._told)
             if writer is not None:
                 writer.finish(self._tokenizer.vocabulary(), notes=self.notes)
                 self.notes += tuple(writer.notes)
@@ -276,38 +281,45 @@ class FromText:
         # Both are relations between all rows, so all of them must be here at once.
         held = list(batches)
         texts = [text for batch in held for text in batch.texts]
-        roots = iter(contained(texts) if self._found == CONTAINED else _near_copies(texts))
+        if self._found == CONTAINED:
+            found = contained(texts)
+        else:
+            found, told = _near_copies(texts)
+            self._told = (told,)
+        roots = iter(found)
         return (replace(b, groups=[next(roots) for _ in b.texts]) for b in held)
 
 
-def _near_copies(texts: list[str]) -> list[str]:
-    """Return for every text the first of its family in the order of characters.
+def _near_copies(texts: list[str]) -> tuple[list[str], str]:
+    """Return for every text the first of its family in the order of characters, and a note.
 
-    >>> _near_copies(["a b c d e f g h", "a b c d e f g x", "s t u v w x y z"])
+    >>> _near_copies(["a b c d e f g h", "a b c d e f g x", "s t u v w x y z"])[0]
     ['a b c d e f g h', 'a b c d e f g h', 's t u v w x y z']
     """
     numbers: dict[str, int] = {}
     words = [[numbers.setdefault(word, len(numbers)) for word in text.split()] for text in texts]
     offsets = offsets_of([len(row) for row in words])
     flat = np.fromiter((w for row in words for w in row), dtype=np.int32, count=int(offsets[-1]))
-    labels = families(flat, offsets).tolist()
-    first: dict[int, str] = {}
+    found, shared = split_families(flat, offsets)
+    labels, first = found.tolist(), dict[int, str]()
     for label, text in zip(labels, texts, strict=True):
         first[label] = min(text, first.get(label, text))
-    return [first[label] for label in labels]
+    return [first[label] for label in labels], families_in_words(found, shared)
 
 
-def _in_families(held: list[IdBatch]) -> Iterator[IdBatch]:
-    """Give the batches again, every document in the group of its family."""
-    if not held:
-        return
-    values = np.concatenate([b.values[b.offsets[0] : b.offsets[-1]] for b in held])
-    lengths = np.concatenate([np.diff(b.offsets) for b in held])
-    labels = families(values, offsets_of(lengths))
-    keys = np.concatenate([b.documents for b in held])
+def _in_families(held: list[IdBatch]) -> tuple[list[IdBatch], str]:
+    """Return the batches again, every document in the group of its family, and a note."""
+    empty = [np.empty(0, np.int32)], [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
+    values = np.concatenate([*empty[0], *(b.values[b.offsets[0] : b.offsets[-1]] for b in held)])
+    lengths = np.concatenate([*empty[1], *(np.diff(b.offsets) for b in held)])
+    labels, shared = split_families(values, offsets_of(lengths))
+    keys = np.concatenate([*empty[2], *(b.documents for b in held)])
     least = np.full(int(labels.max(initial=0)) + 1, 2**64 - 1, np.uint64)
     np.minimum.at(least, labels, keys)
     groups = least[labels]
-    ends = np.cumsum([b.rows for b in held])
-    for batch, end in zip(held, ends.tolist(), strict=True):
-        yield replace(batch, groups=groups[end - batch.rows : end])
+    ends = np.cumsum([b.rows for b in held]).tolist()
+    made = [
+        replace(batch, groups=groups[end - batch.rows : end])
+        for batch, end in zip(held, ends, strict=True)
+    ]
+    return made, families_in_words(labels, shared)

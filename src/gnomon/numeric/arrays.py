@@ -441,7 +441,8 @@ def check_lists(queries: Coordinates, keys: Coordinates) -> None:
 
 def lags_between(queries: Coordinates, keys: Coordinates, *, xp: Namespace) -> Array:
     """Return i - j for coordinates (..., n, axes) and (..., m, axes): (..., n, m, axes)."""
-    check_lists(queries, keys)
+    if queries.ndim < 2 or keys.ndim < 2:
+        check_lists(queries, keys)
     return between(queries, keys, xp=xp)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.corpus import PositionCounts, Progress, deal_folds
-from gnomon.diagnostics import Pattern, pattern, standing_apart, violations
+from gnomon.diagnostics import Pattern, Unbiased, pattern, violations
 from gnomon.distances import (
     Debiased,
     Figure,
@@ -328,8 +328,8 @@ def _pattern(
     distinct = tests.differing[np.searchsorted(tests.positions, core)]
     among = np.ix_(found.core, found.core)
     replicates = found.replicates[:, found.core][:, :, found.core]
-    apart = standing_apart(found.squares[among], replicates) if axes == 1 else None
-    return pattern(found.low_rank.squares, where, distinct, axes=axes, apart=apart)
+    unbiased = Unbiased(found.squares[among], replicates)
+    return pattern(found.low_rank.squares, where, distinct, axes=axes, unbiased=unbiased)
 
 
 def _possible(found: Figure) -> Figure:

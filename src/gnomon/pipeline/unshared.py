@@ -155,7 +155,7 @@ def _at_least(coarse: Debiased, index: int, core: NDArray[np.int64]) -> Figure |
     return replace(found, value=float(np.clip(value, 0.0, LARGEST)), interval=(low, high))
 
 
-def in_words(found: tuple[Unshared, ...]) -> str | None:
+def unshared_in_words(found: tuple[Unshared, ...]) -> str | None:
     """Say what is known of such positions; None where there are none."""
     apart, chance = ([x for x in found if x.distinct is so] for so in (True, False))
     parts = [_apart(apart)] if apart else []

@@ -22,7 +22,7 @@ from gnomon.pipeline.debiased_stress import DebiasedTarget
 from gnomon.pipeline.entries import Entry
 from gnomon.pipeline.nearest import WHY_SQUARED, Nearest, nearest_known, stress_of
 from gnomon.pipeline.noise import NoiseReport, Tests
-from gnomon.pipeline.unshared import in_words
+from gnomon.pipeline.unshared import unshared_in_words
 from gnomon.pipeline.words import (
     blocks_in_words,
     either_way,
@@ -69,7 +69,7 @@ def verdict(
     parts = [
         noise.caution,
         _signal(noise, window),
-        in_words(noise.unshared),
+        unshared_in_words(noise.unshared),
         _noise(noise),
         _survivorship(noise, unshuffled),
         *noise.warnings,

@@ -222,6 +222,11 @@ class Scaled(Rotating):
                 "encoding.at_length(...), or from_config(..., length=...)."
             )
 
+    @property
+    def has_fixed_length(self) -> bool:  # type: ignore[override]
+        """Whether the length that the scaling follows is stated."""
+        return self.scaling.has_fixed_length
+
     def at_length(self, length: int) -> Self:
         """Return the encoding as it is for a context of `length`, where the scaling follows it."""
         return dataclasses.replace(self, scaling=self.scaling.at_length(length))

@@ -225,8 +225,8 @@ def _number(value: Any) -> float | None:
 
 DRAWN: dict[str, Callable[[Any], Figure]] = {
     "gnomon.corpus.counts.PositionCounts": _counts,
-    "gnomon.diagnostics.dimension.StressByDimension": _by_dimension,
-    "gnomon.diagnostics.parameters.ParameterTable": _parameters,
+    "gnomon.diagnostics.stress_report.StressByDimension": _by_dimension,
+    "gnomon.diagnostics.stress_report.ParameterTable": _parameters,
     "gnomon.encodings.lifts.Lifted": _lift_figure,
     "gnomon.encodings.lifts.Portrait": card_panels,
     "gnomon.distances.debiased.estimate.Debiased": _geometry_without_noise,
