@@ -7,18 +7,15 @@ encoding against the corpus's tokens dealt at random. A last sentence says what 
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from gnomon.cli.options import some, takes
-from gnomon.cli.output import Output, TerminalProgress
+from gnomon.cli.output import Output
 from gnomon.cli.parameters import Parameter, parse_parameters
 from gnomon.corpus import CountOptions
-from gnomon.errors import InputError
 from gnomon.pipeline import SurveyOptions
-from gnomon.reading import UnreadableError, load_array
 
 Name = Annotated[
     str,
@@ -68,12 +65,7 @@ def stress(
     output: Output,
 ) -> None:
     """Measure how far an encoding's distances are from those of a corpus, and from noise."""
-    from gnomon.pipeline import (
-        DEBIASED,
-        EncodingChoice,
-        against_counts,
-        against_distances,
-    )
+    from gnomon.pipeline import EncodingChoice, stress_place
     from gnomon.report import stress_text
 
     output.check()
@@ -86,48 +78,12 @@ def stress(
         first_row=first_row,
     )
     with output.progress() as progress:
-        if Path(target).suffix == ".npy":
-            _check_given(estimator, target)
-            value = against_distances(choice, _distances(Path(target)))
-        else:
-            counts = _counts(target, choice.seed, progress)
-            value = against_counts(
-                choice,
-                counts.with_minimum_count(counting["minimum_count"]),
-                metric=comparing["metric"],
-                estimator=estimator or DEBIASED,
-                progress=progress,
-            )
+        value = stress_place(
+            choice,
+            target,
+            metric=comparing["metric"],
+            estimator=estimator,
+            minimum_count=counting["minimum_count"],
+            progress=progress,
+        )
     output.emit(value, stress_text(value))
-
-
-def _counts(target: str, seed: int, progress: TerminalProgress) -> Any:
-    """Count a built-in corpus as a survey does, or read what was counted before."""
-    from gnomon.corpus import BUILTIN, load_counts
-    from gnomon.pipeline import count_groups
-
-    path = Path(target)
-    if target in BUILTIN:  # as everywhere: write ./digits for a folder of that name
-        progress.stage("counting")
-        return count_groups(target, CountOptions(seed=seed), progress)[0]
-    if not path.exists():
-        raise InputError(
-            f"there is no file {target}; pass counts.npz, the folder of a survey, square distances "
-            f"(.npy), or a built-in corpus ({', '.join(sorted(BUILTIN))})."
-        )
-    return load_counts(path / "counts.npz" if path.is_dir() else path)
-
-
-def _check_given(estimator: str | None, target: str) -> None:
-    if estimator is not None:
-        raise InputError(
-            f"--estimator {estimator} needs counts, and {target} holds distances as they are; pass "
-            "counts.npz or the folder of a survey, or leave the estimator out."
-        )
-
-
-def _distances(path: Path) -> Any:
-    try:
-        return load_array(path)
-    except (OSError, UnreadableError) as error:
-        raise InputError(f"{path} cannot be read as a .npy file ({error}); check it.") from error

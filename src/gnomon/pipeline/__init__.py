@@ -37,9 +37,8 @@ if TYPE_CHECKING:
     from gnomon.pipeline.stress import DEBIASED as DEBIASED
     from gnomon.pipeline.stress import NUMBERS as NUMBERS
     from gnomon.pipeline.stress import EncodingChoice as EncodingChoice
-    from gnomon.pipeline.stress import against_counts as against_counts
-    from gnomon.pipeline.stress import against_distances as against_distances
     from gnomon.pipeline.stress import rows_in_words as rows_in_words
+    from gnomon.pipeline.stress import stress_place as stress_place
     from gnomon.pipeline.surveys import survey as survey
     from gnomon.pipeline.surveys import survey_with as survey_with
     from gnomon.pipeline.validation import fault as fault
@@ -73,9 +72,8 @@ __getattr__, __dir__ = front(
             "DEBIASED",
             "EncodingChoice",
             "NUMBERS",
-            "against_counts",
-            "against_distances",
             "rows_in_words",
+            "stress_place",
         ),
         "surveys": ("survey", "survey_with"),
         "validation": ("fault",),
