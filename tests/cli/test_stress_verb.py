@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gnomon.corpus.counts import PositionCounts
-from gnomon.corpus.counts_file import load_counts, save_counts
+from gnomon.corpus.counts import PositionCounts, load_counts, save_counts
 from gnomon.errors import CountsError
 
 PLUGIN = ("--estimator", "plugin")

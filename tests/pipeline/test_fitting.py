@@ -14,7 +14,7 @@ from gnomon.corpus.counts import PositionCounts
 from gnomon.encodings.fitted import Fitted
 from gnomon.errors import EncodingError, InputError
 from gnomon.pipeline.fitting import fit_survey
-from gnomon.pipeline.saving import save_survey
+from gnomon.pipeline.survey_file import save_survey
 
 FOLDS, TYPES = 16, 30
 

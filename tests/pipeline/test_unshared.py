@@ -13,7 +13,7 @@ import gnomon
 from gnomon.cli.app import run
 from gnomon.distances.debiased.estimate import debias
 from gnomon.errors import CountsError
-from gnomon.pipeline.schema import survey_schema
+from gnomon.pipeline.survey_file import survey_schema
 from gnomon.report.text import survey_text
 
 TYPES = 60

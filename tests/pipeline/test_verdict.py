@@ -13,7 +13,7 @@ import pytest
 
 import gnomon
 from gnomon.corpus.counts import PositionCounts
-from gnomon.pipeline.schema import survey_schema
+from gnomon.pipeline.survey_file import survey_schema
 from gnomon.pipeline.verdict import where
 from gnomon.pipeline.words import blocks_in_words
 from gnomon.report import survey_text

@@ -97,7 +97,7 @@ EXAMPLES: dict[str, Callable[[Survey], Any]] = {
     "gnomon.reproduce.claims.Reproduction": lambda _: reproduction(),
     "gnomon.spectra.of_encoding.Spectrum": lambda _: gnomon.spectrum("rope", 32, coupled=False),
     "gnomon.pipeline.lags.LagStructure": lambda _: bars(),
-    "gnomon.pipeline.page_data.Pictures": pictures,
+    "gnomon.pipeline.survey_file.Pictures": pictures,
     "gnomon.pipeline.surveys.Survey": lambda s: s,
     "gnomon.pipeline.noise.NoiseReport": lambda s: s.noise,
 }

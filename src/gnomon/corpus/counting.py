@@ -27,10 +27,9 @@ from scipy.sparse import csr_array, vstack
 from gnomon.corpus import cache
 from gnomon.corpus.counts import PositionCounts, Vocabulary, merge_folds, renamed
 from gnomon.corpus.documents import ROWS, IdBatch, Source, mix
-from gnomon.corpus.equal_rows import HELD_TOGETHER, equal_by_chance
 from gnomon.corpus.folds import GroupSketch, fold_of
+from gnomon.corpus.grouping import HELD_TOGETHER, CopySketch, equal_by_chance
 from gnomon.corpus.kernel import Slots, count_slots
-from gnomon.corpus.near_copies import CopySketch
 from gnomon.corpus.options import DEFAULT_LENGTH, DEFAULT_MEMORY, CountOptions
 from gnomon.corpus.reading.resolve import open_with
 from gnomon.corpus.tokenizers import Tokenizer, dna, open_tokenizer, protein
@@ -167,12 +166,12 @@ class _Run:
         )
         self._read(accumulator)
         self._check(accumulator)
-        counts = self._assembled(accumulator)
+        counts = self._assemble(accumulator)
         if options.top_k is not None:
             counts = counts.coarsened(options.top_k)
-        return self._binned(counts)
+        return self._bin(counts)
 
-    def _binned(self, counts: PositionCounts) -> PositionCounts:
+    def _bin(self, counts: PositionCounts) -> PositionCounts:
         """Merge positions as asked; a single bin would have no distances."""
         found = counts.binned(self.options.bins)
         if found.bins is not None and found.length < 2:
@@ -239,7 +238,7 @@ class _Run:
                 f"({accumulator.longest} tokens); choose {accumulator.longest} or less."
             )
 
-    def _assembled(self, accumulator: Accumulator) -> PositionCounts:
+    def _assemble(self, accumulator: Accumulator) -> PositionCounts:
         blocks = accumulator.finish()
         vocabulary, column = settled(self.stream.vocabulary(), blocks.indices)
         blocks = renamed(blocks, column, vocabulary.size)
@@ -357,13 +356,13 @@ class Accumulator:
             return csr_array((self.length * self.folds, self._vocabulary), dtype=np.int64)
         while len(self._matrices) > 1:
             self._merge()
-        blocks = [self._widened(block) for block in self._matrices.pop()]
+        blocks = [self._widen(block) for block in self._matrices.pop()]
         return csr_array(vstack(blocks, format="csr"))
 
     def _count(self) -> None:
         if not self._pending:
             return
-        slots = _joined(self._pending, self.folds)
+        slots = _join(self._pending, self.folds)
         self._pending, self._waiting = [], 0
         counted = count_slots(
             slots,
@@ -385,10 +384,10 @@ class Accumulator:
         second, first = self._matrices.pop(), self._matrices.pop()
         merged = []
         while first:  # blocks leave their lists as they are merged, and so the memory
-            merged.append(self._widened(first.pop()) + self._widened(second.pop()))
+            merged.append(self._widen(first.pop()) + self._widen(second.pop()))
         self._matrices.append(merged[::-1])
 
-    def _widened(self, matrix: csr_array) -> csr_array:
+    def _widen(self, matrix: csr_array) -> csr_array:
         """Give a matrix of an earlier, smaller vocabulary today's width."""
         shape = (matrix.shape[0], self._vocabulary)
         return csr_array((matrix.data, matrix.indices, matrix.indptr), shape=shape)
@@ -409,7 +408,7 @@ def _entries(blocks: list[csr_array]) -> int:
     return sum(int(block.nnz) for block in blocks)
 
 
-def _joined(pending: list[Windows], folds: int) -> Slots:
+def _join(pending: list[Windows], folds: int) -> Slots:
     """Lay several batches of windows behind one another."""
     values = _flat([w.values for w in pending])
     shifts = np.cumsum([0, *(len(w.values) for w in pending[:-1])])

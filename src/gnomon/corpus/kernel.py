@@ -52,14 +52,12 @@ def count_slots(
            [0, 1, 0, 0]])
     """
     if vocabulary > _COMPRESS_FROM:
-        return _compressed(
-            slots, length=length, vocabulary=vocabulary, folds=folds, threads=threads
-        )
-    route = _stripes if use_numba() else _sorted
+        return _compress(slots, length=length, vocabulary=vocabulary, folds=folds, threads=threads)
+    route = _stripes if use_numba() else _sort
     return route(slots, length, vocabulary, folds, threads)
 
 
-def _compressed(
+def _compress(
     slots: Slots, *, length: int, vocabulary: int, folds: int, threads: int | None
 ) -> csr_array:
     """Count a huge, mostly unused vocabulary (code points) through the ids that occur."""
@@ -74,15 +72,13 @@ def _compressed(
         folds=slots.folds,
         step=slots.step,
     )
-    route = _stripes if use_numba() else _sorted
+    route = _stripes if use_numba() else _sort
     inner = route(small, length, len(used), folds, threads)
     indices = used[inner.indices].astype(inner.indices.dtype)
     return csr_array((inner.data, indices, inner.indptr), shape=(length * folds, vocabulary))
 
 
-def _sorted(
-    slots: Slots, length: int, vocabulary: int, folds: int, threads: int | None
-) -> csr_array:
+def _sort(slots: Slots, length: int, vocabulary: int, folds: int, threads: int | None) -> csr_array:
     """Count by sorting the keys (fold, position, token)."""
     del threads
     lengths = slots.lengths

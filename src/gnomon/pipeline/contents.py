@@ -1,6 +1,15 @@
 """survey.json: every figure of a survey under the key that other tools read.
 
 No number is NaN: what is undefined is null, and the nearest `reason` says why.
+
+Typical tokens (only when asked: --show-tokens) make a position unlike the rest. With p the law at a
+position and q that of all other positions together, token v adds
+
+    (sqrt p_v - sqrt q_v)^2
+
+to the squared chord between the two. Of the tokens that are commoner here (p_v > q_v) those that
+add most are typical. Only positions whose law was found to differ are shown, and of these the ones
+whose typical tokens add most: elsewhere the largest terms are the luck of small counts.
 """
 
 from __future__ import annotations
@@ -9,14 +18,15 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from gnomon.corpus import PositionCounts
 from gnomon.diagnostics import parameter_table
 from gnomon.distances import NullGeometry, outside_core
-from gnomon.pipeline.entries import monotonicity_dict
 from gnomon.pipeline.measured import FLAT
-from gnomon.pipeline.schema import SCHEMA_VERSION
-from gnomon.pipeline.typical import typical_tokens
-from gnomon.pipeline.unshared import WHY
+from gnomon.pipeline.noise import WHY
+from gnomon.pipeline.rows import monotonicity_dict
+from gnomon.pipeline.survey_file import SCHEMA_VERSION
 from gnomon.results import plain
 
 if TYPE_CHECKING:
@@ -24,8 +34,11 @@ if TYPE_CHECKING:
     from gnomon.pipeline.noise import NoiseReport
     from gnomon.pipeline.surveys import Survey
 
+
 SPECTRUM = 64
 """Eigenvalues of a null that are kept: 5 %, 50 % and 95 % quantiles over its replicates."""
+MOST_POSITIONS = 12
+MOST_TOKENS = 8
 
 
 def contents(survey: Survey) -> dict[str, Any]:
@@ -117,7 +130,7 @@ def _geometry(survey: Survey) -> dict[str, Any]:
         "circulant": survey.shift.circulant,
         "monotonicity": monotonicity_dict(survey.monotonicity),
         "null": _nulls(survey),
-        "debiased": _debiased(noise),
+        "debiased": _estimate(noise),
     }
     return found | ({"reason": "; ".join(reasons)} if reasons else {})
 
@@ -190,7 +203,7 @@ def _null(null: NullGeometry | None, reason: str) -> dict[str, Any]:
     }
 
 
-def _debiased(noise: NoiseReport | None) -> dict[str, Any] | None:
+def _estimate(noise: NoiseReport | None) -> dict[str, Any] | None:
     """Return what is known of the debiased geometry beyond the keys above."""
     if noise is None:
         return None
@@ -247,3 +260,46 @@ def _dimensions(survey: Survey) -> list[dict[str, Any]]:
         }
         for i, row in enumerate(rows)
     ]
+
+
+def typical_tokens(counts: PositionCounts, distinct: list[int]) -> list[dict[str, Any]]:
+    """Return the typical tokens of the most unlike of the distinct positions, in their order."""
+    everywhere = np.asarray(counts.matrix.sum(axis=0)).ravel().astype(np.float64)
+    found = {index: _of(counts, index, everywhere) for index in distinct}
+    strongest = sorted(found, key=lambda index: -found[index][0])[:MOST_POSITIONS]
+    return [
+        {
+            "index": index,
+            "first": counts.extents[index][0],
+            "last": counts.extents[index][1],
+            "typical": found[index][1],
+        }
+        for index in sorted(strongest)
+    ]
+
+
+def _of(
+    counts: PositionCounts, index: int, everywhere: NDArray[np.float64]
+) -> tuple[float, list[dict[str, Any]]]:
+    """Return what the typical tokens of one position add together, and the tokens."""
+    row = counts.matrix[[index]]
+    here = row.data / max(row.data.sum(), 1)
+    rest = everywhere[row.indices] - row.data
+    there = rest / max(everywhere.sum() - row.data.sum(), 1)
+    added = np.where(here > there, (np.sqrt(here) - np.sqrt(there)) ** 2, 0.0)
+    order = np.lexsort((row.indices, -added))[:MOST_TOKENS]
+    chosen = [i for i in order if added[i] > 0]
+    tokens = [
+        {
+            "token": _name(counts, int(row.indices[i])),
+            "share": float(here[i]),
+            "elsewhere": float(there[i]),
+        }
+        for i in chosen
+    ]
+    return float(added[chosen].sum()), tokens
+
+
+def _name(counts: PositionCounts, token: int) -> str:
+    names = counts.vocabulary.tokens
+    return f"id {token}" if names is None else names[token]

@@ -22,11 +22,10 @@ from gnomon.distances import Geometry, dealt_geometry, dealt_null, measure
 from gnomon.encodings import Table, encoding, names_table, takes
 from gnomon.errors import InputError
 from gnomon.pipeline.debiased_stress import LeftOut, is_close
-from gnomon.pipeline.entries import ALIKE
 from gnomon.pipeline.measured import count_groups, measure_counts
-from gnomon.pipeline.nearest import MOSTLY
 from gnomon.pipeline.noise import NoiseReport, in_folds
-from gnomon.pipeline.table_rows import rows_of
+from gnomon.pipeline.rows import ALIKE, rows_of
+from gnomon.pipeline.verdict import MOSTLY
 from gnomon.pipeline.words import percent, rows_used
 from gnomon.reading import UnreadableError, load_array
 
@@ -146,8 +145,8 @@ def against_distances(choice: EncodingChoice, distances: Any) -> dict[str, Any]:
     wanted = target_of(distances)
     lifted = lifted_of(made, wanted, lift_name=choice.lift, rng=choice.rng)
     report = stress(lifted, wanted.distances, nonmetric=True).to_dict()
-    value = _named(made, "given", report, lifted, wanted.coordinates)
-    value["conclusion"] = _concluded(value, "distances", value["scale_free"], value["simplex"])
+    value = _describe(made, "given", report, lifted, wanted.coordinates)
+    value["conclusion"] = _conclude(value, "distances", value["scale_free"], value["simplex"])
     return _without_null(value, "distances alone can not be dealt at random; pass counts")
 
 
@@ -161,7 +160,7 @@ def against_counts(
 ) -> dict[str, Any]:
     """Return the stress against the distances that an estimator finds in counts."""
     if estimator == DEBIASED:
-        return _debiased(choice, counts, metric, progress)
+        return _against_core(choice, counts, metric, progress)
     progress.stage("geometry")
     folds = counts if estimator == "plugin" else in_folds(counts, choice.seed)
     rng = np.random.default_rng([choice.seed, 3])
@@ -169,10 +168,10 @@ def against_counts(
     made = choice.encoding(geometry, geometry.coordinates.shape[1])
     lifted = lifted_of(made, target_of(geometry), lift_name=choice.lift, rng=choice.rng)
     report = stress(lifted, geometry, nonmetric=True).to_dict()
-    value = _named(made, estimator, report, lifted, geometry.coordinates)
+    value = _describe(made, estimator, report, lifted, geometry.coordinates)
     value["negative_squares"] = geometry.negative_squares
     what = f"{estimator} distances"
-    value["conclusion"] = _concluded(value, what, value["scale_free"], value["simplex"])
+    value["conclusion"] = _conclude(value, what, value["scale_free"], value["simplex"])
     if estimator != "plugin":
         return _without_null(
             value,
@@ -187,12 +186,12 @@ def against_counts(
     return value | {"null": null}
 
 
-def _named(
+def _describe(
     made: Any, estimator: str, report: dict[str, Any], lifted: Any, coordinates: Any
 ) -> dict[str, Any]:
     return {
         "encoding": made.name,
-        "called": _called(made),
+        "called": _name_of(made),
         "parameters": made.parameters,
         "estimator": estimator,
         **report,
@@ -200,7 +199,7 @@ def _named(
     }
 
 
-def _called(made: Any) -> str:
+def _name_of(made: Any) -> str:
     """Return the name of an encoding, of a table that of its file."""
     return str(made.source) if isinstance(made, Table) else str(made.name)
 
@@ -219,7 +218,7 @@ def rows_in_words(value: dict[str, Any]) -> str:
     return said if rows["warning"] is None else f"{said} {rows['warning']}"
 
 
-def _concluded(
+def _conclude(
     value: dict[str, Any], what: str, left: float, equal: float, without: LeftOut | None = None
 ) -> str:
     """Say what a stress comes to beside that of equal distances, by the rule of a verdict."""
@@ -262,7 +261,7 @@ def _null(counts: PositionCounts, geometry: Geometry, lifted: Any, seed: int) ->
     }
 
 
-def _debiased(
+def _against_core(
     choice: EncodingChoice, counts: PositionCounts, metric: str, progress: Progress
 ) -> dict[str, Any]:
     """Return debiased stress with its interval, or None with the reason."""
@@ -284,7 +283,7 @@ def _debiased(
     report = stress(lifted, distances, nonmetric=True).to_dict()
     found = replace(target, rows=np.arange(len(rows))).stress(lifted.distances)
     reasons = report["reasons"] | ({"skill": ALIKE} if found.skill is None else {})
-    value = _named(made, DEBIASED, report, lifted, geometry.coordinates[rows])
+    value = _describe(made, DEBIASED, report, lifted, geometry.coordinates[rows])
     squared = noise.significant_share < MOSTLY
     compared = (
         ("squared distances", found.squared, target.simplex_squared, found.squared_left_out)
@@ -293,7 +292,7 @@ def _debiased(
     )
     return {
         **value,
-        "conclusion": _concluded(value, *compared),
+        "conclusion": _conclude(value, *compared),
         "scale_free": found.scale_free,
         "interval": list(found.interval),
         "skill": found.skill,
@@ -312,7 +311,7 @@ def _nothing(
     lifted = lifted_of(made, target_of(geometry), lift_name=choice.lift, rng=choice.rng)
     return {
         "encoding": made.name,
-        "called": _called(made),
+        "called": _name_of(made),
         "parameters": made.parameters,
         "estimator": DEBIASED,
         "lift": lifted.lift,

@@ -7,11 +7,19 @@ verdict in words (`verdict`).
 
 from __future__ import annotations
 
+import html
+import importlib
+import platform
+import shlex
+import sys
 from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import gnomon
 from gnomon.corpus import CountOptions, PositionCounts, Progress, Silence
 from gnomon.diagnostics import (
     GRAIN,
@@ -22,17 +30,11 @@ from gnomon.diagnostics import (
     stress_by_dimension,
     violations,
 )
-from gnomon.distances import (
-    Geometry,
-    NullGeometry,
-    dealt_null,
-    measure,
-    null_geometry,
-)
+from gnomon.distances import Geometry, NullGeometry, dealt_null, measure, null_geometry
+from gnomon.errors import InputError, nearest
+from gnomon.numeric.parallel import threads
 from gnomon.options import make_options, takes_options
-from gnomon.pipeline.asked import encoding_for
 from gnomon.pipeline.contents import contents
-from gnomon.pipeline.entries import Entry, candidates, check_tables, entry
 from gnomon.pipeline.measured import (
     Measured,
     Recounts,
@@ -42,14 +44,16 @@ from gnomon.pipeline.measured import (
 )
 from gnomon.pipeline.noise import NoiseReport, Tests
 from gnomon.pipeline.options import SurveyOptions
-from gnomon.pipeline.origin import provenance
+from gnomon.pipeline.rows import Entry, candidates, check_tables, encoding_for, entry
 from gnomon.pipeline.verdict import Verdict, verdict, without_geometry
 from gnomon.pipeline.verdict import flat as flat_verdict
-from gnomon.results import Result, to_dataframe
+from gnomon.results import Result, html_table, to_dataframe
 
 _RANK = "--rank"
 _SHOWN = ("scale_free", "interval", "skill", "squared")
 RANKS = (1, 2, 3, 5, 7, 10, 16, 31, 63, 127, 255, 511)
+_WORDS = {True: "informative", False: "not informative", None: "undecided"}
+_LIBRARIES = ("numpy", "scipy", "numba", "pyarrow", "tokenizers")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -102,14 +106,10 @@ class Survey(Result):
 
     def plot(self, figure: str = "stress") -> Any:
         """Return one figure of the page by its name: counts, distances, map2d, stress, ..."""
-        from gnomon.pipeline.drawing import draw_survey
-
         return draw_survey(self, figure)
 
     def _repr_html_(self) -> str:
         """Show the verdict and one row per encoding."""
-        from gnomon.pipeline.drawing import survey_html
-
         return survey_html(self)
 
     def to_dataframe(self) -> Any:
@@ -188,7 +188,7 @@ def survey_measured(
         monotonicity=violations(geometry.distances, positions=geometry.coordinates, grain=GRAIN),
         shift=shift_equivariance(geometry.distances, geometry.coordinates),
         null=None if flat else _dealt_null(counts, geometry, options.seed, listener),
-        shuffled=None if flat else _shuffled_null(measured),
+        shuffled=None if flat else _null_of_shuffles(measured),
         by_dimension=None if flat else stress_by_dimension(geometry, dimensions=ranks),
         entries=entries,
         verdict=_conclude(measured, entries),
@@ -262,9 +262,82 @@ def _dealt_null(
     return dealt_null(counts, replicates=replicates, rng=rng, geometry=geometry)
 
 
-def _shuffled_null(measured: Measured) -> NullGeometry | None:
+def _null_of_shuffles(measured: Measured) -> NullGeometry | None:
     if not measured.recounts.shuffled:
         return None
     geometry = measured.geometry
     draws = (measure(one, metric=geometry.metric) for one in measured.recounts.shuffled)
     return null_geometry(geometry, draws, kind="shuffled")
+
+
+def survey_html(survey: Survey) -> str:
+    """Return the verdict in words and the stress of every encoding."""
+    verdict = survey.verdict
+    opening = f"{survey.counts.source}: {_WORDS[verdict.informative]}."
+    return (
+        f"<div><p><b>{html.escape(opening)}</b> {html.escape(verdict.summary)}</p>"
+        + html_table("Stress of every encoding", [_row(e.to_dict()) for e in survey.entries])
+        + "</div>"
+    )
+
+
+def _row(entry: dict[str, Any]) -> dict[str, Any]:
+    plugin, debiased = entry["stress"]["plugin"], entry["stress"]["debiased"]
+    return {
+        "encoding": entry["label"],
+        "lift": entry["lift"],
+        "raw": plugin["raw"],
+        "scale-free": plugin["scale_free"],
+        "debiased": debiased["scale_free"],
+        "skill": debiased["skill"],
+        "violations": entry["monotonicity"]["violations"],
+    }
+
+
+def draw_survey(survey: Survey, figure: str) -> Any:
+    """Return one figure of a survey, drawn by the report room, which is asked for by name."""
+    from gnomon.pipeline.page_data import pictures
+
+    room = importlib.import_module("gnomon.report.figures")
+    contents = survey.to_dict()
+    known = room.keys_of(contents)
+    if figure not in known:
+        raise InputError(f"{figure!r} is no figure of this survey; {nearest(figure, known)}.")
+    to_plotly = importlib.import_module("gnomon.report.figure").to_plotly
+    return to_plotly(room.figure_named(figure, contents, pictures(survey)))
+
+
+def provenance(seed: int, *, command: str | None = None) -> dict[str, Any]:
+    """Return what is needed to repeat a result."""
+    return {
+        "gnomon": gnomon.__version__,
+        "seed": seed,
+        "versions": {"python": platform.python_version()} | _versions(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "threads": threads(),
+        "blas": _blas(),
+        "command": command if command is not None else _command(),
+    }
+
+
+def _versions() -> dict[str, str | None]:
+    found: dict[str, str | None] = {}
+    for library in _LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            found[library] = None
+    return found
+
+
+def _blas() -> str | None:
+    config: Any = np.show_config(mode="dicts")
+    blas = (config or {}).get("Build Dependencies", {}).get("blas", {})
+    return f"{blas.get('name')} {blas.get('version')}" if blas.get("name") else None
+
+
+def _command() -> str | None:
+    """Return the command line as typed, where the command was `gnomon`."""
+    program = Path(sys.argv[0]) if sys.argv else Path()
+    ours = program.name.startswith("gnomon") or program.parts[-2:] == ("gnomon", "__main__.py")
+    return shlex.join(["gnomon", *sys.argv[1:]]) if ours else None

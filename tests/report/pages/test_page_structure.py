@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from gnomon.pipeline.page_data import pictures
-from gnomon.pipeline.validation import fault
+from gnomon.pipeline.survey_file import fault
 from gnomon.report.page.build import page, page_of_folders
 from gnomon.report.page.glossary import EXPLANATIONS, WORDS, anchor
 from gnomon.report.page.reading import folders_from, label_of

@@ -18,30 +18,33 @@ import numpy as np
 from scipy.linalg import expm, logm
 
 from gnomon.errors import GroupError, nearest
-from gnomon.groups import context as between
-from gnomon.groups import laws as of_positions
-from gnomon.groups.blocks import Floats
-from gnomon.groups.certificate import Certificate, Law
-from gnomon.groups.checking import LARGEST as LARGEST_CLASSIFIED
-from gnomon.groups.classification import Structure, classify
-from gnomon.groups.dyadic import dyadic
-from gnomon.groups.generator import Generator
-from gnomon.groups.growth import GROWN, boundedness
-from gnomon.groups.levels import PROMISED, level_of, promised_by
-from gnomon.groups.places import Ledger
-from gnomon.groups.ranks import finite_rank, group_rank, predicted
-from gnomon.groups.rounding import (
-    LARGEST,
+from gnomon.groups import laws
+from gnomon.groups.certificate import (
+    PROMISED,
+    Certificate,
+    CertificateDraft,
+    Law,
+    laws_of_level,
+    level_of,
+)
+from gnomon.groups.classification import LARGEST_CLASSIFIED, Structure, classify
+from gnomon.groups.generator import Floats, Generator
+from gnomon.groups.laws import GROWN
+from gnomon.groups.logit_function import (
+    LARGEST_TOLERANCE,
+    LEAST_SPAN,
     TOLERANCE,
     VECTORS,
-    checked_tolerance,
+    Ledger,
+    LogitFunction,
+    along,
+    check_tolerance,
+    find_window,
+    on_line,
     tolerance_of,
 )
-from gnomon.groups.sheet import Sheet
-from gnomon.groups.steps import Step, classify_step
-from gnomon.groups.subject import Subject, along, on_line
-from gnomon.groups.turns import Turns, read_turns
-from gnomon.groups.windows import LEAST, find_window
+from gnomon.groups.ranks import dyadic, finite_rank, group_rank, largest_prediction_error
+from gnomon.groups.steps import Rotations, Step, classify_step, read_rotations
 
 SMOOTH = 1e-3
 """Largest change of logits over 2^-19 of a position: turns by some hundred radians still pass."""
@@ -69,7 +72,7 @@ NAMES = tuple(dict.fromkeys([*(name for names in PROMISED.values() for name in n
 
 
 def certify(
-    subject: Subject,
+    subject: LogitFunction,
     *,
     promised: str | Iterable[str] = "L0",
     words: Callable[[str], str] = str,
@@ -80,38 +83,38 @@ def certify(
 
     The tolerance is that of the subject's rounding, where none is given.
     """
-    wanted = _promised(promised, subject)
+    wanted = _promises(promised, subject)
     subject = subject.begun()
     subject.check(np.random.default_rng(seed))
     subject = find_window(replace(subject, asked=Ledger()), seed=seed)
-    used = tolerance_of(subject) if tolerance is None else checked_tolerance(tolerance)
-    sheet = Sheet(subject=subject, wanted=wanted, seed=seed, tolerance=used)
+    used = tolerance_of(subject) if tolerance is None else check_tolerance(tolerance)
+    sheet = CertificateDraft(subject=subject, wanted=wanted, seed=seed, tolerance=used)
     sheet.warnings.extend(subject.warnings)
-    linear = sheet.test("linearity", of_positions.linearity)
-    affine = sheet.test("affine", of_positions.linearity, affine=True)
+    linear = sheet.test("linearity", laws.linearity)
+    affine = sheet.test("affine", laws.linearity, affine=True)
     _of_shifts(sheet)
-    sheet.test("cache", of_positions.cache)
-    sheet.test("dtype", of_positions.dtype, max(SINGLE, _of_vectors(subject)))
-    alone = sheet.test("context", between.context)
-    structure: Structure | Step | Turns | None = None
+    sheet.test("cache", laws.cache)
+    sheet.test("dtype", laws.dtype, max(SINGLE, _of_vectors(subject)))
+    alone = sheet.test("context", laws.context)
+    structure: Structure | Step | Rotations | None = None
     rank: int | None = None
-    if alone and not (subject.whole or subject.lags < LEAST or _masked_apart(sheet)):
-        sheet.test("continuity", of_positions.continuity, max(SMOOTH, _of_vectors(subject)))
+    if alone and not (subject.whole or subject.lags < LEAST_SPAN or _has_stray_masks(sheet)):
+        sheet.test("continuity", laws.continuity, max(SMOOTH, _of_vectors(subject)))
     if alone and affine:
         structure, rank = _of_lags(sheet, linear=linear)
     elif affine:
-        sheet.test("path", between.path)
-        sheet.test("order", between.order)
+        sheet.test("path", laws.path)
+        sheet.test("order", laws.order)
     elif alone:
         _content(sheet)
     _warn_of_growth(sheet)
     subject.check_again(sheet.tolerance)
-    known = {"alone": alone, "affine": affine, "masked": _masked_apart(sheet)}
-    known["narrow"] = subject.lags < LEAST
+    known = {"alone": alone, "affine": affine, "masked": _has_stray_masks(sheet)}
+    known["narrow"] = subject.lags < LEAST_SPAN
     sheet.fill(dict.fromkeys((*ALWAYS, *wanted)), known)
     level = level_of(sheet.found, timed=subject.timed)
     if isinstance(promised, str) and promised in PROMISED:
-        sheet.want(_asked_of(promised_by(promised, sheet.found, level), subject))
+        sheet.want(_applicable(laws_of_level(promised, sheet.found, level), subject))
     return Certificate(
         name=subject.name,
         level=words(level),
@@ -126,62 +129,64 @@ def certify(
     )
 
 
-def _promised(promised: str | Iterable[str], subject: Subject) -> tuple[str, ...]:
+def _promises(promised: str | Iterable[str], subject: LogitFunction) -> tuple[str, ...]:
     names = PROMISED.get(promised, None) if isinstance(promised, str) else tuple(promised)
     if names is None:
         names = tuple(str(promised).split(","))
     for name in names:
         if name not in NAMES:
             raise GroupError(f"There is no law {name!r}: {nearest(name, NAMES)}.")
-    return _asked_of(names, subject)
+    return _applicable(names, subject)
 
 
-def _asked_of(names: Iterable[str], subject: Subject) -> tuple[str, ...]:
+def _applicable(names: Iterable[str], subject: LogitFunction) -> tuple[str, ...]:
     """Return laws without that of continuity, where positions are whole numbers."""
     return tuple(name for name in names if not (subject.whole and name == "continuity"))
 
 
-def _masked_apart(sheet: Sheet) -> bool:
+def _has_stray_masks(sheet: CertificateDraft) -> bool:
     """Whether what is masked does not depend on the lag alone, so that no law of the lag is one."""
     residual = sheet.found["shift"].residual
     return residual is not None and not np.isfinite(residual)
 
 
-def _of_shifts(sheet: Sheet) -> None:
+def _of_shifts(sheet: CertificateDraft) -> None:
     """Test the law of shifts, as it is and gauged, and say where masks do not move with tokens."""
-    found = of_positions.shifts(sheet.subject, sheet.rng())
+    found = laws.shifts(sheet.subject, sheet.rng())
     for name, residual in zip(("shift", "gauge"), found, strict=True):
         note = "" if np.isfinite(residual) else "what is masked, or infinite, does not move with it"
         sheet.put(name, residual, sheet.tolerance, note=note)
-    if _masked_apart(sheet) and sheet.subject.span is None:
+    if _has_stray_masks(sheet) and sheet.subject.span is None:
         sheet.warnings.append("some logits are -inf or infinite, whatever the lag is.")
 
 
-def _of_vectors(subject: Subject) -> float:
+def _of_vectors(subject: LogitFunction) -> float:
     """Return what the rounding of vectors alone leaves, or 0 in float64."""
     return VECTORS * subject.rounding if subject.narrow else 0.0
 
 
-def _warn_of_growth(sheet: Sheet) -> None:
+def _warn_of_growth(sheet: CertificateDraft) -> None:
     """Warn of logits that grow with the lag, where that was not promised to be otherwise."""
     law = sheet.found.get("boundedness")
     if law is not None and law.tested and not law.holds:
         sheet.warnings.append(f"logits grow with the lag, {law.note}.")
 
 
-def _of_lags(sheet: Sheet, *, linear: bool) -> tuple[Structure | Step | Turns | None, int | None]:
+def _of_lags(
+    sheet: CertificateDraft, *, linear: bool
+) -> tuple[Structure | Step | Rotations | None, int | None]:
     """Test the laws of the lag, and return the generator with the rank, where there are lags."""
     subject = sheet.subject
-    if subject.lags < LEAST or _masked_apart(sheet):
+    if subject.lags < LEAST_SPAN or _has_stray_masks(sheet):
         return None, None
     sheet.found["rank"] = Law(residual=None, tolerance=sheet.tolerance)  # its place among the laws
-    sheet.test("boundedness", boundedness, GROWN, note=f"up to lag {subject.lags:.6g}")
+    sheet.test("boundedness", laws.boundedness, GROWN, note=f"up to lag {subject.lags:.6g}")
     structure = _group(sheet) if linear else None
     rank = _rank(sheet, structure)
     return (structure if _agree(sheet) else None), rank
 
 
-def _agree(sheet: Sheet) -> bool:
+def _agree(sheet: CertificateDraft) -> bool:
     """Whether lags are of finite rank where they are a group; where not, there is no group.
 
     What a narrow type leaves of high powers of A(h) may hide a rank that is there, and so may what
@@ -196,14 +201,14 @@ def _agree(sheet: Sheet) -> bool:
     return sheet.put("group", max(1.0, rank.residual or 0.0), group.tolerance, note=note)
 
 
-def _rank(sheet: Sheet, structure: Structure | Step | Turns | None) -> int | None:
+def _rank(sheet: CertificateDraft, structure: Structure | Step | Rotations | None) -> int | None:
     """Test whether finitely many coordinates make all lags, as those of a group do: on each axis.
 
     The rank is that of the generator, if one was read, and else the largest; none, if an axis has
     none.
     """
     rounding = sheet.tolerance if sheet.tolerance > TOLERANCE else None
-    limit = predicted(rounding)
+    limit = largest_prediction_error(rounding)
     found = []
     holding = {name for name, law in sheet.found.items() if law.holds}
     group = "group" in holding
@@ -229,7 +234,7 @@ def _rank(sheet: Sheet, structure: Structure | Step | Turns | None) -> int | Non
     return made.rank
 
 
-def _off_axes(subject: Subject) -> list[Subject]:
+def _off_axes(subject: LogitFunction) -> list[LogitFunction]:
     """Return a subject of several axes on diagonals between them."""
     if subject.axes == 1:
         return []
@@ -238,7 +243,7 @@ def _off_axes(subject: Subject) -> list[Subject]:
     return [on_line(subject, way) for way in ways[:DIAGONALS]]
 
 
-def _modes(structure: Structure | Step | Turns) -> int:
+def _modes(structure: Structure | Step | Rotations) -> int:
     """Return the rank of the lags that a generator makes: the degree of its minimal polynomial."""
     longest: dict[tuple[float, float], int] = {}
     for one in structure.structure:
@@ -247,29 +252,29 @@ def _modes(structure: Structure | Step | Turns) -> int:
     return sum(order * (2 if turn else 1) for (_, turn), order in longest.items())
 
 
-def _content(sheet: Sheet) -> None:
+def _content(sheet: CertificateDraft) -> None:
     """Test whether fixed features of query and key are multiplied: their rank is finite."""
-    rank, of = between.content_rank(sheet.subject, sheet.rng())
+    rank, of = laws.content_rank(sheet.subject, sheet.rng())
     most = 2 * (sheet.subject.dimension + 1)
     sheet.put("content", float(rank), float(most), note=f"rank over {of} queries and keys")
 
 
-def _group(sheet: Sheet) -> Structure | Step | Turns | None:
+def _group(sheet: CertificateDraft) -> Structure | Step | Rotations | None:
     """Test the group law and, where it holds, read the generator, or that of one step."""
     subject = sheet.subject
-    condition = float(np.max(np.linalg.cond(of_positions.at_lag(subject, 0.0))))
+    condition = float(np.max(np.linalg.cond(laws.at_lag(subject, 0.0))))
     if not condition <= CONDITION:
         reason = f"logits at lag 0 have condition {condition:.2g}, so A(t) is not formed"
         sheet.warnings.append(reason)
         for name in ("identity", "group"):
             sheet.skip(name, reason)
         return None
-    sheet.test("identity", of_positions.identity, note=f"B(0) has condition {condition:.3g}")
-    is_group = sheet.test("group", of_positions.group) and _everywhere(sheet)
+    sheet.test("identity", laws.identity, note=f"B(0) has condition {condition:.3g}")
+    is_group = sheet.test("group", laws.group) and _everywhere(sheet)
     if subject.axes > 1:
-        sheet.test("commutators", of_positions.commutators)
+        sheet.test("commutators", laws.commutators)
     if subject.whole:
-        return _turns(sheet) or _stepped(sheet) if is_group else None
+        return _turns(sheet) or _classify_step(sheet) if is_group else None
     if not (is_group and sheet.found["continuity"].holds):
         return None
     if subject.rounding > COARSE:
@@ -277,15 +282,15 @@ def _group(sheet: Sheet) -> Structure | Step | Turns | None:
         sheet.skip("generator", reason)
         return None
     x, error, known = generator_of(along(subject, 0))
-    limit = max(GENERATED, min(10.0 * sheet.found["group"].tolerance, LARGEST))
+    limit = max(GENERATED, min(10.0 * sheet.found["group"].tolerance, LARGEST_TOLERANCE))
     if not sheet.put("generator", error, limit, note="exp(tX) = A(t)"):
         return None
-    structure = _turns(sheet) or _classified(sheet, x, known)
+    structure = _turns(sheet) or _classify(sheet, x, known)
     _look_at_other_axes(sheet)
     return structure
 
 
-def _everywhere(sheet: Sheet) -> bool:
+def _everywhere(sheet: CertificateDraft) -> bool:
     """Test the group law at many lags, too, where it holds at a few.
 
     Exponential polynomials are analytic: where they are a group at some random lags they are one at
@@ -293,12 +298,12 @@ def _everywhere(sheet: Sheet) -> bool:
     """
     few = sheet.found["group"].residual or 0.0
     off = dyadic(sheet.subject, sheet.rng())
-    note = f"at {sheet.subject.asked.compared:,} lags"
+    note = f"at {sheet.subject.asked.lag_count:,} lags"
     sheet.patchy = not sheet.put("group", max(few, off), sheet.tolerance, note=note)
     return not sheet.patchy
 
 
-def _look_at_other_axes(sheet: Sheet) -> None:
+def _look_at_other_axes(sheet: CertificateDraft) -> None:
     """Let the spectra on all axes but the first decide what is bounded, too."""
     law = sheet.found["boundedness"]
     for axis in range(1, sheet.subject.axes if law.holds else 1):
@@ -314,16 +319,16 @@ def _look_at_other_axes(sheet: Sheet) -> None:
             sheet.put("boundedness", 1.0, GROWN, note=note)
 
 
-def _direction(subject: Subject) -> str:
+def _direction(subject: LogitFunction) -> str:
     return "causal" if subject.causal else "both"
 
 
-def _side(subject: Subject) -> str:
+def _side(subject: LogitFunction) -> str:
     return "for lags from 0 on" if subject.causal else "for lags of both signs"
 
 
-def _read_turns(sheet: Sheet, subject: Subject) -> Turns | None:
-    return read_turns(
+def _read_turns(sheet: CertificateDraft, subject: LogitFunction) -> Rotations | None:
+    return read_rotations(
         actions_of(subject),
         reach=subject.lags,
         whole=subject.whole,
@@ -332,7 +337,7 @@ def _read_turns(sheet: Sheet, subject: Subject) -> Turns | None:
     )
 
 
-def _turns(sheet: Sheet) -> Turns | None:
+def _turns(sheet: CertificateDraft) -> Rotations | None:
     """Return what turns, with the errors of the phases, if nothing but turns is there."""
     subject = sheet.subject
     found = _read_turns(sheet, along(subject, 0))
@@ -341,13 +346,13 @@ def _turns(sheet: Sheet) -> Turns | None:
     return found
 
 
-def _stepped(sheet: Sheet) -> Step | None:
+def _classify_step(sheet: CertificateDraft) -> Step | None:
     """Return the classes of one step, A(1), to its rounding: what A(1)^2 is off from A(2)."""
     if _is_too_large(sheet):
         return None
     at = actions_of(sheet.subject)
     once = at(1.0)
-    off = of_positions.residual(once @ once, at(2.0))
+    off = laws.residual(once @ once, at(2.0))
     found = classify_step(once, tolerance=max(TOLERANCE, STEPPED * off))
     sheet.warnings.extend(found.warnings)
     if not found.has_generator:
@@ -356,7 +361,7 @@ def _stepped(sheet: Sheet) -> Step | None:
     return found
 
 
-def _classified(sheet: Sheet, x: Floats, known: float) -> Structure | None:
+def _classify(sheet: CertificateDraft, x: Floats, known: float) -> Structure | None:
     """Return the classes of a generator, whose spectrum decides what is bounded.
 
     Of what was rounded X is read to `known`, the share of it that rounding leaves open; a spectrum
@@ -382,7 +387,7 @@ def _classified(sheet: Sheet, x: Floats, known: float) -> Structure | None:
     return structure
 
 
-def _is_too_large(sheet: Sheet) -> bool:
+def _is_too_large(sheet: CertificateDraft) -> bool:
     """Warn of a generator that is too large to be sorted into classes."""
     too_large = sheet.subject.dimension > LARGEST_CLASSIFIED
     if too_large:
@@ -393,18 +398,18 @@ def _is_too_large(sheet: Sheet) -> bool:
     return too_large
 
 
-def actions_of(subject: Subject) -> Callable[[float], Floats]:
+def actions_of(subject: LogitFunction) -> Callable[[float], Floats]:
     """Return A(t) of the first head on the first axis."""
-    inverse = np.linalg.inv(of_positions.at_lag(subject, 0.0))
+    inverse = np.linalg.inv(laws.at_lag(subject, 0.0))
 
     def at(t: float) -> Floats:
-        made = of_positions.at_lag(subject, t) @ inverse
+        made = laws.at_lag(subject, t) @ inverse
         return np.asarray(made.reshape(-1, subject.dimension, subject.dimension)[0])
 
     return at
 
 
-def generator_of(subject: Subject) -> tuple[Floats, float, float]:
+def generator_of(subject: LogitFunction) -> tuple[Floats, float, float]:
     """Return X of the first head on the first axis, how far exp(tX) is from A(t), and its rounding.
 
     The last is a share of |X|: what A(h)^2 is off from A(2h), over |hX|.
@@ -419,7 +424,7 @@ def generator_of(subject: Subject) -> tuple[Floats, float, float]:
     for t in (2.0 * step, 16.0 * step, 7.0):
         if t > subject.lags:
             continue
-        worst = max(worst, of_positions.residual(np.asarray(expm(t * x)), at(t)))
-    off = of_positions.residual(once @ once, at(2.0 * step))
+        worst = max(worst, laws.residual(np.asarray(expm(t * x)), at(t)))
+    off = laws.residual(once @ once, at(2.0 * step))
     size = step * float(np.linalg.norm(x, 2))
     return x, worst, STEPPED * off / size if size > 0.0 else 0.0
