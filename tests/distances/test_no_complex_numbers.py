@@ -24,8 +24,7 @@ from gnomon.distances.chord import (
 )
 from gnomon.distances.scaling import classical_mds, smacof
 from gnomon.errors import GnomonError
-from gnomon.groups.blocks import Block
-from gnomon.groups.generator import Generator
+from gnomon.groups.generator import Block, Generator
 from gnomon.lab.measures.concentration import gini
 from gnomon.lab.measures.intervals import holm, over_seeds
 from gnomon.lab.measures.stability import diverged

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import gnomon
+from gnomon.corpus.counting import Slots, count_slots
 from gnomon.corpus.counts import PositionCounts
-from gnomon.corpus.kernel import Slots, count_slots
 from gnomon.corpus.shuffling import _places, _swap, _swap_compiled
-from gnomon.diagnostics.lagsums import lag_sums
 from gnomon.diagnostics.monotonicity import violations
+from gnomon.diagnostics.shift import lag_sums
 from gnomon.distances.chord import centred_gram, chord_distances, direct_squared, distributions_of
 from gnomon.distances.drift import measure_drift
 from gnomon.distances.energies import balanced_signs, frame_of, sums
@@ -145,9 +145,10 @@ def test_the_promise_states_the_bounds_that_are_tested():
 def test_every_module_that_chooses_a_route_is_run_here_or_listed():
     """A new kernel has to be added to the tables above, and here."""
     known = {
-        "corpus/kernel.py", "corpus/shuffling.py", "distances/chord.py", "distances/estimators.py",
-        "distances/nulls.py", "distances/scaling.py", "distances/energies.py",
-        "diagnostics/monotonicity.py", "diagnostics/lagsums.py", "lags/line.py",
+        "corpus/counting.py", "corpus/shuffling.py", "distances/chord.py",
+        "distances/estimators.py", "distances/nulls.py", "distances/scaling.py",
+        "distances/energies.py",
+        "diagnostics/monotonicity.py", "diagnostics/shift.py", "lags/line.py",
     }  # fmt: skip
     asking = re.compile(r"\buse_numba\(\)")
     found = {

@@ -19,10 +19,10 @@ from gnomon.encodings import ENTRIES, Encoding, certificate, encoding, in_words,
 from gnomon.errors import EncodingError, nearest
 from gnomon.groups import (
     Certificate,
-    Subject,
+    LogitFunction,
     certify,
-    fitted,
-    joined,
+    detect_rounding,
+    join_certificates,
     modulo,
     of_maps,
     tolerance_of,
@@ -76,14 +76,14 @@ def verify(
         _refuse(keys=keys, dimension=dimension, logits=logits or None, clock=clock)
         return _of_layers(known, how)
     about = {"causal": causal or None, "whole": whole or None, "reach": reach, "axes": axes}
-    if isinstance(known, Encoding | Subject):
+    if isinstance(known, Encoding | LogitFunction):
         _refuse(keys=keys, dimension=dimension, logits=logits or None, clock=clock, **about)
     if isinstance(known, Encoding):
         return certificate(known, seed=seed, promised=promised, tolerance=tolerance)
     told = {name: value for name, value in about.items() if value is not None}
     asked = _asked(known, keys, dimension, _checked(told), logits=logits)
-    if not isinstance(known, Subject):
-        asked = fitted(asked, cut=tolerance is None)
+    if not isinstance(known, LogitFunction):
+        asked = detect_rounding(asked, cut=tolerance is None)
     if tolerance is None:  # rounding is that of positions, also in the time of a clock
         tolerance = tolerance_of(asked)
     asked = asked if clock is None else modulo(asked, clock)
@@ -97,7 +97,7 @@ def _of_layers(known: list[Any], how: dict[str, Any]) -> Certificate:
         replace(verify(one.subject, **how), layer_type=one.kind, numbers=one.numbers)
         for one in known
     ]
-    return joined(made, known[0].subject.name)
+    return join_certificates(made, known[0].subject.name)
 
 
 def _refuse_unknown(given: dict[str, Any]) -> None:
@@ -161,9 +161,9 @@ def _refuse(**given: Any) -> None:
 
 def _asked(
     subject: Any, keys: Any, dimension: int | None, about: dict[str, Any], *, logits: bool
-) -> Subject:
+) -> LogitFunction:
     """Return what is given as a subject."""
-    if isinstance(subject, Subject):
+    if isinstance(subject, LogitFunction):
         return subject
     if not callable(subject) or not (keys is None or callable(keys)):
         raise EncodingError(
@@ -189,7 +189,7 @@ def _asked(
         return subject_of_module(subject, keys, dimension=dimension, logits=logits, **about)
     name = getattr(subject, "__name__", type(subject).__name__)
     if logits:
-        return Subject(name=name, dimension=dimension, logits=subject, **about)
+        return LogitFunction(name=name, dimension=dimension, logits=subject, **about)
     return of_maps(subject, keys, dimension=dimension, name=name, **about)
 
 

@@ -8,22 +8,8 @@ from gnomon.fronts import front
 
 if TYPE_CHECKING:
     from gnomon.encodings.additive import Sinusoidal as Sinusoidal
-    from gnomon.encodings.attending import ARGUMENTS as ARGUMENTS
-    from gnomon.encodings.attending import both_sides as both_sides
-    from gnomon.encodings.attending import by_head as by_head
-    from gnomon.encodings.attending import causal_of as causal_of
-    from gnomon.encodings.attending import check_cache as check_cache
-    from gnomon.encodings.attending import check_counting as check_counting
-    from gnomon.encodings.attending import check_mask as check_mask
-    from gnomon.encodings.attending import check_segments as check_segments
-    from gnomon.encodings.attending import check_shapes as check_shapes
-    from gnomon.encodings.attending import check_vectors as check_vectors
-    from gnomon.encodings.attending import flat as flat
-    from gnomon.encodings.attending import needs_logits as needs_logits
-    from gnomon.encodings.attending import refuse_arguments as refuse_arguments
-    from gnomon.encodings.attending import scale_of as scale_of
-    from gnomon.encodings.attending import unfit_positions as unfit_positions
-    from gnomon.encodings.attending import unwrapped as unwrapped
+    from gnomon.encodings.attention import AttentionCall as AttentionCall
+    from gnomon.encodings.attention import refuse_arguments as refuse_arguments
     from gnomon.encodings.base import Encoding as Encoding
     from gnomon.encodings.base import Numbers as Numbers
     from gnomon.encodings.biases.kernels import Kerple as Kerple
@@ -38,13 +24,7 @@ if TYPE_CHECKING:
     from gnomon.encodings.certified import certificate as certificate
     from gnomon.encodings.certified import dimension_of as dimension_of
     from gnomon.encodings.certified import heads_of as heads_of
-    from gnomon.encodings.content.ordering import Arrangement as Arrangement
-    from gnomon.encodings.content.ordering import arranged as arranged
-    from gnomon.encodings.content.ordering import check_rising as check_rising
-    from gnomon.encodings.content.ordering import logits_in_order as logits_in_order
-    from gnomon.encodings.content.ordering import plainly as plainly
     from gnomon.encodings.content.ordering import reads_neighbours as reads_neighbours
-    from gnomon.encodings.content.ordering import refuse_unfit as refuse_unfit
     from gnomon.encodings.files import fitted_bytes as fitted_bytes
     from gnomon.encodings.files import write_encoding as write_encoding
     from gnomon.encodings.fitted import FILLED as FILLED
@@ -115,11 +95,7 @@ if TYPE_CHECKING:
     from gnomon.encodings.rotary.rope import turn as turn
     from gnomon.encodings.rotary.variants import Pope as Pope
     from gnomon.encodings.rotary.variants import RopePlusPlus as RopePlusPlus
-    from gnomon.encodings.scoring import check_order as check_order
     from gnomon.encodings.scoring import masked_scores as masked_scores
-    from gnomon.encodings.scoring import read_tokens as read_tokens
-    from gnomon.encodings.scoring import refuse_tokens as refuse_tokens
-    from gnomon.encodings.scoring import with_vectors as with_vectors
     from gnomon.encodings.tables import SUFFIXES as SUFFIXES
     from gnomon.encodings.tables import Table as Table
     from gnomon.encodings.tables import names_table as names_table
@@ -131,23 +107,9 @@ __getattr__, __dir__ = front(
     __name__,
     {
         "additive": ("Sinusoidal",),
-        "attending": (
-            "ARGUMENTS",
-            "both_sides",
-            "by_head",
-            "causal_of",
-            "check_cache",
-            "check_counting",
-            "check_mask",
-            "check_segments",
-            "check_shapes",
-            "check_vectors",
-            "flat",
-            "needs_logits",
+        "attention": (
+            "AttentionCall",
             "refuse_arguments",
-            "scale_of",
-            "unfit_positions",
-            "unwrapped",
         ),
         "base": (
             "Encoding",
@@ -173,15 +135,7 @@ __getattr__, __dir__ = front(
             "dimension_of",
             "heads_of",
         ),
-        "content.ordering": (
-            "Arrangement",
-            "arranged",
-            "check_rising",
-            "logits_in_order",
-            "plainly",
-            "reads_neighbours",
-            "refuse_unfit",
-        ),
+        "content.ordering": ("reads_neighbours",),
         "files": (
             "fitted_bytes",
             "write_encoding",
@@ -274,13 +228,7 @@ __getattr__, __dir__ = front(
             "Pope",
             "RopePlusPlus",
         ),
-        "scoring": (
-            "check_order",
-            "masked_scores",
-            "read_tokens",
-            "refuse_tokens",
-            "with_vectors",
-        ),
+        "scoring": ("masked_scores",),
         "tables": (
             "SUFFIXES",
             "Table",

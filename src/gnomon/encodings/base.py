@@ -91,6 +91,15 @@ class Encoding:
     """Whether the logits of one head are made of those of others, too."""
     on_values: ClassVar[tuple[str, ...]] = ()
     """Learnable numbers that act on values and not on logits (`value_terms`)."""
+    softmax_scale: ClassVar[float | None] = None
+    """What attention multiplies q.k by where this encoding says so; None: 1 / sqrt(dimension of a
+    head). `scores` never takes it by itself."""
+    wraps: ClassVar[bool] = False
+    """Whether it has an encoding inside, which attention sees in its place."""
+    has_fixed_length: ClassVar[bool] = False
+    """Whether the length that its frequencies follow is stated, so that keys can be kept."""
+    own_card: ClassVar[Card]
+    """The card as the class declares it, before parameters change it."""
     entry: ClassVar[Entry | None] = None
     """What the catalogue knows of it, where it has it (`gnomon.encodings.card.catalogued`)."""
     axes: int = 1
@@ -99,13 +108,6 @@ class Encoding:
     def card(self) -> Card:
         """Say what this encoding is, who defined it and what it was verified against."""
         return self.own_card
-
-    @property
-    def own_card(self) -> Card:
-        """Return the card as the class declares it, before parameters change it."""
-        if self.entry is None:
-            raise TypeError(f"{type(self).__qualname__} declares no card; see `catalogued`.")
-        return self.entry.card
 
     @property
     def own_entry(self) -> Entry | None:
@@ -123,6 +125,11 @@ class Encoding:
         """Return the hyper-parameters as plain values."""
         shown = (field for field in dataclasses.fields(self) if field.repr)
         return {field.name: plain(getattr(self, field.name)) for field in shown}
+
+    @property
+    def head_count(self) -> int | None:
+        """Return how many heads it treats differently; None: it treats all alike."""
+        return vars(self).get("heads")
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
@@ -153,14 +160,6 @@ class Encoding:
                     f"{', '.join(self.learnable) or 'nothing'}."
                 )
         return dataclasses.replace(self, **numbers)
-
-    @property
-    def softmax_scale(self) -> float | None:
-        """Return what attention multiplies q.k by where this encoding says so, else None.
-
-        Attention then takes 1 / sqrt(dimension of a head). `scores` never takes it by itself.
-        """
-        return None
 
     @property
     def lifts(self) -> tuple[str, ...]:

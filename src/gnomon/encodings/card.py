@@ -195,6 +195,7 @@ def catalogued(
         )
         if own is not None:
             own.entry = entry  # type: ignore[attr-defined]  # declared on the bases
+            own.own_card = card  # type: ignore[attr-defined]
         DECLARED[card.name] = entry
         return target
 

@@ -307,6 +307,8 @@ class Scaling:
     name: ClassVar[str] = "unscaled"
     attention_factor: ClassVar[float] = 1.0
     """What cosines and sines are multiplied by."""
+    has_fixed_length: ClassVar[bool] = False
+    """Whether frequencies follow a length of the sequence that is stated."""
     reach: ClassVar[int | None] = None
     """The length up to which nothing depends on that of the sequence; None: any."""
     entry: ClassVar[Entry | None] = None
@@ -376,6 +378,11 @@ class _FollowsLength(Scaling):
     def long(self) -> bool:
         """Whether the sequence is longer than the trained length."""
         return self.length is not None and self.length > self.original_length
+
+    @property
+    def has_fixed_length(self) -> bool:  # type: ignore[override]
+        """Whether the length of the sequence is stated."""
+        return self.length is not None
 
     @property
     def reach(self) -> int | None:  # type: ignore[override]
@@ -812,7 +819,7 @@ def _factors(name: str, values: Any) -> tuple[float, ...]:
         level=in_words("L0"),
         relative=True,
         formula="w'_k = w_k / s for wavelengths above T / low, w_k below T / high, linear in "
-        "L0 / wavelength between",
+        "T / wavelength between",
         source="grattafiori2024",
         extrapolation="its authors claim 128k tokens after long-context training",
         proofs=_as_in_transformers("llama3"),

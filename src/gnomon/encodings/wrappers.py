@@ -146,6 +146,7 @@ class Interleaved(Encoding):
     kinds: ClassVar[tuple[str, ...]] = ("transform",)
     on_grids: ClassVar[bool] = False
     mixes_axes: ClassVar[bool] = True  # because `inner` may
+    wraps: ClassVar[bool] = True
     axes: int = field(default=1, init=False)
     inner: Encoding | Mapping[str, Any]
     every: int = 4
@@ -247,7 +248,7 @@ class Interleaved(Encoding):
         return xp.astype(xp.astype(x, wide) * xp.astype(factor, wide), x.dtype)
 
     @property
-    def softmax_scale(self) -> float | None:
+    def softmax_scale(self) -> float | None:  # type: ignore[override]
         """Return the scale of the inner encoding."""
         own: float | None = self.inside.softmax_scale
         return own
@@ -299,6 +300,7 @@ class Interleaved(Encoding):
 class Moving(Encoding):
     """Base of wrappers that move positions."""
 
+    wraps: ClassVar[bool] = True
     inner: Any
 
     @abstractmethod
@@ -502,7 +504,7 @@ class Clock(Moving):
         return self.shown(coordinates, numbers["paces"], xp=xp)
 
     @property
-    def softmax_scale(self) -> float | None:
+    def softmax_scale(self) -> float | None:  # type: ignore[override]
         """Return the scale of the inner encoding."""
         own: float | None = self.inner.softmax_scale
         return own
@@ -688,7 +690,7 @@ class Randomised(Moving):
         return self.placed(coordinates, numbers["places"], xp=xp)
 
     @property
-    def softmax_scale(self) -> float | None:
+    def softmax_scale(self) -> float | None:  # type: ignore[override]
         """Return the scale of the inner encoding."""
         own: float | None = self.inner.softmax_scale
         return own

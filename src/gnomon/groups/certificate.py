@@ -1,20 +1,72 @@
-"""A certificate: which laws were tested, how far each is from holding, and the level that follows.
+r"""A certificate: the laws that were tested, how far each is from holding, and the level.
+
+A certificate: which laws were tested, how far each is from holding, and the level that follows.
 
 The level is the verdict [puranik2026 for what makes L0]; a law that was promised and does not hold
 makes the certificate fail, and so does one that was promised and could not be tested: the reason is
 given in its place. What is certified is what was asked: vectors and positions are samples, drawn
 from the seed that stands in the certificate; it says how many and which
 (`gnomon.groups.places`).
+
+The sheet on which laws are written down while a subject is certified.
+
+Every law is tested with random numbers of its own, drawn from one seed, so that a law does not
+change with those tested before it. A law that could not be tested has the reason in its place.
+
+From laws to a level, L0 ... L7: how far an encoding is from a one-parameter group.
+
+Other tokens do not decide (context holds):
+    shift broken                                  L6 not shift invariant
+    linear, and a group                           L0 strict group
+    affine, of finite rank                        L1 augmented group
+    affine, of no finite rank                     L5 relative, not separable
+    not affine, content of finite rank            L2 fixed feature map, then a group
+    not affine, content of full rank              L7 content decides the index
+Other tokens decide, and are given:
+    not affine in query and key                   L7 content decides the index
+    shift broken, or no product along the path    L6 not shift invariant
+    a product along the path, in any order        L3 group with a learned clock
+    a product along the path, in its order        L4 path-ordered product
+
+A law that was not tested counts as broken. In the time of a clock that is a function of positions,
+L0 and L1 are L3, and what is relative otherwise is L6: in positions themselves no lag decides.
+Levels as in the catalogue's cards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gnomon.groups.places import Asked
+import numpy as np
+
+from gnomon.groups.logit_function import Asked, LogitFunction
 from gnomon.results import Result, to_dataframe
+
+NOT_LINEAR = "logits are not linear in query and key"
+PROMISED: Mapping[str, tuple[str, ...]] = {
+    "L0": ("linearity", "shift", "identity", "group", "continuity", "cache"),
+    "L1": ("affine", "shift", "rank", "cache"),
+    "L2": ("shift", "content", "cache"),
+    "L3": ("affine", "shift", "path", "order", "cache"),
+    "L4": ("affine", "shift", "path", "cache"),
+    "L5": ("shift", "cache"),
+    "L6": ("cache",),
+    "L7": ("cache",),
+}
+"""What an encoding of each level promises."""
+KEEPS: Mapping[str, str] = {
+    "L0": "L0",
+    "L1": "L0 L1",
+    "L2": "L0 L1 L2",
+    "L3": "L0 L1 L3",
+    "L4": "L0 L1 L3 L4",
+    "L5": "L0 L1 L2 L5",
+    "L6": "L0 L1 L2 L3 L4 L5 L6",
+    "L7": "L0 L1 L2 L3 L4 L5 L6 L7",
+}
+"""Levels that are a level, or more: a group is one with the position itself as its clock."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -146,7 +198,7 @@ def in_ranges(numbers: Sequence[int]) -> str:
     return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 
-def joined(layers: Sequence[Certificate], name: str) -> Certificate:
+def join_certificates(layers: Sequence[Certificate], name: str) -> Certificate:
     """Return the certificate of a model from those of its types of layers: the worst of each law.
 
     A name of the generator stands only where it is that of all layers.
@@ -177,3 +229,119 @@ def _badness(law: Law) -> tuple[bool, bool, float]:
     """Order laws from those that hold best to those that are promised and broken."""
     share = 0.0 if law.residual is None else law.residual / law.tolerance
     return (law.promised and not law.holds, law.tested, share)
+
+
+@dataclass(kw_only=True)
+class CertificateDraft:
+    """Laws found so far, with the warnings."""
+
+    subject: LogitFunction
+    wanted: tuple[str, ...]
+    seed: int
+    tolerance: float
+    found: dict[str, Law] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    patchy: bool = False
+    """Whether lags are those of a group at some places and not at others."""
+
+    def rng(self) -> np.random.Generator:
+        """Return the random numbers of one law."""
+        return np.random.default_rng(self.seed)
+
+    def test(
+        self,
+        name: str,
+        law: Callable[..., float],
+        limit: float | None = None,
+        *,
+        note: str = "",
+        **how: Any,
+    ) -> bool:
+        """Test a law, write it down, and say whether it holds."""
+        value = float(law(self.subject, self.rng(), **how))
+        return self.put(name, value, self.tolerance if limit is None else limit, note=note)
+
+    def put(self, name: str, residual: float, tolerance: float, *, note: str = "") -> bool:
+        """Write down a law that was tested, and say whether it holds."""
+        residual = residual if np.isfinite(residual) else float("inf")
+        self.found[name] = Law(
+            residual=residual, tolerance=tolerance, promised=name in self.wanted, note=note
+        )
+        return self.found[name].holds
+
+    def skip(self, name: str, reason: str) -> None:
+        """Write down a law that was not tested, with the reason."""
+        self.found[name] = Law(
+            residual=None, tolerance=self.tolerance, promised=name in self.wanted, note=reason
+        )
+
+    def want(self, names: Iterable[str]) -> None:
+        """Mark these laws as promised, and no others."""
+        self.wanted = tuple(names)
+        self.found = {
+            name: replace(law, promised=name in self.wanted) for name, law in self.found.items()
+        }
+
+    def fill(self, names: Iterable[str], known: Mapping[str, bool]) -> None:
+        """Write down every law of these that is still missing, with the reason."""
+        for name in names:
+            if name not in self.found:
+                self.skip(name, self._reason(name, known))
+
+    def _reason(self, name: str, known: Mapping[str, bool]) -> str:
+        """Say why a law was not tested: the first reason that applies."""
+        one = self.subject.axes == 1
+        reasons = (
+            (name == "commutators" and one, "there is one axis"),
+            (name in ("path", "order") and known["alone"], "no other token decides"),
+            (name == "content" and known["affine"], "logits are linear but for a bias"),
+            (not known["alone"], "other tokens decide"),
+            (
+                known["affine"] and known["masked"],
+                "what is masked does not depend on the lag alone",
+            ),
+            (known["affine"] and known["narrow"], "too few lags are finite"),
+            (name == "continuity" and self.subject.whole, "positions are whole numbers"),
+            (name == "generator", "there is no group on real positions"),
+        )
+        return next((why for applies, why in reasons if applies), NOT_LINEAR)
+
+
+def laws_of_level(level: str, laws: Mapping[str, Law], found: str) -> tuple[str, ...]:
+    """Return the laws that a promised level asks for where a level was found.
+
+    Where that is the level or more, laws without a meaning for the subject are not asked for, and
+    what softmax does not see is no broken shift.
+    """
+    names = PROMISED[level]
+    if found not in KEEPS[level].split():
+        return names
+    names = tuple(name for name in names if name in laws and laws[name].tested)
+    relative = "shift" in laws and laws["shift"].holds
+    return tuple("gauge" if name == "shift" and not relative else name for name in names)
+
+
+def level_of(laws: Mapping[str, Law], *, timed: bool = False) -> str:
+    """Return the level that laws show; `timed` laws were asked in the time of a clock."""
+    level = _level_of(laws)
+    if not timed:
+        return level
+    return {"L0": "L3", "L1": "L3", "L2": "L6", "L5": "L6"}.get(level, level)
+
+
+def _level_of(laws: Mapping[str, Law]) -> str:
+
+    def holds(name: str) -> bool:
+        return name in laws and laws[name].holds
+
+    relative, affine = holds("shift") or holds("gauge"), holds("affine")
+    if not holds("context"):
+        along = {True: "L3", False: "L4"}[holds("order")]
+        return "L7" if not affine else along if relative and holds("path") else "L6"
+    if not relative:
+        return "L6"
+    if holds("linearity") and holds("group"):
+        return "L0"
+    if affine:
+        return "L1" if holds("rank") else "L5"
+    return "L2" if holds("content") else "L7"

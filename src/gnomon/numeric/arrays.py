@@ -293,7 +293,7 @@ def check_serves(beside: Coordinates, x: Array) -> None:
         raise _unfit(beside, x)
     for place, vector in zip(places[::-1], vectors[::-1], strict=False):
         known = isinstance(place, int) and isinstance(vector, int)
-        if known and place not in (1, vector):
+        if known and not serves(place, vector):
             raise _unfit(beside, x)
 
 
@@ -441,7 +441,8 @@ def check_lists(queries: Coordinates, keys: Coordinates) -> None:
 
 def lags_between(queries: Coordinates, keys: Coordinates, *, xp: Namespace) -> Array:
     """Return i - j for coordinates (..., n, axes) and (..., m, axes): (..., n, m, axes)."""
-    check_lists(queries, keys)
+    if queries.ndim < 2 or keys.ndim < 2:
+        check_lists(queries, keys)
     return between(queries, keys, xp=xp)
 
 

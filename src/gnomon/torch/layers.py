@@ -117,6 +117,7 @@ class Layer(nn.Module):  # type: ignore[misc]  # torch is not followed by the ch
     ) -> None:
         super().__init__()
         self.definition: Any = encoding
+        self._learned = encoding.learnable
         self.constants = _Constants(self._fixed_numbers())
         self._place = torch.device("cpu")
         self._dtype = torch.get_default_dtype() if dtype is None else dtype
@@ -144,7 +145,7 @@ class Layer(nn.Module):  # type: ignore[misc]  # torch is not followed by the ch
 
     def numbers_on(self, device: torch.device) -> dict[str, Any]:
         """Return every number of the formula on a device, learned ones as they are at present."""
-        learned = {name: getattr(self, name) for name in self.definition.learnable}
+        learned = {name: getattr(self, name) for name in self._learned}
         return {**self.constants.on(device), **learned}
 
     def scores(
@@ -284,8 +285,9 @@ class Transform(Layer):
             )
         at_q = self._ready(q, "q", positions_q, offset)
         shared = positions_k is None and k.ndim == q.ndim and k.dtype == q.dtype
-        keys = key_positions(q, k, positions_q, positions_k)
-        at_k = at_q if shared else self._ready(k, "k", keys, offset)
+        if positions_q is not None:
+            positions_k = key_positions(q, k, positions_q, positions_k)
+        at_k = at_q if shared else self._ready(k, "k", positions_k, offset)
         return self.turn(q, at_q, side="q"), self.turn(k, at_k, side="k")
 
     def tables(
@@ -328,7 +330,8 @@ class Transform(Layer):
                 "this layer returns for the positions."
             )
         self._check(x, tables, side)
-        tables = tables if self.per_head else aligned(tables, x)
+        plain = self.per_head or tables.cosine.ndim < 3  # these serve all of x as they are
+        tables = tables if plain else aligned(tables, x)
         layout, first = self.definition.layout, self.definition.first
         if out is None:
             return self._route()(x, tables, layout, first)
@@ -372,7 +375,7 @@ class Transform(Layer):
             coordinates = coordinates_of(positions, axes, x.device)
         if x.ndim > 1:
             check_count(coordinates, x, name)
-        if self.shares_tables:
+        if self.shares_tables and coordinates.ndim > 2:
             coordinates = beside_heads(coordinates, x)
         return self._tables(coordinates, x.dtype if is_real(x) else torch.float32)
 
@@ -548,12 +551,13 @@ def rotate_exact(x: Tensor, tables: Tables, layout: str, first: int) -> Tensor:
     cosine, sine, turns = tables
     if cosine.dtype != wide:
         raise _other_type(cosine, x)
-    part = _part(x, cosine, first).to(wide)
+    whole = first == 0 and 2 * cosine.shape[-1] == x.shape[-1]
+    part = (x if whole else _part(x, cosine, first)).to(wide)
     if turns is not None and not is_tracing() and is_complex_in_memory(part):
         turned = _multiplied(part, turns).to(x.dtype)
     else:
         turned = TURN[layout](part, cosine, sine, dtype=x.dtype, xp=XP)
-    return _joined(x, turned, first)
+    return turned if whole else _joined(x, turned, first)
 
 
 def rotate_into(x: Tensor, tables: Tables, first: int, out: Tensor) -> bool:

@@ -123,7 +123,7 @@ class Dape(LearnedRule):
         )
 
     @property
-    def softmax_scale(self) -> float | None:
+    def softmax_scale(self) -> float | None:  # type: ignore[override]
         """Return the scale of the bias inside."""
         own: float | None = self.inner.softmax_scale
         return own

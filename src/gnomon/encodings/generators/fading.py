@@ -71,13 +71,13 @@ from gnomon.groups import (
     Block,
     Generator,
     Side,
-    block_weighed,
+    block_logits,
     causal_logits,
-    faded,
+    decay_factors,
     jordan_weights,
     light_cone,
-    run_carried,
-    run_turned,
+    rotate_run,
+    shear_run,
 )
 from gnomon.numeric import checks
 from gnomon.numeric.arrays import (
@@ -490,7 +490,7 @@ class Jordan(Carrying):
         """Return vectors whose pairs are turned by -w t: exp(tX)^T on queries, exp(-tX) on keys."""
         del side
         cosine, sine = tables(coordinates, numbers["frequencies"], xp=xp)
-        return run_turned(x, cosine, sine, order=self.order, back=True, xp=xp)
+        return rotate_run(x, cosine, sine, order=self.order, back=True, xp=xp)
 
     def carried(
         self, x: Array, steps: Array, numbers: Numbers, *, side: str, xp: Namespace
@@ -498,7 +498,7 @@ class Jordan(Carrying):
         """Return the parts of every block, mixed by powers of the step."""
         signed = steps if side == "q" else -steps
         weights = self._weights(signed, numbers, block=lambda y: of_heads(y, xp=xp), xp=xp)
-        return run_carried(x, weights, width=2, transposed=side == "q", xp=xp)
+        return shear_run(x, weights, width=2, transposed=side == "q", xp=xp)
 
     def weighed(self, q: Array, k: Array, ages: Array, numbers: Numbers, *, xp: Namespace) -> Array:
         """Return the sum over blocks and powers of a weight times the products it belongs to."""
@@ -509,7 +509,7 @@ class Jordan(Carrying):
                 ages, numbers, block=lambda y, place=block: of_pairs(y, place), xp=xp
             )
             part = slice(block * size, (block + 1) * size)
-            total = total + block_weighed(q[..., part], k[..., part], weights, width=2, xp=xp)
+            total = total + block_logits(q[..., part], k[..., part], weights, width=2, xp=xp)
         return total
 
     def exponent(self, furthest: float, numbers: Numbers) -> float:
@@ -719,7 +719,7 @@ class Hyperbolic(Carrying):
     ) -> Array:
         """Return every coordinate times its decay; keys times the inverse."""
         rates = of_heads(self._rates(numbers, steps, xp=xp), xp=xp)
-        factor = faded(steps if side == "q" else -steps, rates, xp=xp)
+        factor = decay_factors(steps if side == "q" else -steps, rates, xp=xp)
         return x * xp.astype(factor, x.dtype)
 
     def weighed(self, q: Array, k: Array, ages: Array, numbers: Numbers, *, xp: Namespace) -> Array:
@@ -727,9 +727,9 @@ class Hyperbolic(Carrying):
         rates = self._rates(numbers, ages, xp=xp)
         total: Any = 0.0
         for place in range(self.dimension):
-            weight = faded(ages, of_pairs(rates, place), xp=xp)
+            weight = decay_factors(ages, of_pairs(rates, place), xp=xp)
             one = slice(place, place + 1)
-            total = total + block_weighed(q[..., one], k[..., one], [weight], width=1, xp=xp)
+            total = total + block_logits(q[..., one], k[..., one], [weight], width=1, xp=xp)
         return total
 
     def exponent(self, furthest: float, numbers: Numbers) -> float:

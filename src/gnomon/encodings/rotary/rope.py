@@ -50,7 +50,7 @@ from gnomon.encodings.frequencies import (
     phases,
 )
 from gnomon.errors import EncodingError
-from gnomon.groups import turned_pairs
+from gnomon.groups import rotate_pairs
 from gnomon.numeric import checks
 from gnomon.numeric.arrays import (
     beside_heads,
@@ -222,6 +222,11 @@ class Scaled(Rotating):
                 "encoding.at_length(...), or from_config(..., length=...)."
             )
 
+    @property
+    def has_fixed_length(self) -> bool:  # type: ignore[override]
+        """Whether the length that the scaling follows is stated."""
+        return self.scaling.has_fixed_length
+
     def at_length(self, length: int) -> Self:
         """Return the encoding as it is for a context of `length`, where the scaling follows it."""
         return dataclasses.replace(self, scaling=self.scaling.at_length(length))
@@ -339,7 +344,7 @@ def tables(
 def _turn_interleaved(x: Array, cosine: Array, sine: Array, *, dtype: Any, xp: Namespace) -> Array:
     """Turn the pairs (2k, 2k+1) of x (..., 2 pairs) by angles with these cosines and sines."""
     first, second = x[..., 0::2], x[..., 1::2]
-    turned = xp.stack(turned_pairs(first, second, cosine, sine, dtype=dtype, xp=xp), axis=-1)
+    turned = xp.stack(rotate_pairs(first, second, cosine, sine, dtype=dtype, xp=xp), axis=-1)
     return xp.reshape(turned, (*turned.shape[:-2], x.shape[-1]))
 
 
@@ -347,7 +352,7 @@ def _turn_half(x: Array, cosine: Array, sine: Array, *, dtype: Any, xp: Namespac
     """Turn the pairs (k, k + pairs) of x (..., 2 pairs) by angles with these cosines and sines."""
     pairs = x.shape[-1] // 2
     first, second = x[..., :pairs], x[..., pairs:]
-    return xp.concat(turned_pairs(first, second, cosine, sine, dtype=dtype, xp=xp), axis=-1)
+    return xp.concat(rotate_pairs(first, second, cosine, sine, dtype=dtype, xp=xp), axis=-1)
 
 
 TURN = {"interleaved": _turn_interleaved, "half": _turn_half}

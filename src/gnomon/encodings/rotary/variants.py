@@ -560,7 +560,7 @@ class Mla(Scaled):
         return self.content_dimension
 
     @property
-    def softmax_scale(self) -> float:
+    def softmax_scale(self) -> float:  # type: ignore[override]
         """Return what logits are multiplied by before the softmax: m^2 / sqrt(dimension)."""
         scaling = self.scaling
         if not isinstance(scaling, Yarn) or not scaling.mscale_all_dim:
