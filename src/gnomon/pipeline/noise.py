@@ -546,7 +546,7 @@ class Unshared(Result):
     """Whether it differs from the rest; a position of few tokens may share none by chance."""
 
 
-def merged(counts: Any, minus: Any = None) -> tuple[Any, Any]:
+def merge_single_folds(counts: Any, minus: Any = None) -> tuple[Any, Any]:
     """Return counts with all types of a single fold as one, and other counts merged alike."""
     folds = int(counts.folds)
     blocks = csr_array(counts.blocks)
@@ -569,11 +569,11 @@ def testable(
     try:
         data = folded(counts, keep)
     except CountsError:
-        other, less = merged(counts, minus)
+        other, less = merge_single_folds(counts, minus)
         return folded(other, keep), less
     if not data.unshared.size:
         return data, minus
-    other, less = merged(counts, minus)
+    other, less = merge_single_folds(counts, minus)
     return folded(other, keep), less
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from gnomon.corpus.documents import IdBatch, TextBatch
-from gnomon.corpus.reading.arrow import checked_ids
+from gnomon.corpus.reading.arrow import check_ids
 from gnomon.corpus.reading.streams import (
     BYTE_ORDER_MARK,
     LineBlock,
@@ -22,7 +22,7 @@ from gnomon.corpus.reading.streams import (
     encodable,
     id_batch,
     line_blocks,
-    numbered,
+    number_places,
 )
 from gnomon.corpus.reading.text import choose_column, column_note
 from gnomon.errors import CorpusError, nearest
@@ -88,7 +88,7 @@ class JsonLinesReader:
             offsets = np.zeros(len(arrays) + 1, np.int64)
             np.cumsum([len(array) for array in arrays], out=offsets[1:])
             flat = np.concatenate([np.zeros(0, np.int64), *arrays])
-            ids = checked_ids(flat, offsets, _at_lines(file.path, numbers))
+            ids = check_ids(flat, offsets, _at_lines(file.path, numbers))
             yield id_batch(ids, offsets, groups=groups, bytes_read=block.stored)
 
     def _array(self, value: Any, path: str, number: int) -> Any:
@@ -105,7 +105,7 @@ class JsonLinesReader:
         values: list[Any] = []
         groups: list[str] | None = [] if self.options.group else None
         numbers: list[int] = []
-        place = numbered(path, "line", block.first)
+        place = number_places(path, "line", block.first)
         lines = decode(block.lines, self.options.errors, place)
         for number, line in enumerate(lines, block.first):
             if not line or line.isspace():
