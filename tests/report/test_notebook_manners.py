@@ -27,7 +27,7 @@ from gnomon.encodings.tables import Table
 from gnomon.errors import InputError
 from gnomon.pipeline.page_data import pictures
 from gnomon.pipeline.surveys import Survey
-from gnomon.report.figures.own import DRAWN
+from gnomon.report.figures.results import DRAWN
 from gnomon.reproduce.claims import Published, Reproduction, Row, Verdict, spread
 from gnomon.results import Result
 

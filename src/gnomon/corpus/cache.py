@@ -45,7 +45,7 @@ import numpy as np
 from gnomon.corpus.counts import Vocabulary
 from gnomon.corpus.documents import IdBatch, offsets_of
 from gnomon.errors import GnomonError, InputError, StorageError
-from gnomon.files import is_abandoned, write_with, writing
+from gnomon.files import is_abandoned, replace_file, write_with
 from gnomon.reading import UnreadableError, check_regular
 
 if TYPE_CHECKING:
@@ -343,7 +343,7 @@ class CacheWriter(AbstractContextManager["CacheWriter"]):
 
     def _begin(self) -> None:
         make_private(self.path.parent)
-        self._temporary = self._stack.enter_context(writing(self.path, private=True))
+        self._temporary = self._stack.enter_context(replace_file(self.path, private=True))
         self._parquet = open_writer(self._temporary)
 
     def _flush(self) -> None:
@@ -402,7 +402,7 @@ class CacheWriter(AbstractContextManager["CacheWriter"]):
 
 
 class _AbandonedError(Exception):
-    """Tells `writing` to remove its temporary file instead of renaming it."""
+    """Tells `replace_file` to remove its temporary file instead of renaming it."""
 
 
 def _vocabulary(about: dict[str, Any]) -> Vocabulary:

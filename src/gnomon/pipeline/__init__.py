@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from gnomon.pipeline.stress import DEBIASED as DEBIASED
     from gnomon.pipeline.stress import NUMBERS as NUMBERS
     from gnomon.pipeline.stress import EncodingChoice as EncodingChoice
-    from gnomon.pipeline.stress import against_counts as against_counts
-    from gnomon.pipeline.stress import against_distances as against_distances
     from gnomon.pipeline.stress import rows_in_words as rows_in_words
+    from gnomon.pipeline.stress import stress_place as stress_place
     from gnomon.pipeline.survey_file import SCHEMA_VERSION as SCHEMA_VERSION
     from gnomon.pipeline.survey_file import fault as fault
     from gnomon.pipeline.survey_file import save_survey as save_survey
@@ -70,9 +69,8 @@ __getattr__, __dir__ = front(
             "DEBIASED",
             "EncodingChoice",
             "NUMBERS",
-            "against_counts",
-            "against_distances",
             "rows_in_words",
+            "stress_place",
         ),
         "survey_file": ("SCHEMA_VERSION", "fault", "save_survey"),
         "surveys": ("provenance", "survey", "survey_with"),

@@ -123,7 +123,7 @@ def fit_with(source: Any, options: FitOptions, *, progress: Progress | None = No
         return _fit(Basis.of(found), options)
     if isinstance(source, (str, Path, bytes)):
         raise EncodingError(
-            f"A fit can not be made of the name {str(source)[:80]!r}; pass gnomon.count(...) or "
+            f"A fit cannot be made of the name {str(source)[:80]!r}; pass gnomon.count(...) or "
             "gnomon.survey(...) of it."
         )
     return _fit_distances(source, options)
@@ -280,7 +280,7 @@ def _square(source: Any) -> Any:
     largest = checked_distances(given).max()
     if largest and not SMALLEST < largest < LARGEST:
         raise EncodingError(
-            f"The largest distance is {largest:g}, which float32 can not hold; multiply all of "
+            f"The largest distance is {largest:g}, which float32 cannot hold; multiply all of "
             "them by one number."
         )
     return given
@@ -321,10 +321,10 @@ def _doubt(basis: Basis) -> str | None:
         return None  # zeros describe nothing, and that is said
     shown = "" if basis.p_value is None else f" (p = {basis.p_value:.2g})"
     if basis.informative is None:
-        return "Whether position matters in this corpus can not be told from so few documents."
+        return "Whether position matters in this corpus cannot be decided from so few documents."
     return (
-        f"Position can not be told from noise in this corpus{shown}: these vectors describe chance "
-        "as much as position."
+        f"Nothing of position stands out from noise in this corpus{shown}: these vectors "
+        "describe chance as much as position."
     )
 
 
@@ -339,7 +339,7 @@ def _instead_of_debiased(basis: Basis, rank: int) -> str:
             f"{rank}: their sampling noise is in these vectors."
         )
     return (
-        "No direction exceeds the noise edge (effective rank 0), so the plug-in distances were "
+        "No direction exceeds the noise (effective rank 0), so the plug-in distances were "
         f"fitted at rank {rank}: these vectors rest on sampling noise."
     )
 

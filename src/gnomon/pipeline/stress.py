@@ -10,22 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.corpus import PositionCounts, Progress
+from gnomon.corpus import BUILTIN, CountOptions, PositionCounts, Progress, Silence, load_counts
 from gnomon.diagnostics import lifted_of, stress, target_of
 from gnomon.distances import Geometry, dealt_geometry, dealt_null, measure
 from gnomon.encodings import Table, encoding, names_table, takes
 from gnomon.errors import InputError
 from gnomon.pipeline.debiased_stress import LeftOut, is_close
-from gnomon.pipeline.measured import measure_counts
+from gnomon.pipeline.measured import count_groups, measure_counts
 from gnomon.pipeline.noise import NoiseReport, in_folds
 from gnomon.pipeline.rows import ALIKE, rows_of
 from gnomon.pipeline.verdict import MOSTLY
 from gnomon.pipeline.words import percent, rows_used
+from gnomon.reading import UnreadableError, load_array
 
 DEBIASED = "debiased"
 _LITTLE = 0.9
@@ -90,6 +92,53 @@ class EncodingChoice:
         return np.random.default_rng([self.seed, 1])
 
 
+def stress_place(
+    choice: EncodingChoice,
+    place: str,
+    *,
+    metric: str = "chord",
+    estimator: str | None = None,
+    minimum_count: int = 10,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Return the stress against what a place holds: counts, a survey, or distances as they are.
+
+    A built-in corpus is counted as a survey does. The estimator of counts is debiased by default.
+    """
+    listener = progress or Silence()
+    if Path(place).suffix == ".npy":
+        if estimator is not None:
+            raise InputError(
+                f"--estimator {estimator} needs counts, and {place} holds distances as they are; "
+                "pass counts.npz or the folder of a survey, or leave the estimator out."
+            )
+        return against_distances(choice, _load_distances(Path(place)))
+    counts = _load_counts(place, choice.seed, listener).with_minimum_count(minimum_count)
+    return against_counts(
+        choice, counts, metric=metric, estimator=estimator or DEBIASED, progress=listener
+    )
+
+
+def _load_counts(place: str, seed: int, progress: Progress) -> PositionCounts:
+    path = Path(place)
+    if place in BUILTIN:  # as everywhere: write ./digits for a folder of that name
+        progress.stage("counting")
+        return count_groups(place, CountOptions(seed=seed), progress)[0]
+    if not path.exists():
+        raise InputError(
+            f"there is no file {place}; pass counts.npz, the folder of a survey, square distances "
+            f"(.npy), or a built-in corpus ({', '.join(sorted(BUILTIN))})."
+        )
+    return load_counts(path / "counts.npz" if path.is_dir() else path)
+
+
+def _load_distances(path: Path) -> Any:
+    try:
+        return load_array(path)
+    except (OSError, UnreadableError) as error:
+        raise InputError(f"{path} cannot be read as a .npy file ({error}); check it.") from error
+
+
 def against_distances(choice: EncodingChoice, distances: Any) -> dict[str, Any]:
     """Return the stress against distances as they are given."""
     made = choice.encoding(distances, 1)
@@ -124,7 +173,10 @@ def against_counts(
     what = f"{estimator} distances"
     value["conclusion"] = _conclude(value, what, value["scale_free"], value["simplex"])
     if estimator != "plugin":
-        return _without_null(value, "the dealt null is that of plug-in distances")
+        return _without_null(
+            value,
+            "chance alone, the tokens dealt at random, is measured for plug-in distances only",
+        )
     progress.stage("the tokens dealt at random")
     null = _null(counts, geometry, lifted, choice.seed)
     value["conclusion"] += (
@@ -172,7 +224,8 @@ def _conclude(
     """Say what a stress comes to beside that of equal distances, by the rule of a verdict."""
     name = value["called"]
     said = (
-        f"{name} leaves {percent(left)} of the {what} unexplained, equal distances {percent(equal)}"
+        f"{name} leaves {percent(left)} of the {what} unexplained, equal distances between all "
+        f"positions {percent(equal)}"
     )
     if left >= equal:
         return f"{said}: it has nothing of this geometry."

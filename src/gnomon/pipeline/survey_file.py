@@ -96,7 +96,7 @@ def read_survey(
         wrong = type(error).__name__
     if wrong is not None:
         raise InputError(
-            f"{file} can not be read as the result of a survey ({wrong}); pass the folder that "
+            f"{file} cannot be read as the result of a survey ({wrong}); pass the folder that "
             "gnomon survey --out wrote, or its counts.npz."
         )
     counts, digest = load_counts(folder / "counts.npz"), said["corpus"]["digest"]

@@ -45,6 +45,7 @@ from gnomon.pipeline.words import (
 from gnomon.results import Result
 
 NONE = "none"
+NOT_SEEN = "the token frequencies of this corpus show no dependence on position"
 MOSTLY = 0.5
 """Share of pairs significantly apart below which squared distances are compared."""
 WHY_SQUARED = "squared, since most pairs of positions are not significantly apart"
@@ -103,7 +104,7 @@ def without_geometry(reason: str, tests: Tests | None) -> Verdict:
     if tests is None:
         return Verdict(
             informative=None,
-            summary=f"Sampling noise could not be told from signal here: {reason}",
+            summary=f"Signal could not be separated from sampling noise here: {reason}",
             recommended=NONE,
             reason=f"no verdict without debiasing: {reason}",
         )
@@ -128,9 +129,9 @@ def without_geometry(reason: str, tests: Tests | None) -> Verdict:
 def _nothing_seen(tests: Tests) -> str:
     test = tests.deciding
     if test.able:
-        return f"No {tests.what} can be told from noise ({_p(test)})"
+        return f"No {tests.what} stands out from noise ({_p(test)})"
     return (
-        f"Whether there is {_article(tests.what)} can not be told: only {test.folds} folds hold "
+        f"Whether there is {_article(tests.what)} cannot be decided: only {test.folds} folds hold "
         f"tokens, and fewer than {LEAST_TESTED} show nothing; use more documents, or name smaller "
         "groups with --group"
     )
@@ -138,7 +139,7 @@ def _nothing_seen(tests: Tests) -> str:
 
 def _nothing_to_choose(tests: Tests) -> str:
     if tests.deciding.able:
-        return "position is not in the marginals of this corpus"
+        return NOT_SEEN
     return "there are too few groups to tell signal from noise"
 
 
@@ -146,10 +147,10 @@ def flat(positions: int) -> Verdict:
     """Return the verdict where every distance is zero."""
     return Verdict(
         informative=False,
-        summary=f"All {positions} positions have exactly the same law: every distance is 0, and "
-        "there is nothing an encoding could fit.",
+        summary=f"All {positions} positions have exactly the same token distribution: every "
+        "distance is 0, and there is nothing an encoding could fit.",
         recommended=NONE,
-        reason="position is not in the marginals of this corpus",
+        reason=NOT_SEEN,
     )
 
 
@@ -158,23 +159,23 @@ def _noise(noise: NoiseReport) -> str:
     if share is None:
         return ""
     return (
-        f"{100 * share:.0f} % of the plug-in mean squared distance between the "
-        f"{len(noise.core)} well-counted positions is sampling noise: {noise.plugin_core:.3f} as "
-        f"published, {signed_figure(noise.mean)} when the noise is taken out."
+        f"{100 * share:.0f} % of the mean squared distance between the {len(noise.core)} "
+        f"well-counted positions is sampling noise: {noise.plugin_core:.3f} straight from the "
+        f"counts (plug-in, as published), {signed_figure(noise.mean)} when the noise is taken out."
     )
 
 
 def _why_differ(noise: NoiseReport, what: str) -> str:
-    """Say what positions differ by where their order can not be told."""
+    """Say what positions differ by where their order cannot be told."""
     tokens = noise.debiased.tokens[noise.debiased.core]
     if tokens.min() == tokens.max():
         return (
             "all documents reach all of these positions, so this is chance, as once in twenty "
-            f"times, or {_the(what)} is too weak to be told from noise"
+            f"times, or {_the(what)} is too weak to stand out from noise"
         )
     return (
-        f"long documents differ from short ones, and {_the(what)} adds nothing that can be told "
-        "from noise"
+        f"long documents differ from short ones, and {_the(what)} adds nothing that stands "
+        "out from noise"
     )
 
 
@@ -196,10 +197,10 @@ def _signal(noise: NoiseReport, window: str) -> str:
             f"There is {_article(what)} ({_p(test)}), {weak}: "
             f"{noise.no_geometry}.{_where_weak(noise)}"
         )
-    matter = "" if noise.participation is None else f", of which {_matter(noise)} matter"
+    matter = "" if noise.participation is None else f", which weigh as much as {_matter(noise)}"
     return (
-        f"There is {_article(what)} ({_p(test)}) {where(noise, window)}; it has "
-        f"{_plural(noise.debiased.rank, 'direction')} above the noise edge{matter}."
+        f"There is {_article(what)} ({_p(test)}) {where(noise, window)}; positions differ by more "
+        f"than noise in {_plural(noise.debiased.rank, 'direction')}{matter}."
     )
 
 
@@ -217,7 +218,7 @@ def _the(what: str) -> str:
 
 def _matter(noise: NoiseReport) -> str:
     value = 0.0 if noise.participation is None else noise.participation.value
-    return f"about {value:.1f} (participation ratio)"
+    return f"about {value:.1f} of equal strength (participation ratio)"
 
 
 def _plural(count: int, what: str) -> str:
@@ -264,8 +265,9 @@ def _survivorship(noise: NoiseReport, unshuffled: str | None) -> str:
     if found is None:
         why = f" ({unshuffled.rstrip('.')})" if unshuffled else ""
         return (
-            "Survivorship (which documents reach a position) was not told from "
-            f"{_the(noise.tests.order_in_words)}{why}: the null is the tokens dealt at random."
+            "How much comes only from which documents reach a position (survivorship), and not "
+            f"from {_the(noise.tests.order_in_words)}, is not known{why}: chance is the same "
+            "tokens dealt at random."
         )
     if not noise.tests.signal.found:
         return ""
@@ -273,13 +275,14 @@ def _survivorship(noise: NoiseReport, unshuffled: str | None) -> str:
     rest = signed_figure(found.shuffled)
     if low <= 0.0 <= high or found.original.value <= 0.0:
         return (
-            f"Shuffled inside documents {rest} is left, which can not be told from nothing: "
-            "no survivorship is seen."
+            f"With the tokens of each document shuffled {rest} is left, which is not significant: "
+            "nothing is seen to come only from which documents reach a position (survivorship)."
         )
     share = min(max(found.shuffled.value / found.original.value, 0.0), 1.0)
     return (
-        f"Shuffled inside documents {rest} is left: about {100 * share:.0f} % is survivorship "
-        f"(which documents reach a position), not {_the(noise.tests.order_in_words)}."
+        f"With the tokens of each document shuffled {rest} is left: about {100 * share:.0f} % "
+        "comes only from which documents reach a position (survivorship), not from "
+        f"{_the(noise.tests.order_in_words)}."
     )
 
 
@@ -348,8 +351,8 @@ def _choice(noise: NoiseReport, label: str, reason: str) -> str:
     if noise.informative is not False:
         return f"Recommended: none, since {reason}."
     return (
-        "Recommended: none, since position is not in the marginals of this corpus: its token "
-        "frequencies give no ground for preferring one encoding to another."
+        f"Recommended: none, since {NOT_SEEN}, which gives no ground for preferring one "
+        "encoding to another."
     )
 
 
@@ -395,7 +398,7 @@ class Nearest(Result):
         return (
             f"leaves {100 * self.value:.1f} % [{low:.1f}, {high:.1f}] of the {self.what} "
             f"unexplained{why}, "
-            f"equal distances leave {100 * self.equal:.1f} %"
+            f"equal distances between all positions leave {100 * self.equal:.1f} %"
         )
 
 

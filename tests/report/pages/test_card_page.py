@@ -8,7 +8,7 @@ import pytest
 
 from gnomon.encodings.lifts import portrait
 from gnomon.encodings.registry import described
-from gnomon.report.page.card import card_page
+from gnomon.report.page.pages import card_page
 
 SPREAD = """() => {
   const map = document.querySelector("[data-figure]");

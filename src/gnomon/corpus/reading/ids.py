@@ -41,7 +41,7 @@ from gnomon.corpus.reading.streams import (
 from gnomon.errors import CorpusError, nearest
 from gnomon.files import scratch
 from gnomon.numeric.checks import refuse_masked
-from gnomon.reading import UnreadableError, load_array, promised_size
+from gnomon.reading import UnreadableError, load_array, size_in_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -258,7 +258,7 @@ def _on_disk(file: StoredFile, options: ReadOptions) -> Iterator[Path]:
 def _copy(stream: ByteStream, copy: BinaryIO, folder: Path, name: str) -> None:
     """Copy what the header promises, and no more: what comes through a pipe may never end."""
     try:
-        left = promised_size(stream.peek(BLOCK))
+        left = size_in_header(stream.peek(BLOCK))
     except UnreadableError as error:
         raise _not_whole(name, error) from error
     if left > (room := shutil.disk_usage(folder).free):

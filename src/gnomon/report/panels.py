@@ -49,7 +49,7 @@ def panels(
     return layout
 
 
-def stacked(count: int, *, each: int, right: float = 1.0, legend: int = 0) -> dict[str, Any]:
+def stack(count: int, *, each: int, right: float = 1.0, legend: int = 0) -> dict[str, Any]:
     """Return what changes where `count` panels of `each` pixels stand under one another.
 
     `legend` is the number of its lines, which take their room from below.

@@ -1,12 +1,16 @@
-"""How a single result draws itself, without the survey around it: `result.plot()`.
+"""How a single result draws itself, without the page around it: `result.plot()`.
 
-The table at the end of this file maps a class, by its full name, to the function that arranges its
-numbers; a class that is not there holds words or single numbers, and says so when it is asked.
+The table `DRAWN` maps a class, by its full name, to the function that arranges its numbers; a class
+that is not there holds words or single numbers, and says so when it is asked.
+
+Perplexity by position under each scaling is a line for each: the geometric mean over documents of
+the ratio to the model cut to its trained length, in bins of positions; bars reach from the smallest
+document to the largest, and the table has the intervals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,23 +24,23 @@ from gnomon.report.figure import (
     MARKERS,
     VERMILION,
     Figure,
+    colours,
     evenly,
     short,
     to_plotly,
-)  # fmt: skip
+)
 from gnomon.report.figures.card import card_panels
-from gnomon.report.figures.counts import counts_figure
-from gnomon.report.figures.distances import (
-    colours,
+from gnomon.report.figures.lags import kernel_figure
+from gnomon.report.figures.positions import (
+    counts_figure,
     distance_matrices,
     heatmap,
     heatmap_layout,
     largest,
-)  # fmt: skip
-from gnomon.report.figures.lags import kernel_figure
-from gnomon.report.figures.places import as_text
-from gnomon.report.figures.scaling import scaling_figure
+)
 from gnomon.report.figures.spectrum import spectrum_panels
+from gnomon.report.panels import LEGEND
+from gnomon.report.phrases import as_text, log_axis
 
 
 def draw(result: Any) -> Any:
@@ -90,7 +94,7 @@ def _null(found: Any) -> Figure:
     return _heatmaps(title, matrices, found.positions, found.metric)
 
 
-def _debiased(found: Any) -> Figure:
+def _geometry_without_noise(found: Any) -> Figure:
     core = found.positions[found.core]
     if not len(core):
         raise InputError("No position has tokens enough to be debiased, so nothing is drawn.")
@@ -98,7 +102,7 @@ def _debiased(found: Any) -> Figure:
     return _heatmaps(title, {"debiased": np.sqrt(found.low_rank.squares)}, core, "chord")
 
 
-def _lifted(found: Any) -> Figure:
+def _lift_figure(found: Any) -> Figure:
     size = len(found.distances)
     title = f"Distances between {size} positions under the {found.lift} lift"
     return _heatmaps(title, {found.note: found.distances}, np.arange(size), "distance")
@@ -223,9 +227,9 @@ DRAWN: dict[str, Callable[[Any], Figure]] = {
     "gnomon.corpus.counts.PositionCounts": _counts,
     "gnomon.diagnostics.stress_report.StressByDimension": _by_dimension,
     "gnomon.diagnostics.stress_report.ParameterTable": _parameters,
-    "gnomon.encodings.lifts.Lifted": _lifted,
+    "gnomon.encodings.lifts.Lifted": _lift_figure,
     "gnomon.encodings.lifts.Portrait": card_panels,
-    "gnomon.distances.debiased.estimate.Debiased": _debiased,
+    "gnomon.distances.debiased.estimate.Debiased": _geometry_without_noise,
     "gnomon.distances.debiased.survivorship.Survivorship": _survivorship,
     "gnomon.distances.mds.Coordinates": _coordinates,
     "gnomon.distances.geometry.Geometry": _geometry,
@@ -236,6 +240,107 @@ DRAWN: dict[str, Callable[[Any], Figure]] = {
     "gnomon.pipeline.lags.LagStructure": lambda found: kernel_figure(found.kernel.to_dict()),
     "gnomon.spectra.of_encoding.Spectrum": spectrum_panels,
     "gnomon.pipeline.survey_file.Pictures": _pictures,
-    "gnomon.pipeline.noise.NoiseReport": lambda found: _debiased(found.debiased),
+    "gnomon.pipeline.noise.NoiseReport": lambda found: _geometry_without_noise(found.debiased),
 }
 """From the full name of a class to its picture; the survey draws itself by name of figure."""
+
+
+SCALING = ("scaling", "What each scaling does to a model, by position")
+INTERVAL = " interval"
+
+
+def scaling_figure(record: Mapping[str, Any]) -> Figure:
+    """Return the curves of a record of the experiment `scaling`."""
+    ((name, details),) = record["corpora"].items()
+    bins, trained = details["bins"], details["model"]["trained_length"]
+    middles = [(first + last + 1) / 2 for first, last in bins]
+    lines = [
+        key for key in record["rows"][0]["ours"] if f"{key}{INTERVAL}" in record["rows"][0]["ours"]
+    ]
+    curves = {line: [row["ours"][line] for row in record["rows"]] for line in lines}
+    ends = {line: [row["ours"][f"{line}{INTERVAL}"] for row in record["rows"]] for line in lines}
+    documents = [one["losses"] for one in details["documents"].values()]
+    data = [
+        _scaling_curve(line, k, middles, curves[line], documents) for k, line in enumerate(lines)
+    ]
+    every = [value for values in curves.values() for value in values]
+    layout = {
+        "legend": LEGEND,
+        "shapes": [_upright(trained), _level()],
+        "xaxis": {"title": {"text": f"position (trained up to {trained:,})"}},
+        "yaxis": {
+            "title": {"text": "perplexity, times that of the cut model"},
+            **log_axis([min(every), max(every)]),
+        },
+    }
+    return Figure(
+        key=SCALING[0],
+        title=f"{SCALING[1]}: {name}",
+        summary=_about_scaling(name, trained, bins, curves),
+        data=data,
+        layout=layout,
+        table=_scaling_table(bins, curves, ends),
+        height=480,
+    )
+
+
+def _scaling_curve(
+    line: str, k: int, middles: list[float], values: list[float], documents: list[Any]
+) -> dict[str, Any]:
+    colour = CATEGORIES[k % len(CATEGORIES)]
+    trace: dict[str, Any] = {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": line,
+        "x": middles,
+        "y": short(values),
+        "line": {"color": colour, "dash": DASHES[k % len(DASHES)]},
+        "marker": {"color": colour, "symbol": MARKERS[k % len(MARKERS)], "size": 7},
+        "hovertemplate": "position %{x}: %{y:.4g}<extra>" + line + "</extra>",
+    }
+    if len(documents) > 1:
+        found = np.exp([np.subtract(one[line], one["cut"]) for one in documents])
+        trace["error_y"] = {
+            "type": "data",
+            "array": short(np.maximum(found.max(axis=0) - values, 0.0)),
+            "arrayminus": short(np.maximum(values - found.min(axis=0), 0.0)),
+            "color": colour,
+            "thickness": 1,
+        }
+    return trace
+
+
+def _upright(trained: int) -> dict[str, Any]:
+    line = {"color": GREY, "dash": "longdash", "width": 1}
+    return {"type": "line", "x0": trained, "x1": trained, "yref": "paper", "y0": 0, "y1": 1} | {
+        "line": line
+    }
+
+
+def _level() -> dict[str, Any]:
+    line = {"color": GREY, "dash": "dot", "width": 1}
+    return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 1, "y1": 1, "line": line}
+
+
+def _about_scaling(
+    name: str, trained: int, bins: list[Any], curves: Mapping[str, list[float]]
+) -> str:
+    last = {line: values[-1] for line, values in curves.items()}
+    best = min(last, key=lambda line: last[line])
+    worst = max(last, key=lambda line: last[line])
+    return (
+        f"{name}, trained on {trained:,} positions: at positions {bins[-1][0]:,} to "
+        f"{bins[-1][1]:,} perplexity is {last[best]:.3g} times that of the cut model under "
+        f"{best}, the least, and {last[worst]:.3g} times under {worst}, the most."
+    )
+
+
+def _scaling_table(
+    bins: list[Any], curves: Mapping[str, list[float]], ends: Mapping[str, list[Any]]
+) -> dict[str, list[Any]]:
+    table: dict[str, list[Any]] = {"first": [b[0] for b in bins], "last": [b[1] for b in bins]}
+    for line, values in curves.items():
+        known = [end or (None, None) for end in ends[line]]
+        table |= {line: values, f"{line} low": [end[0] for end in known]}
+        table[f"{line} high"] = [end[1] for end in known]
+    return table
