@@ -42,7 +42,7 @@ from gnomon.corpus.reading.streams import (
     too_long,
     unreadable,
 )
-from gnomon.corpus.reading.text import choose_column, column_by_name, column_note
+from gnomon.corpus.reading.text import ColumnReader, choose_column, column_by_name, column_note
 from gnomon.errors import CorpusError, MissingExtraError, nearest
 
 if TYPE_CHECKING:
@@ -53,15 +53,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ParquetReader:
+class ParquetReader(ColumnReader):
     """Reads one column of Parquet files."""
-
-    options: ReadOptions
-    column: str
-    kind: Literal["text", "ids"]
-    names: tuple[str, ...] = ()
-    """Columns of the first file."""
-    axes: ClassVar[None] = None
 
     @classmethod
     def of(cls, file: StoredFile, options: ReadOptions) -> ParquetReader:
@@ -70,11 +63,6 @@ class ParquetReader:
             column, kind = documents_column(table.schema_arrow, options, file.path)
             names = tuple(table.schema_arrow.names)
         return cls(options, column, kind, names)
-
-    def note(self, _: StoredFile) -> str | None:
-        """Say which column is read, where that was not the user's choice."""
-        chosen = self.options.column_name is None and len(self.names) > 1
-        return column_note(self.column, self.names) if chosen else None
 
     def read(self, file: StoredFile) -> Iterator[TextBatch] | Iterator[IdBatch]:
         """Yield the documents of one file."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from gnomon.corpus.reading.streams import (
     line_blocks,
     number_places,
 )
-from gnomon.corpus.reading.text import choose_column, column_note
+from gnomon.corpus.reading.text import ColumnReader, choose_column
 from gnomon.errors import CorpusError, nearest
 
 if TYPE_CHECKING:
@@ -37,15 +37,8 @@ _ABSENT = object()
 
 
 @dataclass(frozen=True)
-class JsonLinesReader:
+class JsonLinesReader(ColumnReader):
     """Reads one field of JSON lines files."""
-
-    options: ReadOptions
-    column: str
-    kind: Literal["text", "ids"]
-    names: tuple[str, ...] = ()
-    """Fields of the first record."""
-    axes: ClassVar[None] = None
 
     @classmethod
     def of(cls, file: StoredFile, options: ReadOptions) -> JsonLinesReader:
@@ -62,11 +55,6 @@ class JsonLinesReader:
         column = options.column_name or choose_column(None, list(record), textual, file.path)
         kind = _kind(_look_up(record, column)) or "text"
         return cls(options, column, kind, tuple(record))
-
-    def note(self, _: StoredFile) -> str | None:
-        """Say which field is read, where that was not the user's choice."""
-        chosen = self.options.column_name is None and len(self.names) > 1
-        return column_note(self.column, self.names) if chosen else None
 
     def read(self, file: StoredFile) -> Iterator[TextBatch] | Iterator[IdBatch]:
         """Yield the documents of one file."""

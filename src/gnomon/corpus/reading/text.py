@@ -205,6 +205,23 @@ def column_by_name(wanted: str, names: Sequence[str], where: str, option: str) -
     )
 
 
+@dataclass(frozen=True)
+class ColumnReader:
+    """What readers of one column have in common: which it is, and what it holds."""
+
+    options: ReadOptions
+    column: str
+    kind: Literal["text", "ids"]
+    names: tuple[str, ...] = ()
+    """Columns of the first file, or fields of the first record."""
+    axes: ClassVar[None] = None
+
+    def note(self, _: StoredFile) -> str | None:
+        """Say which column is read, where that was not the user's choice."""
+        chosen = self.options.column_name is None and len(self.names) > 1
+        return column_note(self.column, self.names) if chosen else None
+
+
 def column_note(column: str, names: Sequence[str]) -> str:
     """Say which column was read, and of which.
 
