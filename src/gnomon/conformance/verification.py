@@ -68,7 +68,8 @@ def verify(
     >>> verify("alibi", seed=1).level
     'L1 augmented group'
     """
-    _refuse_unknown(unknown)
+    if unknown:
+        raise _unknown(next(iter(unknown)))
     checks.whole("seed", seed, least=0)
     known = _known(subject, dimension)
     if isinstance(known, list) and known is not subject:
@@ -100,11 +101,10 @@ def _of_layers(known: list[Any], how: dict[str, Any]) -> Certificate:
     return join_certificates(made, known[0].subject.name)
 
 
-def _refuse_unknown(given: dict[str, Any]) -> None:
-    """Refuse an argument that there is not."""
-    for name in given:
-        known = [one for one in inspect.signature(verify).parameters if one != "unknown"]
-        raise EncodingError(f"verify has no argument {name!r}: {nearest(name, known)}.")
+def _unknown(name: str) -> EncodingError:
+    """Return the refusal of an argument that there is not, with the nearest name."""
+    known = [one for one in inspect.signature(verify).parameters if one != "unknown"]
+    return EncodingError(f"verify has no argument {name!r}: {nearest(name, known)}.")
 
 
 def _checked(about: dict[str, Any]) -> dict[str, Any]:

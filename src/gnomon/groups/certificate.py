@@ -321,27 +321,22 @@ def laws_of_level(level: str, laws: Mapping[str, Law], found: str) -> tuple[str,
     return tuple("gauge" if name == "shift" and not relative else name for name in names)
 
 
+IN_TIME: Mapping[str, str] = {"L0": "L3", "L1": "L3", "L2": "L6", "L5": "L6"}
+"""Levels of what was asked in the time of a clock, where the clock is one of positions."""
+
+
 def level_of(laws: Mapping[str, Law], *, timed: bool = False) -> str:
     """Return the level that laws show; `timed` laws were asked in the time of a clock."""
-    level = _level_of(laws)
-    if not timed:
-        return level
-    return {"L0": "L3", "L1": "L3", "L2": "L6", "L5": "L6"}.get(level, level)
-
-
-def _level_of(laws: Mapping[str, Law]) -> str:
-
-    def holds(name: str) -> bool:
-        return name in laws and laws[name].holds
-
-    relative, affine = holds("shift") or holds("gauge"), holds("affine")
-    if not holds("context"):
-        along = {True: "L3", False: "L4"}[holds("order")]
-        return "L7" if not affine else along if relative and holds("path") else "L6"
+    holding = {name for name, law in laws.items() if law.holds}
+    relative, affine = bool(holding & {"shift", "gauge"}), "affine" in holding
+    if "context" not in holding:
+        along = "L3" if "order" in holding else "L4"
+        return "L7" if not affine else along if relative and "path" in holding else "L6"
     if not relative:
         return "L6"
-    if holds("linearity") and holds("group"):
-        return "L0"
+    level = "L2" if "content" in holding else "L7"
     if affine:
-        return "L1" if holds("rank") else "L5"
-    return "L2" if holds("content") else "L7"
+        level = "L1" if "rank" in holding else "L5"
+    if {"linearity", "group"} <= holding:
+        level = "L0"
+    return IN_TIME.get(level, level) if timed else level

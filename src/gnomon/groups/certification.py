@@ -94,12 +94,13 @@ def certify(
     affine = sheet.test("affine", laws.linearity, affine=True)
     _of_shifts(sheet)
     sheet.test("cache", laws.cache)
-    sheet.test("dtype", laws.dtype, max(SINGLE, _of_vectors(subject)))
+    rounding = VECTORS * subject.rounding if subject.narrow else 0.0
+    sheet.test("dtype", laws.dtype, max(SINGLE, rounding))
     alone = sheet.test("context", laws.context)
     structure: Structure | Step | Rotations | None = None
     rank: int | None = None
     if alone and not (subject.whole or subject.lags < LEAST_SPAN or _has_stray_masks(sheet)):
-        sheet.test("continuity", laws.continuity, max(SMOOTH, _of_vectors(subject)))
+        sheet.test("continuity", laws.continuity, max(SMOOTH, rounding))
     if alone and affine:
         structure, rank = _of_lags(sheet, linear=linear)
     elif affine:
@@ -158,11 +159,6 @@ def _of_shifts(sheet: CertificateDraft) -> None:
         sheet.put(name, residual, sheet.tolerance, note=note)
     if _has_stray_masks(sheet) and sheet.subject.span is None:
         sheet.warnings.append("some logits are -inf or infinite, whatever the lag is.")
-
-
-def _of_vectors(subject: LogitFunction) -> float:
-    """Return what the rounding of vectors alone leaves, or 0 in float64."""
-    return VECTORS * subject.rounding if subject.narrow else 0.0
 
 
 def _warn_of_growth(sheet: CertificateDraft) -> None:
@@ -273,10 +269,10 @@ def _group(sheet: CertificateDraft) -> Structure | Step | Rotations | None:
     is_group = sheet.test("group", laws.group) and _everywhere(sheet)
     if subject.axes > 1:
         sheet.test("commutators", laws.commutators)
-    if subject.whole:
-        return _turns(sheet) or _classify_step(sheet) if is_group else None
-    if not (is_group and sheet.found["continuity"].holds):
+    if not (is_group and (subject.whole or sheet.found["continuity"].holds)):
         return None
+    if subject.whole:
+        return _rotations(sheet, along(subject, 0)) or _classify_step(sheet)
     if subject.rounding > COARSE:
         reason = f"vectors are rounded to {subject.rounding:.1e}, too coarse to read X"
         sheet.skip("generator", reason)
@@ -285,8 +281,12 @@ def _group(sheet: CertificateDraft) -> Structure | Step | Rotations | None:
     limit = max(GENERATED, min(10.0 * sheet.found["group"].tolerance, LARGEST_TOLERANCE))
     if not sheet.put("generator", error, limit, note="exp(tX) = A(t)"):
         return None
-    structure = _turns(sheet) or _classify(sheet, x, known)
-    _look_at_other_axes(sheet)
+    rotations = _rotations(sheet, along(subject, 0))
+    if rotations is not None:
+        sheet.put("boundedness", 0.0, GROWN, note=_side(subject))
+    structure = rotations or _classify(sheet, x, known)
+    if subject.axes > 1:
+        _look_at_other_axes(sheet)
     return structure
 
 
@@ -298,7 +298,7 @@ def _everywhere(sheet: CertificateDraft) -> bool:
     """
     few = sheet.found["group"].residual or 0.0
     off = dyadic(sheet.subject, sheet.rng())
-    note = f"at {sheet.subject.asked.lag_count:,} lags"
+    note = f"at {len(sheet.subject.asked.distinct_lags()):,} lags"
     sheet.patchy = not sheet.put("group", max(few, off), sheet.tolerance, note=note)
     return not sheet.patchy
 
@@ -308,7 +308,7 @@ def _look_at_other_axes(sheet: CertificateDraft) -> None:
     law = sheet.found["boundedness"]
     for axis in range(1, sheet.subject.axes if law.holds else 1):
         subject = along(sheet.subject, axis)
-        if _read_turns(sheet, subject) is not None or subject.dimension > LARGEST_CLASSIFIED:
+        if _rotations(sheet, subject) is not None or subject.dimension > LARGEST_CLASSIFIED:
             continue
         x, _, known = generator_of(subject)
         exact = sheet.tolerance <= TOLERANCE or known <= KNOWN
@@ -327,7 +327,8 @@ def _side(subject: LogitFunction) -> str:
     return "for lags from 0 on" if subject.causal else "for lags of both signs"
 
 
-def _read_turns(sheet: CertificateDraft, subject: LogitFunction) -> Rotations | None:
+def _rotations(sheet: CertificateDraft, subject: LogitFunction) -> Rotations | None:
+    """Return what rotates, with the errors of the phases, if nothing else is there."""
     return read_rotations(
         actions_of(subject),
         reach=subject.lags,
@@ -335,15 +336,6 @@ def _read_turns(sheet: CertificateDraft, subject: LogitFunction) -> Rotations | 
         rounding=subject.rounding,
         tolerance=sheet.found["group"].tolerance,
     )
-
-
-def _turns(sheet: CertificateDraft) -> Rotations | None:
-    """Return what turns, with the errors of the phases, if nothing but turns is there."""
-    subject = sheet.subject
-    found = _read_turns(sheet, along(subject, 0))
-    if found is not None and not subject.whole:
-        sheet.put("boundedness", 0.0, GROWN, note=_side(subject))
-    return found
 
 
 def _classify_step(sheet: CertificateDraft) -> Step | None:
