@@ -1,7 +1,6 @@
 r"""Laws of an encoding, each with a residual, and the positions at which they are asked.
 
-Laws of an encoding, each with a residual: 0 where it holds.
-
+A residual is 0 where the law holds.
 With f(q, k, t, s) the logit of a query at t and a key at s, for all positions and vectors:
 
 * linearity   f is linear in q and in k; *affine* where a bias is added: then it is linear on

@@ -169,11 +169,11 @@ class LogitFunction:
     the tokens between a key and its query count, keys are given in their order, and queries are the
     last of them. One that reads tokens beside queries and keys has the `width` of these, and takes
     them as its last argument, (m, width). `timed`: its positions are the times of a clock
-    (`gnomon.groups.clocks`). `rounding` is that of the type it computes in, whatever it is given;
+    (`modulo`). `rounding` is that of the type it computes in, whatever it is given;
     where that is narrow, `farthest` is the position near which it is looked at. `coder` begins a
     text: what it returns gives encoded queries and keys of the tokens that come, call by call, as
     a cache keeps them. `span` is the longest lag at which logits are finite, where a window ends
-    (`gnomon.groups.windows`), and what is below `floor` is taken for a mask, as -inf is. `asked`
+    (`find_window`), and what is below `floor` is taken for a mask, as -inf is. `asked`
     keeps what was asked.
     """
 
@@ -309,7 +309,7 @@ class LogitFunction:
     def places(self, shares: Floats, *, reach: float | None = None) -> Floats:
         """Return positions at shares (n,) in [0, 1] of the reach, on every axis in its own way.
 
-        They lie on one line: laws are asked at those of `gnomon.groups.places`.
+        They lie on one line: laws are asked at those of `gnomon.groups.laws`.
         """
         span = self.reach if reach is None else reach
         at = span * np.asarray(shares, dtype=np.float64)

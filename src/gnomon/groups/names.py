@@ -1,7 +1,8 @@
 r"""What a structure amounts to, in the names of published encodings.
 
 Frequencies of a rotary encoding are a ladder base^(-2k/d), k = 0, 1, ...: straight in logarithms.
-`ladders` reads bases and sections, `scalings` what YaRN, Llama-3 and LongRoPE do to them [su2021].
+`fit_ladder` reads bases and sections, `words_of_scaling` what YaRN, Llama-3 and LongRoPE do to them
+[su2021].
 The same ladder with
 - decays ln((2k/d + 0.4) / 1.4) / 512 is xPos [sun2022],
 - one decay ln(1 - 2^(-5-h)) is head h of RetNet [sun2023],

@@ -10,7 +10,7 @@ only if
 * singular values fall clearly to their rounding after it, and do not just fade;
 * there is a generator: a table that ends has a singular step;
 * it predicts lags that were not looked at, and its recurrence holds at all lags up to a few
-  thousand (`gnomon.groups.recurrence`);
+  thousand (the recurrence below);
 * no finer step of the lag shows more modes: a bump narrower than the step looks like a decay;
 * coarser steps, as far as the reach, are of finite rank as well: a kernel may be cut far away.
 
