@@ -13,8 +13,7 @@ from scipy.sparse import csr_array
 
 from gnomon.corpus import counting
 from gnomon.corpus.counting import Accumulator, count
-from gnomon.corpus.counts import PositionCounts
-from gnomon.corpus.counts_file import load_counts, save_counts
+from gnomon.corpus.counts import PositionCounts, load_counts, save_counts
 from gnomon.errors import CountsError
 
 WORDS = st.lists(st.sampled_from(list("abcdef,.")), min_size=1, max_size=9).map(" ".join)

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.corpus.documents import mix
-from gnomon.corpus.folds import GroupSketch, fold_of
+from gnomon.corpus.documents import GroupSketch, fold_of, mix
 from gnomon.corpus.grouping import contained
 from gnomon.errors import InputError
 

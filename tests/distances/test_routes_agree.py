@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import gnomon
+from gnomon.corpus.counting import Slots, count_slots
 from gnomon.corpus.counts import PositionCounts
-from gnomon.corpus.kernel import Slots, count_slots
 from gnomon.corpus.shuffling import _places, _swap, _swap_compiled
 from gnomon.diagnostics.monotonicity import violations
 from gnomon.diagnostics.shift import lag_sums
@@ -148,7 +148,7 @@ def test_the_promise_states_the_bounds_that_are_tested():
 def test_every_module_that_chooses_a_route_is_run_here_or_listed():
     """A new kernel has to be added to the tables above, and here."""
     known = {
-        "corpus/kernel.py", "corpus/shuffling.py", "distances/gram.py", "distances/laws.py",
+        "corpus/counting.py", "corpus/shuffling.py", "distances/gram.py", "distances/laws.py",
         "distances/near.py", "distances/chord.py", "distances/expected_null.py",
         "distances/dealing.py", "distances/majorization.py", "distances/debiased/rare_types.py",
         "diagnostics/monotonicity.py", "diagnostics/shift.py", "lags/line.py",

@@ -13,7 +13,7 @@ import pytest
 
 import gnomon
 from gnomon.corpus.counts import PositionCounts
-from gnomon.pipeline.schema import survey_schema
+from gnomon.pipeline.survey_file import survey_schema
 from gnomon.pipeline.verdict import where
 from gnomon.pipeline.words import blocks_in_words
 from gnomon.report import survey_text
@@ -83,7 +83,7 @@ def test_a_corpus_without_order_is_uninformative_and_nothing_is_recommended():
     found = survey_of("none")
     assert found.verdict.informative is False
     assert found.verdict.recommended == "none"
-    assert "position is not in the marginals of this corpus" in found.summary
+    assert "token frequencies of this corpus show no dependence on position" in found.summary
     assert all(entry.debiased is None for entry in found.entries)
 
 
@@ -131,7 +131,7 @@ def test_survivorship_alone_is_called_uninformative_and_named(rng):
     found = surveyed(short + long)
     assert found.verdict.informative is False
     assert "long documents differ from short ones" in found.summary
-    assert "% is survivorship" in found.summary
+    assert "only from which documents reach a position (survivorship), not" in found.summary
     both = found.noise.survivorship
     assert both.shuffled.value == pytest.approx(both.original.value, rel=0.1)
     assert both.difference.interval[0] <= 0.0 <= both.difference.interval[1]
@@ -146,7 +146,7 @@ def test_counts_without_documents_are_held_against_the_dealt_null_and_say_so(rng
     written = found.to_dict()
     assert written["geometry"]["null"]["used"] == "dealt"
     assert "hold no documents" in written["geometry"]["null"]["shuffled"]["reason"]
-    assert "the null is the tokens dealt at random" in found.summary
+    assert "chance is the same tokens dealt at random" in found.summary
     assert any("dealing single tokens" in note for note in found.counts.notes)
     assert found.verdict.informative is True
 
@@ -237,7 +237,7 @@ def test_fewer_groups_than_folds_give_a_result_that_says_what_it_could_not_do(rn
 def test_two_documents_allow_no_verdict_and_the_reason_is_given(rng):
     found = surveyed([rng.integers(0, 5, 20).tolist() for _ in range(2)], minimum_count=1)
     assert found.verdict.informative is None
-    assert "could not be told from signal" in found.summary
+    assert "could not be separated from sampling noise" in found.summary
     assert "use more documents" in found.summary
     assert all(line["status"] is None for line in found.to_dict()["positions"])
 

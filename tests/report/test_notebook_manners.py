@@ -27,7 +27,7 @@ from gnomon.encodings.tables import Table
 from gnomon.errors import InputError
 from gnomon.pipeline.page_data import pictures
 from gnomon.pipeline.surveys import Survey
-from gnomon.report.figures.own import DRAWN
+from gnomon.report.figures.results import DRAWN
 from gnomon.reproduce.claims import Published, Reproduction, Row, Verdict, spread
 from gnomon.results import Result
 
@@ -97,7 +97,7 @@ EXAMPLES: dict[str, Callable[[Survey], Any]] = {
     "gnomon.reproduce.claims.Reproduction": lambda _: reproduction(),
     "gnomon.spectra.of_encoding.Spectrum": lambda _: gnomon.spectrum("rope", 32, coupled=False),
     "gnomon.pipeline.lags.LagStructure": lambda _: bars(),
-    "gnomon.pipeline.page_data.Pictures": pictures,
+    "gnomon.pipeline.survey_file.Pictures": pictures,
     "gnomon.pipeline.surveys.Survey": lambda s: s,
     "gnomon.pipeline.noise.NoiseReport": lambda s: s.noise,
 }

@@ -90,7 +90,7 @@ def check_bins(bins: Any) -> int | str | tuple[int, ...] | None:
     if isinstance(bins, np.ndarray):
         bins = bins.tolist()
     if isinstance(bins, Sequence) and not isinstance(bins, str):
-        return _checked_starts(bins)
+        return _check_starts(bins)
     try:
         width = index(bins)
     except TypeError:
@@ -103,14 +103,14 @@ def check_bins(bins: Any) -> int | str | tuple[int, ...] | None:
     return width
 
 
-def _checked_starts(given: Sequence[Any]) -> tuple[int, ...]:
+def _check_starts(given: Sequence[Any]) -> tuple[int, ...]:
     try:
         starts = tuple(index(start) for start in given)
     except TypeError:
         starts = ()
     if not starts or starts[0] != 0 or any(a >= b for a, b in pairwise(starts)):
         raise InputError(
-            f"bins are given by their first positions as {_listed(given)}; "
+            f"bins are given by their first positions as {_first_few(given)}; "
             "give whole numbers that begin with 0 and increase."
         )
     return starts
@@ -131,14 +131,14 @@ def bin_counts(counts: PositionCounts, bins: Any) -> PositionCounts:
             f"the positions of {counts.source} are merged already ({counts.binning.rule}); "
             "merge the counts of single positions instead."
         )
-    made = _binning(counts, wanted)
+    made = _make_bins(counts, wanted)
     if len(made.starts) == counts.length:
-        return counts if made.enough is None else _unmerged(counts, made.enough)
-    blocks = _merged(counts.blocks, counts.folds, made.starts)
+        return counts if made.enough is None else _note_none_needed(counts, made.enough)
+    blocks = _merge_rows(counts.blocks, counts.folds, made.starts)
     return noted(replace(counts, blocks=blocks, axes=(len(made.starts),), binning=made))
 
 
-def _binning(counts: PositionCounts, wanted: int | str | tuple[int, ...]) -> Binning:
+def _make_bins(counts: PositionCounts, wanted: int | str | tuple[int, ...]) -> Binning:
     span = counts.length
     if isinstance(wanted, tuple):
         if wanted[-1] >= span:
@@ -212,7 +212,7 @@ def merged_until(totals: NDArray[np.int64], enough: int) -> tuple[int, ...]:
     return tuple(starts)
 
 
-def _merged(blocks: csr_array, folds: int, starts: tuple[int, ...]) -> csr_array:
+def _merge_rows(blocks: csr_array, folds: int, starts: tuple[int, ...]) -> csr_array:
     """Sum the rows of each bin, fold by fold, exactly."""
     rows = blocks.shape[0]
     position, fold = np.divmod(np.arange(rows), folds)
@@ -245,12 +245,12 @@ def _note(counts: PositionCounts, made: Binning) -> str:
             f"{widths.min()} to {widths.max()} positions{rest}"
         )
     if made.rule == GIVEN_RULE:
-        return f"{_NOTED} as given: {into} that begin at {_listed(made.starts)}"
+        return f"{_NOTED} as given: {into} that begin at {_first_few(made.starts)}"
     rest = f", the last of {widths[-1]}" if widths[-1] != widths[0] else ""
     return f"{_NOTED}: {into} of {made.rule}{rest}"
 
 
-def _unmerged(counts: PositionCounts, enough: int) -> PositionCounts:
+def _note_none_needed(counts: PositionCounts, enough: int) -> PositionCounts:
     """Say that bins were asked for and none were needed."""
     rest = ", but for the last" if counts.totals[-1] < enough else ""
     note = f"{_UNMERGED}: each is counted well enough, with {enough:,} tokens or more{rest}"
@@ -273,10 +273,12 @@ def joined(left: PositionCounts, right: PositionCounts) -> Binning | None:
 def _words(counts: PositionCounts) -> str:
     if counts.binning is None:
         return f"{counts.length} single positions"
-    return f"{counts.binning.span} positions in bins that begin at {_listed(counts.binning.starts)}"
+    return (
+        f"{counts.binning.span} positions in bins that begin at {_first_few(counts.binning.starts)}"
+    )
 
 
-def _listed(values: Sequence[Any]) -> str:
+def _first_few(values: Sequence[Any]) -> str:
     """Return the first few values of a list in words."""
     shown = ", ".join(map(str, values[:6]))
     return shown + (", ..." if len(values) > 6 else "") if shown else "an empty list"

@@ -61,7 +61,7 @@ def violations(
     >>> violations(line).violations
     0.0
     """
-    values = _settled(square(distances, "The distances"), grain)
+    values = _round_to_grain(square(distances, "The distances"), grain)
     lag_rows = _lag_rows(values, lags, positions)
     count = _count_rows
     if use_numba():
@@ -80,7 +80,7 @@ def violations(
     return Monotonicity(violations=above / triples, ties=equal / triples, triples=triples)
 
 
-def _settled(distances: Floats, grain: float) -> Floats:
+def _round_to_grain(distances: Floats, grain: float) -> Floats:
     """Return distances as multiples of `grain` of the largest, or as they are when it is 0."""
     step = grain * float(distances.max())
     return np.rint(distances / step) if step > 0.0 else distances

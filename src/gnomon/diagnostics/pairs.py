@@ -31,11 +31,11 @@ from gnomon.numeric.checks import plain_array, real_array
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]
-
 _TILE = 256
-
 _SYMMETRIC = 1e-9
 """Relative asymmetry that rounding may leave in distances."""
+_CONSTANT = 1e-12
+"""Relative range below which distances are equal but for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,10 +185,6 @@ def condensed(distances: Floats) -> Floats:
     array([1, 2, 3])
     """
     return np.concatenate([row[index + 1 :] for index, row in enumerate(distances)])
-
-
-_CONSTANT = 1e-12
-"""Relative range below which distances are equal but for rounding."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

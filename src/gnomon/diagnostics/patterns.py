@@ -24,7 +24,7 @@ variance of d2 between classes, adjusted for how many there are; the one that ex
 taken, if it explains 0.6. On a grid only the first kinds are told apart.
 
 Which positions are unlike the rest comes from a test of each alone, or, where distances have
-errors, from stretches with what is unsure at their ends (`standing_apart`). Let U be unbiased
+errors, from stretches with what is unsure at their ends (`find_apart`). Let U be unbiased
 squared distances and R a set of positions of one law, *the rest*. Where position i has that law
 too, its mean distance to R is zero but for noise,
 
@@ -58,32 +58,34 @@ from numpy.typing import NDArray
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]
-
 Indices = NDArray[np.int64]
-
 EXPLAINED = 0.6
 """Share of the variance that a model must explain."""
-
 TOUCHED = 0.5
 """How far the share of sum d2 that touches a few positions is above what any as many touch."""
-
 MOST_BLOCKS = 8
-
 _FALLEN = 0.25
-
 _SHARP = 4.0
 """Neighbours across a cut are this many times as far apart as neighbours inside blocks."""
-
 _TIGHT = 0.25
 """Mean d2 inside a block is at most this part of that between blocks."""
-
 _LONE = 0.5
 """Mean d2 of a position to the others of its block is at most this part of that between blocks."""
-
 _TURNS = 10
-
 _GAIN = 0.15
 """Blocks explain this much more than the lag does: blocks that are many describe a drift too."""
+Flags = NDArray[np.bool_]
+FAINT = 0.05
+"""Part of the largest mean d2 to the rest below which a position hardly adds to the distances."""
+MOST_Z = 6.0
+LEVEL_Z = 1.5
+LEAST_SUM = 4.5
+CLEAR = 2.0
+SURE = 3.0
+LEAST_REST = 4
+INSIDE = 0.1
+"""Mean d2 inside the rest is at most this part of that to the rest, but for its error."""
+_ROUNDS = 6
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -114,7 +116,7 @@ def pattern(
     squares, where, flags = np.asarray(squares), np.asarray(positions), np.asarray(distinct)
     if unbiased is None or axes > 1:
         return _pattern(squares, where, flags, axes, None, known=False)
-    apart = standing_apart(unbiased.squares, unbiased.replicates, flags)
+    apart = find_apart(unbiased.squares, unbiased.replicates, flags)
     if apart is None:
         return _pattern(squares, where, flags, axes, unbiased, known=False)
     found = _pattern(squares, where, apart.named, axes, unbiased, known=True)
@@ -193,10 +195,10 @@ def _few(
     if not 0 < apart.sum() <= len(where) / 2:
         return None
     matter = apart if known or not squares.any() else _not_faint(squares, apart)
-    return _named(squares, where, matter)
+    return _name(squares, where, matter)
 
 
-def _named(squares: Floats, where: Indices, named: NDArray[np.bool_]) -> Pattern:
+def _name(squares: Floats, where: Indices, named: NDArray[np.bool_]) -> Pattern:
     touched = squares.sum() - squares[np.ix_(~named, ~named)].sum()
     count = int(named.sum())
     kind = "start" if named[:count].all() else "end" if named[-count:].all() else "some"
@@ -213,7 +215,7 @@ def _unlike(squares: Floats, where: Indices, apart: NDArray[np.bool_]) -> Patter
     inside = _pair_mean(squares[np.ix_(rest, rest)])
     if inside > _TIGHT * float(squares[np.ix_(named, rest)].mean()):
         return None
-    found = _named(squares, where, named)
+    found = _name(squares, where, named)
     return found if found.kind != "some" or 2 * named.sum() <= len(where) else None
 
 
@@ -223,7 +225,7 @@ def _of_two_laws(pairs: _Pairs, apart: NDArray[np.bool_]) -> Pattern | None:
     block = named.astype(np.int64)
     if named.sum() < 2 or pairs.explained(pairs.by_labels(block)) < EXPLAINED:
         return None
-    return _named(pairs.squares, pairs.where, named) if _tight(pairs, block) else None
+    return _name(pairs.squares, pairs.where, named) if _tight(pairs, block) else None
 
 
 def _of_one_law(squares: Floats) -> NDArray[np.bool_]:
@@ -401,29 +403,6 @@ def _drift(pairs: _Pairs) -> Pattern | None:
     return Pattern(kind="drift", positions=pairs.where[:0], share=share)
 
 
-Flags = NDArray[np.bool_]
-
-FAINT = 0.05
-"""Part of the largest mean d2 to the rest below which a position hardly adds to the distances."""
-
-MOST_Z = 6.0
-
-LEVEL_Z = 1.5
-
-LEAST_SUM = 4.5
-
-CLEAR = 2.0
-
-SURE = 3.0
-
-LEAST_REST = 4
-
-INSIDE = 0.1
-"""Mean d2 inside the rest is at most this part of that to the rest, but for its error."""
-
-_ROUNDS = 6
-
-
 @dataclass(frozen=True)
 class Apart:
     """Which positions are unlike the rest, and which may be on either side."""
@@ -462,9 +441,7 @@ def _inside(squares: Floats, chosen: Flags) -> Floats:
     return total / max(count * (count - 1), 1)
 
 
-def standing_apart(
-    squares: Floats, replicates: Floats, distinct: Flags | None = None
-) -> Apart | None:
+def find_apart(squares: Floats, replicates: Floats, distinct: Flags | None = None) -> Apart | None:
     """Return the stretches unlike the rest; None where no four positions share a law.
 
     `distinct` are positions that a test of each found to differ.

@@ -31,9 +31,7 @@ from gnomon.numeric.parallel import over_rows, use_numba
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]
-
 Whole = NDArray[np.int64]
-
 _ROUNDING = 1e-28
 """Relative variance below which distances are constant but for rounding."""
 

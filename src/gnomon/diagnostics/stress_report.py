@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 
 
 Floats = NDArray[np.float64]
-
 _EQUAL = 1e-24
 """Relative spread of squares below which target distances are all equal but for rounding."""
 

@@ -120,12 +120,12 @@ def said_slow(found: Dependence, kernel: LagKernel) -> Iterator[str]:
 
 
 def said_positions(found: Dependence) -> Iterator[str]:
-    """Yield the periods of the law of positions."""
+    """Yield the periods in how tokens are distributed over positions."""
     for family in found.families:
         period = _period(family, found.lags)
         yield (
-            f"positions have {period} (documents start in phase): that is a law of positions, no "
-            "dependence between tokens beyond it"
+            f"positions have {period} (documents start in phase): tokens are distributed so over "
+            "positions, and it is no dependence between tokens beyond that"
         )
 
 
@@ -160,8 +160,8 @@ def said_information(information: LagInformation, pairs: Whole) -> Iterator[str]
     if information.merged:
         bins = "one" if information.bins == 1 else f"{information.bins}"
         yield (
-            f"told apart are {information.types} types; rare ones, {information.merged:.1%} of the "
-            f"tokens, are merged into {bins} of them, which can only lower the information"
+            f"{information.types} types are distinguished; rarer ones, {information.merged:.1%} "
+            f"of the tokens, are merged into {bins} of them, which can only lower the information"
         )
 
 
@@ -174,9 +174,9 @@ def said_law(law: Law) -> Iterator[str]:
         life = f"{law.half_life:.3g}{between(law.half_life_interval)}"
         yield f"it falls exponentially, by half every {life} tokens, from lag {law.begins:g} on"
     elif law.law != "none":
-        yield f"whether it falls as a power law or exponentially can not be told: {law.reason}"
+        yield f"whether it falls as a power law or exponentially cannot be decided: {law.reason}"
     elif law.evidence is not None:
-        yield f"it follows no law of falling: {law.reason}"
+        yield f"neither a power law nor an exponential describes how it falls: {law.reason}"
 
 
 def said_modes(found: Dependence) -> Iterator[str]:

@@ -27,8 +27,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from gnomon.corpus.documents import IdBatch, Ids, TextBatch
-from gnomon.corpus.reading.columns import choose_column, column_note, named_column
-from gnomon.corpus.reading.filesource import nonempty
 from gnomon.corpus.reading.streams import (
     SLACK,
     TEXT_CHARACTERS,
@@ -37,12 +35,14 @@ from gnomon.corpus.reading.streams import (
     StoredFile,
     decode,
     id_batch,
+    nonempty,
     numbered,
     rebatch_ids,
     rebatch_texts,
     too_long,
     unreadable,
 )
+from gnomon.corpus.reading.text import choose_column, column_note, named_column
 from gnomon.errors import CorpusError, MissingExtraError, nearest
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class ParquetReader:
     @classmethod
     def of(cls, file: StoredFile, options: ReadOptions) -> ParquetReader:
         """Look at the schema to learn the column and whether it holds text or ids."""
-        with _opened(file) as table:
+        with _open(file) as table:
             column, kind = documents_column(table.schema_arrow, options, file.path)
             names = tuple(table.schema_arrow.names)
         return cls(options, column, kind, names)
@@ -78,11 +78,11 @@ class ParquetReader:
 
     def read(self, file: StoredFile) -> Iterator[TextBatch] | Iterator[IdBatch]:
         """Yield the documents of one file."""
-        with _opened(file) as table:
+        with _open(file) as table:
             self._check_kind(table.schema_arrow, file)
-        with _opened(file, self.column if self.kind == "text" else None) as table:
+        with _open(file, self.column if self.kind == "text" else None) as table:
             total, done, made = max(1, table.metadata.num_rows), 0, 0
-            for batch in _guarded(self._batches(table, file), file.path):
+            for batch in _guard(self._batches(table, file), file.path):
                 _check_codes(batch, file.path)
                 column = batch.column(self.column)
                 groups = batch.column(self.options.group) if self.options.group else None
@@ -149,7 +149,7 @@ def documents_column(
 
 
 @contextmanager
-def _opened(file: StoredFile, repeating: str | None = None) -> Iterator[Any]:
+def _open(file: StoredFile, repeating: str | None = None) -> Iterator[Any]:
     """Open a file; values of the column `repeating` are kept once, however often they are used."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -176,7 +176,7 @@ def _opened(file: StoredFile, repeating: str | None = None) -> Iterator[Any]:
         yield table
 
 
-def _guarded(batches: Iterator[Any], path: str) -> Iterator[Any]:
+def _guard(batches: Iterator[Any], path: str) -> Iterator[Any]:
     import pyarrow as pa
 
     try:

@@ -27,12 +27,12 @@ import numpy as np
 
 from gnomon.corpus.documents import IdBatch, TextBatch
 from gnomon.corpus.reading.arrow import checked_ids
-from gnomon.corpus.reading.filesource import nonempty
 from gnomon.corpus.reading.streams import (
     BLOCK,
     ID_TOKENS,
     encodable,
     id_batch,
+    nonempty,
     numbered,
     rebatch_ids,
     rebatch_texts,
@@ -41,7 +41,7 @@ from gnomon.corpus.reading.streams import (
 from gnomon.errors import CorpusError, nearest
 from gnomon.files import scratch
 from gnomon.numeric.checks import refuse_masked
-from gnomon.reading import UnreadableError, load_array, promised_size
+from gnomon.reading import UnreadableError, load_array, size_in_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -154,10 +154,10 @@ def _ragged(corpus: Sequence[Any], name: str) -> Iterator[IdBatch]:
         rows.append(_row(document, f"{name}, document {index + 1}"))
         held += len(rows[-1])
         if held >= ID_TOKENS:
-            yield _joined(rows, name, first)
+            yield _join(rows, name, first)
             rows, first, held = [], index + 1, 0
     if rows:
-        yield _joined(rows, name, first)
+        yield _join(rows, name, first)
 
 
 def _row(document: Any, place: str) -> Any:
@@ -172,7 +172,7 @@ def _row(document: Any, place: str) -> Any:
     return row
 
 
-def _joined(rows: list[Any], name: str, first: int) -> IdBatch:
+def _join(rows: list[Any], name: str, first: int) -> IdBatch:
     offsets = np.zeros(len(rows) + 1, np.int64)
     np.cumsum([len(row) for row in rows], out=offsets[1:])
     place = numbered(name, "document", first + 1)
@@ -190,12 +190,12 @@ class ArrayReader:
     @classmethod
     def of(cls, file: StoredFile, options: ReadOptions) -> ArrayReader:
         """Look at the shape to learn whether this is a grid."""
-        with _mapped(file, options) as array:
+        with _map(file, options) as array:
             return cls(options, grid_axes(array))
 
     def read(self, file: StoredFile) -> Iterator[IdBatch]:
         """Yield the rows of one file."""
-        with _mapped(file, self.options) as array:
+        with _map(file, self.options) as array:
             if grid_axes(array) != self.axes:
                 raise CorpusError(
                     f"{file.path} has rows of shape {array.shape[1:]}, unlike the files before it; "
@@ -234,7 +234,7 @@ def array_batches(array: Any, where: str, *, size: int = 0) -> Iterator[IdBatch]
 
 
 @contextmanager
-def _mapped(file: StoredFile, options: ReadOptions) -> Iterator[Any]:
+def _map(file: StoredFile, options: ReadOptions) -> Iterator[Any]:
     with _on_disk(file, options) as path:
         try:
             array = load_array(path, mapped=True)
@@ -251,14 +251,14 @@ def _on_disk(file: StoredFile, options: ReadOptions) -> Iterator[Path]:
         return
     with scratch("array") as path:
         with file.stream(options.limits) as stream, path.open("wb") as copy:
-            _copied(stream, copy, path.parent, file.path)
+            _copy(stream, copy, path.parent, file.path)
         yield path
 
 
-def _copied(stream: ByteStream, copy: BinaryIO, folder: Path, name: str) -> None:
+def _copy(stream: ByteStream, copy: BinaryIO, folder: Path, name: str) -> None:
     """Copy what the header promises, and no more: what comes through a pipe may never end."""
     try:
-        left = promised_size(stream.peek(BLOCK))
+        left = size_in_header(stream.peek(BLOCK))
     except UnreadableError as error:
         raise _not_whole(name, error) from error
     if left > (room := shutil.disk_usage(folder).free):

@@ -14,7 +14,6 @@ import numpy as np
 
 from gnomon.corpus.documents import IdBatch, TextBatch
 from gnomon.corpus.reading.arrow import checked_ids
-from gnomon.corpus.reading.columns import choose_column, column_note
 from gnomon.corpus.reading.streams import (
     BYTE_ORDER_MARK,
     LineBlock,
@@ -25,6 +24,7 @@ from gnomon.corpus.reading.streams import (
     line_blocks,
     numbered,
 )
+from gnomon.corpus.reading.text import choose_column, column_note
 from gnomon.errors import CorpusError, nearest
 
 if TYPE_CHECKING:

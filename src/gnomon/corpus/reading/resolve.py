@@ -22,11 +22,12 @@ from gnomon.corpus.options import ReadOptions
 from gnomon.corpus.reading import arrow
 from gnomon.corpus.reading.arrow import ParquetReader
 from gnomon.corpus.reading.builtin import BUILTIN
-from gnomon.corpus.reading.filesource import FileSource, Reader
 from gnomon.corpus.reading.ids import SUFFIX_DTYPES, ArrayReader, FlatReader, memory_source
 from gnomon.corpus.reading.jsonl import JsonLinesReader
 from gnomon.corpus.reading.streams import (
     COMPRESSIONS,
+    FileSource,
+    Reader,
     StoredFile,
     local_file,
     standard_input,

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from gnomon.corpus.documents import TextBatch
 from gnomon.corpus.reading.arrow import text_piece
-from gnomon.corpus.reading.columns import choose_column, header_note, is_number, named_column
 from gnomon.corpus.reading.streams import BLOCK, ByteStream, StoredFile, numbered, too_long
+from gnomon.corpus.reading.text import choose_column, header_note, is_number, named_column
 from gnomon.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class TableReader:
     ) -> Iterator[tuple[int, TextBatch]]:
         seen = 0
         with file.stream(self.options.limits) as stream:
-            for batch in self._parsed(stream, layout, block, file.path):
+            for batch in self._parse(stream, layout, block, file.path):
                 seen, first = seen + len(batch), seen
                 if seen <= skip:
                     continue
@@ -149,7 +149,7 @@ class TableReader:
                 )
                 yield len(fresh), counted
 
-    def _parsed(self, stream: ByteStream, layout: Layout, block: int, path: str) -> Iterator[Any]:
+    def _parse(self, stream: ByteStream, layout: Layout, block: int, path: str) -> Iterator[Any]:
         import pyarrow as pa
         from pyarrow import csv as arrow
 
