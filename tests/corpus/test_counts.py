@@ -236,7 +236,7 @@ def test_counts_whose_entries_lie_are_refused(tmp_path):
 
 
 def test_words_get_sorted_ids_and_characters_only_those_that_occur():
-    vocabulary, column = counting.settled(
+    vocabulary, column = counting.settle(
         counting.Vocabulary.of(("b", "a", "c"), grows=True), np.array([0])
     )
     assert vocabulary.tokens == ("a", "b", "c")

@@ -71,7 +71,7 @@ class Binning:
             return self
         return replace(self, starts=self.starts[:length], span=self.starts[length])
 
-    def joined(self, other: Binning) -> Binning:
+    def combine(self, other: Binning) -> Binning:
         """Return the same bins, of counts that were merged by either rule."""
         enough = [e for e in (self.enough, other.enough) if e is not None]
         if self.rule == other.rule:
@@ -135,7 +135,7 @@ def bin_counts(counts: PositionCounts, bins: Any) -> PositionCounts:
     if len(made.starts) == counts.length:
         return counts if made.enough is None else _note_none_needed(counts, made.enough)
     blocks = _merge_rows(counts.blocks, counts.folds, made.starts)
-    return noted(replace(counts, blocks=blocks, axes=(len(made.starts),), binning=made))
+    return add_note(replace(counts, blocks=blocks, axes=(len(made.starts),), binning=made))
 
 
 def _make_bins(counts: PositionCounts, wanted: int | str | tuple[int, ...]) -> Binning:
@@ -149,7 +149,7 @@ def _make_bins(counts: PositionCounts, wanted: int | str | tuple[int, ...]) -> B
         return Binning(starts=wanted, span=span, rule=GIVEN_RULE)
     if isinstance(wanted, str):
         enough = enough_tokens(counts)
-        starts = merged_until(counts.totals, enough)
+        starts = merge_until(counts.totals, enough)
         return Binning(starts=starts, span=span, rule=AUTO_RULE, enough=enough)
     rule = f"{wanted} neighbouring positions"
     return Binning(starts=tuple(range(0, span, wanted)), span=span, rule=rule)
@@ -197,10 +197,10 @@ def inflation(counts: PositionCounts) -> float:
     return max(float(above / below), 1.0) if below > 0 else 1.0  # one fold tells nothing of it
 
 
-def merged_until(totals: NDArray[np.int64], enough: int) -> tuple[int, ...]:
+def merge_until(totals: NDArray[np.int64], enough: int) -> tuple[int, ...]:
     """Return where bins begin when each takes positions from the left until it has `enough`.
 
-    >>> merged_until(np.array([9, 5, 3, 2, 2, 1]), 5)
+    >>> merge_until(np.array([9, 5, 3, 2, 2, 1]), 5)
     (0, 1, 2, 4)
     """
     starts, tokens = [0], 0
@@ -226,7 +226,7 @@ def _merge_rows(blocks: csr_array, folds: int, starts: tuple[int, ...]) -> csr_a
     return merged
 
 
-def noted(counts: PositionCounts) -> PositionCounts:
+def add_note(counts: PositionCounts) -> PositionCounts:
     """Return the counts with one note, and no other, on how positions were merged."""
     if counts.binning is None:
         return counts
@@ -257,7 +257,7 @@ def _note_none_needed(counts: PositionCounts, enough: int) -> PositionCounts:
     return replace(counts, notes=(*counts.notes, note))
 
 
-def joined(left: PositionCounts, right: PositionCounts) -> Binning | None:
+def join_bins(left: PositionCounts, right: PositionCounts) -> Binning | None:
     """Return the bins of both, or refuse to add counts whose positions were merged differently."""
     one, other = left.binning, right.binning
     if one is None and other is None:
@@ -267,7 +267,7 @@ def joined(left: PositionCounts, right: PositionCounts) -> Binning | None:
             f"counts of {_words(left)} and of {_words(right)} can not be added; "
             "add the counts of single positions and merge the sum, or give both the same bins."
         )
-    return one.joined(other)
+    return one.combine(other)
 
 
 def _words(counts: PositionCounts) -> str:

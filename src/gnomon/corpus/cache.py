@@ -349,7 +349,7 @@ class CacheWriter(AbstractContextManager["CacheWriter"]):
     def _flush(self) -> None:
         if not self._waiting:
             return
-        batch = joined(self._waiting)
+        batch = join_batches(self._waiting)
         self._waiting, self._weight = [], 0
         self._parquet.write_table(to_table(batch), row_group_size=max(batch.rows, 1))
         self._parts.append((checksum(batch), batch.bytes_read))
@@ -518,7 +518,7 @@ def to_table(batch: IdBatch) -> Any:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def joined(batches: list[IdBatch]) -> IdBatch:
+def join_batches(batches: list[IdBatch]) -> IdBatch:
     """Return one batch whose offsets begin at zero."""
     offsets = offsets_of(np.concatenate([np.diff(b.offsets) for b in batches]))
     values = np.concatenate([b.values[b.offsets[0] : b.offsets[-1]] for b in batches])

@@ -256,7 +256,7 @@ class _Run:
 
     def _assemble(self, accumulator: Accumulator) -> PositionCounts:
         blocks = accumulator.finish()
-        vocabulary, column = settled(self.stream.vocabulary(), blocks.indices)
+        vocabulary, column = settle(self.stream.vocabulary(), blocks.indices)
         blocks = renamed(blocks, column, vocabulary.size)
         counts = PositionCounts(
             blocks=blocks,
@@ -301,7 +301,7 @@ def _window_name(window: Window) -> str:
     return window.kind if window.stride is None else f"{window.kind}, stride {window.stride}"
 
 
-def settled(vocabulary: Vocabulary, used: Any) -> tuple[Vocabulary, Any]:
+def settle(vocabulary: Vocabulary, used: Any) -> tuple[Vocabulary, Any]:
     """Return the final vocabulary and where each provisional id goes (None: it stays).
 
     Words are put in sorted order; code points, of which there are over a million, are reduced to
@@ -452,7 +452,7 @@ def _advice(words: tuple[str, ...]) -> str:
         for alphabet in (dna(), protein()):
             if all(alphabet.letters(word) is not None for word in sample):
                 return (
-                    f"if this is {_called(alphabet.name)}, as it looks, pass --tokenizer "
+                    f"if this is {_tokenizer_name(alphabet.name)}, as it looks, pass --tokenizer "
                     f"{alphabet.name} (or characters)"
                 )
     return (
@@ -461,7 +461,7 @@ def _advice(words: tuple[str, ...]) -> str:
     )
 
 
-def _called(name: str) -> str:
+def _tokenizer_name(name: str) -> str:
     return "DNA" if name == "dna" else name
 
 

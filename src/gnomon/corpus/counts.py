@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
-from gnomon.corpus.binning import Binning, bin_counts, joined, noted
+from gnomon.corpus.binning import Binning, add_note, bin_counts, join_bins
 from gnomon.corpus.documents import GroupSketch
 from gnomon.corpus.grouping import NearCopies
 from gnomon.errors import CountsError
@@ -201,7 +201,7 @@ class PositionCounts(Result):
 
     def __add__(self, other: PositionCounts) -> PositionCounts:
         """Return the counts of both corpora together."""
-        binning = joined(self, other)
+        binning = join_bins(self, other)
         if (self.axes, self.window) != (other.axes, other.window):
             raise CountsError(
                 f"counts over {self.axes} positions ({self.window} window) and over {other.axes} "
@@ -227,7 +227,7 @@ class PositionCounts(Result):
             binning=binning,
             near_copies=None,  # those between the two were not looked for
         )
-        return noted(both)
+        return add_note(both)
 
     def with_folds(self, folds: int) -> PositionCounts:
         """Return the same counts in fewer folds: fold f of many becomes fold f mod `folds`."""
@@ -247,7 +247,7 @@ class PositionCounts(Result):
         """Return the counts of the first `length` positions (or bins) of a sequence corpus."""
         bins = None if self.binning is None else self.binning.shortened(length)
         rows = self.blocks[: length * self.folds]
-        return noted(replace(self, blocks=rows, axes=(length,), binning=bins))
+        return add_note(replace(self, blocks=rows, axes=(length,), binning=bins))
 
     def binned(self, bins: int | str | tuple[int, ...] | None) -> PositionCounts:
         """Return the counts with neighbouring positions of a sequence corpus merged to bins.
@@ -377,7 +377,7 @@ def renamed(blocks: csr_array, column: NDArray[np.int64] | None, size: int) -> c
 def _commonest(frequency: NDArray[np.int64], top: int) -> tuple[NDArray[np.int64], str]:
     """Return the commonest types in order of their index, and a remark where some were drawn."""
     order = np.argsort(-frequency, kind="stable")
-    if not _overstated(frequency, top):
+    if not _luck_shows(frequency, top):
         return np.sort(order[:top]), ""
     last = frequency[order[top - 1]]
     gap = _ALIKE * np.sqrt(last)
@@ -388,7 +388,7 @@ def _commonest(frequency: NDArray[np.int64], top: int) -> tuple[NDArray[np.int64
     return np.sort(np.concatenate([sure, drawn])), remark
 
 
-def _overstated(frequency: NDArray[np.int64], top: int) -> bool:
+def _luck_shows(frequency: NDArray[np.int64], top: int) -> bool:
     """Whether the share of types chosen for their counts is too large by that choice.
 
     One half of the tokens chooses and the other half is counted: the types chosen have more in the
@@ -430,7 +430,7 @@ def _dense(array: Any) -> list[csr_array]:
     try:
         given = np.asarray(array)
     except ValueError as error:  # NumPy has no shape for it
-        raise CountsError(_ragged(array)) from error
+        raise CountsError(_why_ragged(array)) from error
     refuse_masked(array, "counts hold", kind=CountsError)
     if given.ndim not in (2, 3):
         raise CountsError(
@@ -445,7 +445,7 @@ def _dense(array: Any) -> list[csr_array]:
     return [_canonical(part, f) for f, part in enumerate(given)]
 
 
-def _ragged(array: Any) -> str:
+def _why_ragged(array: Any) -> str:
     """Say what in nested lists is of unequal size."""
     try:
         shapes = [np.shape(part) for part in array]

@@ -98,10 +98,10 @@ HELD_TOGETHER = (
 )
 
 
-def contained(texts: Sequence[str]) -> list[str]:
+def find_roots(texts: Sequence[str]) -> list[str]:
     """Return for every row its root, with white space made single blanks.
 
-    >>> contained(["a b c", "b  c", "c b", "a"])
+    >>> find_roots(["a b c", "b  c", "c b", "a"])
     ['a b c', 'a b c', 'c b', 'a b c']
     """
     rows = [" ".join(text.split()) for text in texts]

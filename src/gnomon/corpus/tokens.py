@@ -29,7 +29,7 @@ from gnomon.corpus.documents import (
     offsets_of,
     text_keys,
 )
-from gnomon.corpus.grouping import contained, families_in_words, split_families
+from gnomon.corpus.grouping import families_in_words, find_roots, split_families
 from gnomon.corpus.reading.text import table_advice
 from gnomon.corpus.tokenizers import Alphabet, LetterError, Tokenizer
 from gnomon.errors import CorpusError, InputError
@@ -283,7 +283,7 @@ class FromText:
         held = list(batches)
         texts = [text for batch in held for text in batch.texts]
         if self._found == CONTAINED:
-            found = contained(texts)
+            found = find_roots(texts)
         else:
             found, told = _near_copies(texts)
             self._told = (told,)

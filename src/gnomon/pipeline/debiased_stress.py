@@ -224,7 +224,7 @@ def at_pairs(matrix: Floats, pairs: NDArray[np.int64]) -> Floats:
     return entries
 
 
-def scaled_at_pairs(
+def scale_at_pairs(
     distances: Floats, geometry: Geometry, target: DebiasedTarget | None, seed: int
 ) -> Floats:
     """Return the distances of an encoding at the drawn pairs, times its best scale."""

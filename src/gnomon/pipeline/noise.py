@@ -512,6 +512,14 @@ def doubts(
             "others, which is how copies look that were counted as independent; name the groups "
             "with --group."
         )
+    copies = counts.near_copies
+    if copies is not None and copies.shared:
+        warnings.append(
+            f"{percent(copies.shared / copies.looked_at)} of the {copies.looked_at:,} documents "
+            "looked at share a text with many others, as boilerplate does, or copies of one "
+            "document: what stands in it is part of what is measured here, so leave it out of the "
+            "corpus if it should not be."
+        )
     tokens = np.asarray(counts.blocks.sum(axis=1)).reshape(-1, counts.folds).sum(axis=0)
     if tokens.max() > 0.5 * tokens.sum():
         warnings.append(
@@ -546,7 +554,7 @@ class Unshared(Result):
     """Whether it differs from the rest; a position of few tokens may share none by chance."""
 
 
-def merged(counts: Any, minus: Any = None) -> tuple[Any, Any]:
+def merge_single_folds(counts: Any, minus: Any = None) -> tuple[Any, Any]:
     """Return counts with all types of a single fold as one, and other counts merged alike."""
     folds = int(counts.folds)
     blocks = csr_array(counts.blocks)
@@ -569,11 +577,11 @@ def testable(
     try:
         data = fold_counts(counts, keep)
     except CountsError:
-        other, less = merged(counts, minus)
+        other, less = merge_single_folds(counts, minus)
         return fold_counts(other, keep), less
     if not data.unshared.size:
         return data, minus
-    other, less = merged(counts, minus)
+    other, less = merge_single_folds(counts, minus)
     return fold_counts(other, keep), less
 
 

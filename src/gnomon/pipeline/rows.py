@@ -71,7 +71,7 @@ from gnomon.encodings import (
 )
 from gnomon.encodings import lift as lift_encoding
 from gnomon.errors import EncodingError
-from gnomon.pipeline.debiased_stress import DebiasedStress, DebiasedTarget, scaled_at_pairs
+from gnomon.pipeline.debiased_stress import DebiasedStress, DebiasedTarget, scale_at_pairs
 from gnomon.pipeline.noise import NoiseReport
 from gnomon.results import Result, plain
 
@@ -308,7 +308,7 @@ def entry(
         not_debiased=not_debiased,
         reason=_join_reasons(reasons),
         rows=rows_of(candidate.encoding, distances, geometry.positions),
-        scaled=scaled_at_pairs(distances, geometry, target, seed),
+        scaled=scale_at_pairs(distances, geometry, target, seed),
     )
 
 

@@ -26,14 +26,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal
 import numpy as np
 
 from gnomon.corpus.documents import IdBatch, TextBatch
-from gnomon.corpus.reading.arrow import checked_ids
+from gnomon.corpus.reading.arrow import check_ids
 from gnomon.corpus.reading.streams import (
     BLOCK,
     ID_TOKENS,
     encodable,
     id_batch,
     nonempty,
-    numbered,
+    number_places,
     rebatch_ids,
     rebatch_texts,
     too_long,
@@ -87,7 +87,7 @@ class MemoryTexts:
         read = 0
         for start in range(0, len(self.texts), _SLICE):
             texts = list(self.texts[start : start + _SLICE])
-            place = numbered(self.name, "document", start + 1)
+            place = number_places(self.name, "document", start + 1)
             for index, text in enumerate(texts):
                 if not isinstance(text, str):
                     raise CorpusError(
@@ -144,10 +144,10 @@ def memory_source(corpus: Any, errors: OnError) -> MemoryTexts | MemoryIds:
     name = f"list of {len(corpus)} documents"
     if isinstance(corpus[0], str):
         return MemoryTexts(name, corpus, errors=errors)
-    return MemoryIds(name, lambda: _ragged(corpus, name))
+    return MemoryIds(name, lambda: _batches_of_rows(corpus, name))
 
 
-def _ragged(corpus: Sequence[Any], name: str) -> Iterator[IdBatch]:
+def _batches_of_rows(corpus: Sequence[Any], name: str) -> Iterator[IdBatch]:
     rows: list[Any] = []
     first = held = 0
     for index, document in enumerate(corpus):
@@ -175,8 +175,8 @@ def _row(document: Any, place: str) -> Any:
 def _join(rows: list[Any], name: str, first: int) -> IdBatch:
     offsets = np.zeros(len(rows) + 1, np.int64)
     np.cumsum([len(row) for row in rows], out=offsets[1:])
-    place = numbered(name, "document", first + 1)
-    return id_batch(checked_ids(np.concatenate(rows), offsets, place), offsets)
+    place = number_places(name, "document", first + 1)
+    return id_batch(check_ids(np.concatenate(rows), offsets, place), offsets)
 
 
 @dataclass(frozen=True)
@@ -228,8 +228,8 @@ def array_batches(array: Any, where: str, *, size: int = 0) -> Iterator[IdBatch]
     for start in range(0, len(rows), step):
         part = np.asarray(rows[start : start + step])
         offsets = np.arange(len(part) + 1, dtype=np.int64) * per_row
-        place = numbered(where, "row", start + 1)
-        values = checked_ids(part.reshape(-1), offsets, place)
+        place = number_places(where, "row", start + 1)
+        values = check_ids(part.reshape(-1), offsets, place)
         yield id_batch(values, offsets, bytes_read=size * (start + len(part)) // len(rows))
 
 
@@ -348,5 +348,5 @@ class FlatReader:
         kept = np.ones(len(ids), bool)
         kept[ends[ends < len(ids)]] = False
         offsets = np.concatenate([np.zeros(1, np.int64), ends - np.arange(len(ends))])
-        place = numbered(f"{path}, after id {done}", "document", 1)
-        return id_batch(checked_ids(ids[kept], offsets, place), offsets, bytes_read=stored)
+        place = number_places(f"{path}, after id {done}", "document", 1)
+        return id_batch(check_ids(ids[kept], offsets, place), offsets, bytes_read=stored)

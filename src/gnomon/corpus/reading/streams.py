@@ -320,10 +320,10 @@ def too_long(place: str, limits: Limits) -> CorpusError:
     )
 
 
-def numbered(path: str, word: str, first: int) -> Place:
+def number_places(path: str, word: str, first: int) -> Place:
     """Return where the i-th value stands, to be said in a message.
 
-    >>> numbered("a.txt", "line", 7)(2)
+    >>> number_places("a.txt", "line", 7)(2)
     'a.txt, line 9'
     """
     return lambda index: f"{path}, {word} {first + index}"

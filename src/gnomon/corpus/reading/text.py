@@ -24,7 +24,7 @@ from gnomon.corpus.reading.streams import (
     StoredFile,
     decode,
     line_blocks,
-    numbered,
+    number_places,
     too_long,
 )
 from gnomon.errors import CorpusError, nearest
@@ -63,7 +63,7 @@ class TextReader:
             yield TextBatch(texts=self._decode(block, file.path), bytes_read=block.stored)
 
     def _decode(self, block: LineBlock, path: str) -> list[str]:
-        return decode(block.lines, self.options.errors, numbered(path, "line", block.first))
+        return decode(block.lines, self.options.errors, number_places(path, "line", block.first))
 
     def _blocks(self, file: StoredFile) -> Iterator[TextBatch]:
         """Blocks run over the borders of line blocks, so the open one is carried on."""
@@ -116,7 +116,7 @@ class FastaReader:
         gathered: list[str] = []
         for block in line_blocks(file, self.options.limits):
             texts: list[str] = []
-            place = numbered(file.path, "line", block.first)
+            place = number_places(file.path, "line", block.first)
             lines = decode(block.lines, self.options.errors, place)
             for number, line in enumerate(lines, block.first):
                 if line.startswith(">"):
@@ -184,7 +184,7 @@ def choose_column(
     'sentence'
     """
     if wanted is not None:
-        return named_column(wanted, names, where, "--column")
+        return column_by_name(wanted, names, where, "--column")
     usual = [name for name in USUAL if name in textual]
     if usual or len(textual) == 1:
         return usual[0] if usual else textual[0]
@@ -196,13 +196,30 @@ def choose_column(
     )
 
 
-def named_column(wanted: str, names: Sequence[str], where: str, option: str) -> str:
+def column_by_name(wanted: str, names: Sequence[str], where: str, option: str) -> str:
     """Return the wanted column, or list the ones there are."""
     if wanted in names:
         return wanted
     raise CorpusError(
         f"{where} has no column {wanted!r}; {nearest(wanted, names)}; choose one with {option}."
     )
+
+
+@dataclass(frozen=True)
+class ColumnReader:
+    """What readers of one column have in common: which it is, and what it holds."""
+
+    options: ReadOptions
+    column: str
+    kind: Literal["text", "ids"]
+    names: tuple[str, ...] = ()
+    """Columns of the first file, or fields of the first record."""
+    axes: ClassVar[None] = None
+
+    def note(self, _: StoredFile) -> str | None:
+        """Say which column is read, where that was not the user's choice."""
+        chosen = self.options.column_name is None and len(self.names) > 1
+        return column_note(self.column, self.names) if chosen else None
 
 
 def column_note(column: str, names: Sequence[str]) -> str:
