@@ -45,13 +45,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from gnomon.distances.debiased.drift import no_drift
-from gnomon.distances.debiased.folded import Block, Floats, FoldedCounts
-from gnomon.distances.debiased.lowrank import top_eigenvalue
-from gnomon.distances.debiased.pilot import pilot
+from gnomon.distances.drift import no_drift
+from gnomon.distances.estimate import top_eigenvalue
+from gnomon.distances.folds import Block, Floats, FoldedCounts, Singles, quotient
+from gnomon.distances.pilot import pilot
 from gnomon.results import Result
 
-Singles = NDArray[np.float32]
 LEVEL = 0.05
 LEAST_EXPECTED = 0.5
 LEAST_TESTED = 8
@@ -177,7 +176,8 @@ def _class_deviations(folded: FoldedCounts, minus: Any) -> Floats:
     """Return how the total of every class, and of types met once, differs from what is expected."""
     totals = _class_totals(folded, folded.columns)
     if minus is not None:
-        return totals - _class_totals(folded, folded.aligned(minus))
+        totals -= _class_totals(folded, folded.align(minus))
+        return totals
     law = totals.sum(axis=(0, 1)) / folded.tokens.sum()
     return totals - folded.fold_tokens[:, :, None] * law
 
@@ -189,7 +189,8 @@ def _class_totals(folded: FoldedCounts, columns: csc_array) -> Floats:
     merge = csc_array((ones, (np.arange(len(classes)), classes)), shape=(len(classes), shape[2]))
     totals = (columns @ merge).toarray().astype(np.float64).reshape(shape)
     rest = folded.fold_tokens - totals.sum(axis=2)
-    return np.concatenate([totals, rest[:, :, None]], axis=2)
+    all_totals: Floats = np.concatenate([totals, rest[:, :, None]], axis=2)
+    return all_totals
 
 
 def _add(grams: Singles, own: Floats, weighted: Singles, signs: Floats) -> None:
@@ -203,7 +204,7 @@ def _add(grams: Singles, own: Floats, weighted: Singles, signs: Floats) -> None:
 
 def _pairs(folded: FoldedCounts, minus: Any) -> Iterator[tuple[Block, Floats | None]]:
     """Give every block of types that can tell, with the counts to be taken off it."""
-    columns = None if minus is None else folded.aligned(minus)
+    columns = None if minus is None else folded.align(minus)
     most = folded.tokens.max() * folded.pooled
     for block in folded.blocks():
         if most[block.types].max() < LEAST_EXPECTED:
@@ -222,7 +223,7 @@ def _statistics(found: _Grams, among: NDArray[np.int64], tokens: Floats) -> tupl
     tops, diagonals = [], []
     for gram in found.grams:
         centred = _centred(gram[np.ix_(among, among)], share)
-        whitened = np.divide(centred, scale, out=np.zeros(scale.shape), where=scale > 0.0)
+        whitened = quotient(centred, scale)
         tops.append(top_eigenvalue(whitened))
         diagonals.append(np.diag(centred))
     return np.array(tops), np.array(diagonals)
@@ -250,7 +251,7 @@ def _class_statistics(
     laws -= np.tensordot(laws, tokens / tokens.sum(), axes=(1, 0))[:, None, :]
     laws *= np.sqrt(tokens)[:, None]
     deviation = np.sqrt(np.square(laws).mean(axis=(0, 1)))
-    laws = np.divide(laws, deviation, out=np.zeros(laws.shape), where=deviation > 0.0)
+    laws = quotient(laws, deviation)
     tops = np.linalg.eigvalsh(np.matmul(laws.transpose(0, 2, 1), laws))[:, -1]
     return np.sqrt(np.maximum(tops, 0.0)), np.square(laws).sum(axis=2)
 
@@ -268,8 +269,7 @@ def _highest(diagonals: Floats) -> Floats:
     The result has mean 0 and deviation 1, to be compared with that of other weights.
     """
     spread = diagonals.std(axis=0)
-    own = np.divide(diagonals, spread, out=np.zeros(diagonals.shape), where=spread > 0.0)
-    return _in_deviations(own.max(axis=1))
+    return _in_deviations(quotient(diagonals, spread).max(axis=1))
 
 
 def _in_deviations(values: Floats) -> Floats:
@@ -288,7 +288,7 @@ def _nearly_balanced(signs: Floats) -> NDArray[np.bool_]:
     return nearly
 
 
-def _standardised(values: NDArray[Any]) -> Floats:
+def _standardise(values: NDArray[Any]) -> Floats:
     """Return draws x positions in units of each position's deviation under signs, 0 without any."""
     spread = values[1:].astype(np.float64).std(axis=0)
     return np.divide(values, spread, out=np.zeros(values.shape), where=spread > 0.0)
@@ -343,7 +343,7 @@ def _differing(grams: Singles, weights: Floats) -> NDArray[np.bool_]:
     share = (weights / weights.sum()).astype(grams.dtype)
     rows = grams @ share
     squares = np.einsum("kii->ki", grams) - 2.0 * rows + (rows @ share)[:, None]
-    found = _standardised(squares)
+    found = _standardise(squares)
     null = np.sort(found[1:].ravel())
     above = null.size - np.searchsorted(null, found[0], side="left")
     return discoveries((1.0 + above) / (1.0 + null.size))
