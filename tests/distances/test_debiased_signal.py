@@ -263,3 +263,46 @@ def test_no_p_value_is_below_the_number_of_patterns_of_signs(folds, rng):
     for seed in range(5):
         found = signal(folded(counts), draws=60, rng=np.random.default_rng(seed))
         assert min(found.p_spread, found.p_isolated) >= 2.0 ** (1 - folds)
+
+
+@pytest.mark.parametrize("grows", [True, False])
+def test_types_too_rare_one_by_one_tell_together_that_a_vocabulary_grows_or_shrinks(grows, rng):
+    """From 3,000 to 700 types over 24 positions: none of those that go is expected half a time."""
+    sizes = np.arange(3000, 600, -100)
+    laws = np.stack([np.pad(zipf(size), (0, 3000 - size)) for size in sizes])
+    tokens = np.full(24, 2000)
+    found = signal_in(drawn(laws[::-1] if grows else laws, tokens, rng))
+    assert (tokens[0] * laws[0, sizes[-1] :]).max() < 0.5
+    assert found.p_value <= 0.02
+
+
+def test_totals_of_classes_raise_no_alarm_where_documents_have_words_of_their_own():
+    """Each of 24 corpora without order; rare words come in clumps of their documents."""
+    alarms = 0
+    for seed in range(24):
+        rng = np.random.default_rng(seed)
+        law = zipf(2000)
+        rows = [rng.choice(2000, 16, p=law) for _ in range(320)]
+        own = [np.where(rng.random(16) < 0.3, 2000 + d, row) for d, row in enumerate(rows)]
+        counts = PositionCounts.from_array(
+            np.stack([_counted(own[g::FOLDS], 2320) for g in range(FOLDS)]), minimum_count=1
+        )
+        alarms += signal_in(counts, seed=seed).p_value <= 0.05
+    assert alarms <= 4  # at 5 % more are seen once in 200 times
+
+
+def _counted(documents: list[np.ndarray], types: int) -> np.ndarray:
+    """Positions x types of documents of one length."""
+    return np.stack([np.bincount(column, minlength=types) for column in np.array(documents).T])
+
+
+def test_totals_of_classes_are_those_of_the_counts(rng):
+    """By a loop over types; tokens of no type come last, and shuffled counts are taken off."""
+    data = folded(drawn(np.tile(zipf(300), (4, 1)), np.full(4, 480), rng))
+    made = module._class_deviations(data, None)
+    counts = data.columns.toarray().reshape(4, FOLDS, -1)
+    for c in range(data.classes):
+        own = counts[:, :, data.class_bounds[c] : data.class_bounds[c + 1]].sum(axis=2)
+        expected = data.fold_tokens * own.sum() / data.tokens.sum()
+        np.testing.assert_allclose(made[:, :, c], own - expected, atol=1e-9)
+    np.testing.assert_allclose(made.sum(axis=2), 0.0, atol=1e-9)

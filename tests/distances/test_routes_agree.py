@@ -28,7 +28,7 @@ from gnomon.distances.expected_null import expected_null_squares
 from gnomon.distances.gram import centred_gram, whole_laws
 from gnomon.distances.majorization import smacof
 from gnomon.distances.near import direct_squared
-from gnomon.lags.line import equal_pairs, line_of, pair_tables
+from gnomon.lags.token_line import equal_pairs, join_documents, pair_tables
 from gnomon.numeric import parallel
 
 SOURCE = Path(gnomon.__file__).parent
@@ -70,7 +70,7 @@ def dealt(rng):
 
 def pairs_in_a_line(rng):
     documents = [rng.integers(0, 7, size) for size in rng.integers(2, 60, 30)]
-    made = line_of(documents, folds=3, seed=1)
+    made = join_documents(documents, folds=3, seed=1)
     own = np.arange(len(made.starts) - 1)
     return [equal_pairs(made, np.arange(1, 20)), pair_tables(made, own, 2)]
 

@@ -8,7 +8,7 @@ from scipy.linalg import expm
 
 from gnomon.conformance.verification import verify
 from gnomon.errors import EncodingError, GroupError
-from gnomon.groups.certification import certify
+from gnomon.groups.certificate import certify
 from gnomon.groups.generator import Block, Generator
 from gnomon.groups.logit_function import LogitFunction, modulo, of_maps
 from gnomon.testing import assert_encoding

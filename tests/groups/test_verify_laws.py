@@ -8,7 +8,7 @@ from scipy.linalg import expm
 
 import gnomon
 from gnomon.errors import GroupError
-from gnomon.groups.certification import ALWAYS, certify
+from gnomon.groups.certificate import ALWAYS, certify
 from gnomon.groups.classification import classify
 from gnomon.groups.generator import Block, Generator
 from gnomon.groups.logit_function import LogitFunction, of_maps

@@ -1,9 +1,9 @@
 """An encoding of the catalogue as a subject of certificates: its logits, and how it may be asked.
 
 All heads that an encoding tells apart are asked with the same vectors. What its card claims is what
-it promises: the laws of its level (`gnomon.groups.levels`, [puranik2026]), that of caches only if
-it is cacheable; and logits in float32 as far as position 131,072. An encoding with a clock promises
-what the one inside of it does, in the time of the clock.
+it promises: the laws of its level (`gnomon.groups.certificate`, [puranik2026]), that of caches only
+if it is cacheable; and logits in float32 as far as position 131,072. An encoding with a clock
+promises what the one inside of it does, in the time of the clock.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from gnomon.groups.actions import shear_run as shear_run
     from gnomon.groups.certificate import PROMISED as PROMISED
     from gnomon.groups.certificate import Certificate as Certificate
+    from gnomon.groups.certificate import certify as certify
     from gnomon.groups.certificate import join_certificates as join_certificates
-    from gnomon.groups.certification import certify as certify
     from gnomon.groups.classification import classify as classify
     from gnomon.groups.compilation import compile_bias as compile_bias
     from gnomon.groups.equivalence import equivalent as equivalent
@@ -52,8 +52,7 @@ __getattr__, __dir__ = front(
             "rotate_run",
             "shear_run",
         ),
-        "certificate": ("Certificate", "PROMISED", "join_certificates"),
-        "certification": ("certify",),
+        "certificate": ("PROMISED", "Certificate", "certify", "join_certificates"),
         "classification": ("classify",),
         "compilation": ("compile_bias",),
         "equivalence": ("equivalent",),

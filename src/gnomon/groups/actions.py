@@ -1,6 +1,6 @@
 r"""How exponentials of blocks act on vectors, and logits of groups that decay.
 
-How exponentials of blocks act on vectors: every formula once, over the array standard.
+Every formula stands once, over the array standard.
 
 turn      exp(t w J) (a, b) = (a cos wt - b sin wt, a sin wt + b cos wt),  J = [[0, -1], [1, 0]]
 fade      exp(t a) x = e^(at) x

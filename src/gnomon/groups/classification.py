@@ -128,7 +128,7 @@ class Found(Result):
     @property
     def dimension(self) -> int:
         """Return how many dimensions all of them take."""
-        return self.count * self.block.dimension
+        return self.count * self.order * (2 if self.frequency else 1)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

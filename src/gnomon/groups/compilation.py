@@ -1,15 +1,13 @@
 r"""A relative bias as coordinates beside queries and keys, with its error over all lags.
 
-Compiling a relative bias into coordinates beside queries and keys.
-
 A bias b(t - s) on logits can be carried by an attention kernel that knows no bias when it is a sum
-of few modes: powers of the lag, decays, damped turns (`gnomon.groups.compiled`). Some biases are
+of few modes: powers of the lag, decays, damped turns. Some biases are
 such sums: ALiBi is linear, Sandwich a sum of cosines. Others come near: -r1 ln(1 + r2 n) is an
 integral of decays, r1 int (e^(-nu) - 1) e^(-u / r2) / u du, which few decays approximate with an
 error that falls exponentially with their number [beylkin2005]. A table with jumps is far from all
 of them, and is refused with the error reached and a bound that no modes of any kind can pass.
 
-`gnomon.groups.ways` holds the ways that are tried; the first that keeps the tolerance is taken,
+`strategies` are tried in turn; the first that keeps the tolerance is taken,
 with the fewest modes that do. Over 8,192 lags, -ln(1 + n) takes 11 modes for 2e-4; 14 reach 2e-6.
 
 A compiled bias: coordinates beside queries and keys whose product is the bias.

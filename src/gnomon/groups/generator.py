@@ -1,7 +1,5 @@
 r"""A generator X = P J P^-1 in real Jordan blocks, and the group exp(tX) in closed form.
 
-A generator X = P J P^-1 in blocks, and the group exp(tX) in closed form.
-
 Continuous encodings of the lag by square linear maps F and G with F(0)^T G(0) invertible are
 q^T exp((t - s)X) k, up to a change of basis that W_q and W_k absorb [puranik2026]; others of
 finitely many coordinates are compressions P exp((t - s)X) Q of such a group. Queries and keys get
@@ -35,7 +33,7 @@ Logits of a generator, q^T exp((t - s) X) k, right at every position.
 Vectors are taken into blocks once, q by P^T and k by P^-1, and carried there: O(d) for a vector and
 block, and no (n, d, d) matrices. Positions are counted from the middle of all before anything is
 multiplied, so that times of 1.7e9 seconds keep the precision of their differences; groups that fade
-get a reference for each block of pairs (`gnomon.groups.causal`) [sun2022 sec. 3.2 for a decay].
+get a reference for each block of pairs (`gnomon.groups.actions`) [sun2022 sec. 3.2 for a decay].
 
 Positions on several axes: A(x) = exp(sum_i x_i X_i), a group exactly if all X_i commute.
 

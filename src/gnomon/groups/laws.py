@@ -1,7 +1,6 @@
 r"""Laws of an encoding, each with a residual, and the positions at which they are asked.
 
-Laws of an encoding, each with a residual: 0 where it holds.
-
+A residual is 0 where the law holds.
 With f(q, k, t, s) the logit of a query at t and a key at s, for all positions and vectors:
 
 * linearity   f is linear in q and in k; *affine* where a bias is added: then it is linear on
@@ -341,13 +340,9 @@ def group(subject: LogitFunction, rng: np.random.Generator) -> float:
     if not np.isfinite(made).all():
         return float("inf")
     one, other, both = np.split(made, 3)
-    size = np.maximum(1.0, np.maximum(_largest(one), _largest(other)))
-    return float((_largest(both - one @ other) / size**2).max())
-
-
-def _largest(made: Floats) -> Floats:
-    """Return the largest entry at each lag."""
-    return np.asarray(np.abs(made).reshape(len(made), -1).max(axis=1))
+    size = np.abs(np.split(made, 3)[:2]).reshape(2, len(pairs), -1).max(axis=(0, 2), initial=1.0)
+    off = np.abs(both - one @ other).reshape(len(pairs), -1).max(axis=1)
+    return float((off / size**2).max())
 
 
 def _pairs_of_lags(subject: LogitFunction, rng: np.random.Generator) -> Floats:
@@ -452,7 +447,7 @@ def dtype(subject: LogitFunction, rng: np.random.Generator) -> float:
     narrow = [np.asarray(x, dtype=np.float32) for x in (asked.q, asked.k)]
     wide = [x.astype(np.float64) for x in narrow]
     rest = (asked.t + far, asked.s + far, *(() if asked.tokens is None else (asked.tokens,)))
-    found, wanted = (subject.of(*vectors, *rest) for vectors in (narrow, wide))
+    found, wanted = (subject(*vectors, *rest) for vectors in (narrow, wide))
     return residual(found, wanted)
 
 

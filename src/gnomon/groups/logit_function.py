@@ -131,12 +131,8 @@ class Ledger:
         if free is not None:
             self.free_lags.append(free)
 
-    @property
-    def lag_count(self) -> int:
-        """Return at how many lags one law was compared."""
-        return len(self._distinct())
-
-    def _distinct(self) -> Floats:
+    def distinct_lags(self) -> Floats:
+        """Return the lags (n, axes) at which one law was compared, each once."""
         made: Floats = np.empty((0, 1))
         return np.unique(np.concatenate(self.lags), axis=0) if self.lags else made
 
@@ -148,7 +144,7 @@ class Ledger:
         at = np.unique(np.concatenate(kept), axis=0)
         at = at[(at.reshape(len(at), -1) <= subject.reach).all(axis=1)]
         every = subject.whole and len(at) == (int(last_of(subject)) + 1) ** subject.axes
-        lags = self._distinct()
+        lags = self.distinct_lags()
         return Asked(
             positions=len(at),
             pairs=self.pairs,
@@ -173,11 +169,11 @@ class LogitFunction:
     the tokens between a key and its query count, keys are given in their order, and queries are the
     last of them. One that reads tokens beside queries and keys has the `width` of these, and takes
     them as its last argument, (m, width). `timed`: its positions are the times of a clock
-    (`gnomon.groups.clocks`). `rounding` is that of the type it computes in, whatever it is given;
+    (`modulo`). `rounding` is that of the type it computes in, whatever it is given;
     where that is narrow, `farthest` is the position near which it is looked at. `coder` begins a
     text: what it returns gives encoded queries and keys of the tokens that come, call by call, as
     a cache keeps them. `span` is the longest lag at which logits are finite, where a window ends
-    (`gnomon.groups.windows`), and what is below `floor` is taken for a mask, as -inf is. `asked`
+    (`find_window`), and what is below `floor` is taken for a mask, as -inf is. `asked`
     keeps what was asked.
     """
 
@@ -222,25 +218,19 @@ class LogitFunction:
         """Whether nothing may be asked beyond the reach."""
         return self.whole or self.timed or self.reach < ENDLESS
 
-    def __call__(
-        self, q: Floats, k: Floats, t: Floats, s: Floats, tokens: Floats | None = None
-    ) -> Floats:
-        """Return the logits as float64, or say what is wrong with them."""
-        return self.of(q, k, t, s, *(() if tokens is None else (tokens,)))
-
-    def of(self, q: Any, k: Any, *rest: Any) -> Floats:
-        """Return the logits of vectors in any type, as float64."""
-        found = _call(self.name, self.logits, q, k, *rest)
+    def __call__(self, q: Any, k: Any, t: Any, s: Any, tokens: Any = None) -> Floats:
+        """Return the logits of vectors in any type as float64, or say what is wrong with them."""
+        found = _call(self.name, self.logits, q, k, t, s, *(() if tokens is None else (tokens,)))
         if found.shape[-2:] != (len(q), len(k)):
             raise GroupError(
                 f"{self.name} gave an array of shape {found.shape} for {len(q)} queries and "
                 f"{len(k)} keys; it must give logits of shape (..., {len(q)}, {len(k)})."
             )
         if np.isnan(found).any():
-            raise self._is_nan(max(float(np.max(at)) for at in rest[:2]))
+            raise self._is_nan(max(float(np.max(at)) for at in (t, s)))
         if self.floor is not None:
             found = np.where(found <= self.floor, -np.inf, found)
-        self.asked.note(found, *rest[:2])
+        self.asked.note(found, t, s)
         return found
 
     def check(self, rng: np.random.Generator) -> None:
@@ -319,7 +309,7 @@ class LogitFunction:
     def places(self, shares: Floats, *, reach: float | None = None) -> Floats:
         """Return positions at shares (n,) in [0, 1] of the reach, on every axis in its own way.
 
-        They lie on one line: laws are asked at those of `gnomon.groups.places`.
+        They lie on one line: laws are asked at those of `gnomon.groups.laws`.
         """
         span = self.reach if reach is None else reach
         at = span * np.asarray(shares, dtype=np.float64)
@@ -340,7 +330,7 @@ def along(subject: LogitFunction, axis: int) -> LogitFunction:
         return made
 
     def logits(q: Floats, k: Floats, t: Floats, s: Floats) -> Floats:
-        return subject.of(q, k, place(t), place(s))
+        return subject(q, k, place(t), place(s))
 
     return replace(subject, axes=1, logits=logits, coder=None, shown=None, asked=Ledger())
 
@@ -356,7 +346,7 @@ def on_line(subject: LogitFunction, way: Floats) -> LogitFunction:
         return np.asarray(corner + at[:, None] * way)
 
     def logits(q: Floats, k: Floats, t: Floats, s: Floats) -> Floats:
-        return subject.of(q, k, place(t), place(s))
+        return subject(q, k, place(t), place(s))
 
     return replace(subject, axes=1, logits=logits, coder=None, shown=None, asked=Ledger())
 
@@ -367,21 +357,18 @@ def rounding_of_type(found: Any) -> float:
     return {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23}.get(name, EPSILON)
 
 
-def _array(found: Any) -> NDArray[Any]:
-    """Return what a library calls an array as one of NumPy, which has no bfloat16 of its own."""
+def _to_float64(found: Any) -> Floats:
+    """Return what a library calls an array as float64; NumPy has no bfloat16 of its own."""
     if hasattr(found, "detach"):
         found = found.detach().cpu()
         found = found.float() if rounding_of_type(found) == 2.0**-7 else found
     if np.ma.is_masked(found):
         raise TypeError("it gave masked entries")
     made = np.asarray(found)
-    return made.astype(np.float32) if str(made.dtype) == "bfloat16" else made
-
-
-def _real(found: NDArray[Any]) -> Floats:
-    if found.dtype.kind not in "biuf":
-        raise TypeError(f"it gave {found.dtype}")
-    return found.astype(np.float64)
+    made = made.astype(np.float32) if str(made.dtype) == "bfloat16" else made
+    if made.dtype.kind not in "biuf":
+        raise TypeError(f"it gave {made.dtype}")
+    return made.astype(np.float64)
 
 
 def _call(name: str, function: Callable[..., Any], *given: Any) -> Floats:
@@ -392,7 +379,7 @@ def _call(name: str, function: Callable[..., Any], *given: Any) -> Floats:
             if inspect.iscoroutine(found):
                 found.close()  # or Python complains that nobody awaited it
                 raise TypeError("it gave a coroutine")  # noqa: TRY301 - said below, as all else
-            return _real(_array(found))
+            return _to_float64(found)
     except GnomonError:
         raise
     except Exception as error:  # whatever a user's function raises becomes one sentence
@@ -728,14 +715,10 @@ def _ask(subject: LogitFunction, rng: np.random.Generator, at: Floats, keys: Flo
     found = subject(
         q,
         np.repeat(k, len(keys), axis=0),
-        _positions_of(subject, at[None]),
-        _positions_of(subject, keys),
+        as_positions(subject, at[None]),
+        as_positions(subject, keys),
     )
     return found.reshape(-1, len(keys))
-
-
-def _positions_of(subject: LogitFunction, at: Floats) -> Floats:
-    return at[:, 0] if subject.axes == 1 else at
 
 
 def _with_floor(subject: LogitFunction, found: Floats, other: Floats) -> LogitFunction:

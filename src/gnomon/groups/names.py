@@ -1,7 +1,8 @@
 r"""What a structure amounts to, in the names of published encodings.
 
 Frequencies of a rotary encoding are a ladder base^(-2k/d), k = 0, 1, ...: straight in logarithms.
-`ladders` reads bases and sections, `scalings` what YaRN, Llama-3 and LongRoPE do to them [su2021].
+`fit_ladder` reads bases and sections, `words_of_scaling` what YaRN, Llama-3 and LongRoPE do to them
+[su2021].
 The same ladder with
 - decays ln((2k/d + 0.4) / 1.4) / 512 is xPos [sun2022],
 - one decay ln(1 - 2^(-5-h)) is head h of RetNet [sun2023],
@@ -64,7 +65,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.groups.generator import Floats
+from gnomon.groups.generator import KINDS, Floats
 from gnomon.groups.jordan import Indices
 from gnomon.numeric.checks import reals
 
@@ -114,25 +115,23 @@ def name_structure(structure: Sequence[Found]) -> str:
     whole = _cyclic(structure, size) or product_words(structure, size)
     if whole:
         return whole
-    parts = [
-        _rotations(_of(structure, "rotation"), _of(structure, "zero")),
-        _of_damped(_of(structure, "damped")),
-        *_decays(_of(structure, "decay"), _of(structure, "growth")),
-        *_chains([one for one in structure if one.order > 1], size),
-    ]
+    known = {kind: [one for one in structure if one.kind == kind] for kind in KINDS}
+    parts = []
+    if known["rotation"]:
+        parts.append(_rotations(known["rotation"], known["zero"]))
+    if known["damped"]:
+        parts.append(_of_damped(known["damped"]))
+    if known["decay"] or known["growth"]:
+        parts += _decays(known["decay"], known["growth"])
+    if known["jordan"]:
+        parts += _chains(known["jordan"], size)
     if zeros:
         parts.append(f"{_dimensions(zeros)} without position")
-    return " + ".join(part for part in parts if part)
-
-
-def _of(structure: Sequence[Found], kind: str) -> list[Found]:
-    return [one for one in structure if one.kind == kind]
+    return " + ".join(parts)
 
 
 def _rotations(founds: list[Found], still: list[Found]) -> str:
     """Name pure rotations: RoPE, its rescalings, and its parts."""
-    if not founds:
-        return ""
     total, zeros = sum(one.count for one in founds), sum(one.dimension for one in still)
     if len(founds) == 1:
         turn = f"{founds[0].frequency:.6g} radians per position"
@@ -181,8 +180,6 @@ def _cyclic(structure: Sequence[Found], size: int) -> str:
 
 def _of_damped(founds: list[Found]) -> str:
     """Name damped rotations: xPos, RetNet, or neither."""
-    if not founds:
-        return ""
     total = sum(one.count for one in founds)
     by_frequency = sorted(founds, key=lambda one: -one.frequency)
     ladder = ladder_of(by_frequency)
@@ -393,7 +390,7 @@ def ladder_words(ladder: Ladder, zeros: int, slack: float = 0.0) -> str:
             f"each {ladder.ratio:.5g} times slower than the one before; the rest is too slow to be "
             "read, so that the base is not known"
         )
-    section = _section(ladder, zeros)
+    section = _section(ladder, zeros) if zeros else ""
     if section:
         return section
     return _base(ladder, zeros) + interpolation_words(ladder.first)
@@ -648,10 +645,11 @@ def _whole(value: float) -> str:
 
 def product_words(structure: Sequence[Found], size: int) -> str:
     """Name the Kronecker sum of two rotary ladders, or return nothing."""
-    rates = [one.frequency for one in structure for _ in range(_count_pairs(one))]
+    pairs = [one.count if one.frequency else one.count // 2 for one in structure]
+    rates = np.repeat([one.frequency for one in structure], pairs)  # two zeros are a pair
     if size % 4 or any(one.kind not in ("rotation", "zero") for one in structure):
         return ""
-    found = np.sort(np.array(rates))[::-1]
+    found = np.sort(rates)[::-1]
     if len(found) != size // 2 or len(found) < 4 or not meets(float(found[0]), 2.0):
         return ""
     error = CLOSE + 3.0 * max(one.error for one in structure)
@@ -665,11 +663,6 @@ def product_words(structure: Sequence[Found], size: int) -> str:
                 f"Kronecker sum of two rotary ladders, a product of kernels: {' and '.join(parts)}"
             )
     return ""
-
-
-def _count_pairs(one: Found) -> int:
-    """Return how many pairs of coordinates blocks take; two zeros are a pair that does not turn."""
-    return one.count if one.frequency else one.count // 2
 
 
 def _two_ladders(found: Floats, first: int, second: int, error: float) -> list[Ladder] | None:

@@ -10,7 +10,7 @@ only if
 * singular values fall clearly to their rounding after it, and do not just fade;
 * there is a generator: a table that ends has a singular step;
 * it predicts lags that were not looked at, and its recurrence holds at all lags up to a few
-  thousand (`gnomon.groups.recurrence`);
+  thousand (the recurrence below);
 * no finer step of the lag shows more modes: a bump narrower than the step looks like a decay;
 * coarser steps, as far as the reach, are of finite rank as well: a kernel may be cut far away.
 
@@ -288,7 +288,7 @@ def _prediction_error(
 def _bilinear(subject: LogitFunction) -> Any:
     """Return what of logits is linear in query and in key."""
     rest = _rest(subject)
-    return lambda q, k, t, s: subject.of(q, k, t, s) - rest(q, k, t, s)
+    return lambda q, k, t, s: subject(q, k, t, s) - rest(q, k, t, s)
 
 
 def _rest(subject: LogitFunction) -> Any:
@@ -296,8 +296,8 @@ def _rest(subject: LogitFunction) -> Any:
 
     def logits(q: Floats, k: Floats, t: Floats, s: Floats) -> Floats:
         none, nothing = np.zeros_like(q), np.zeros_like(k)
-        both = subject.of(q, nothing, t, s) + subject.of(none, k, t, s)
-        return both - subject.of(none, nothing, t, s)
+        both = subject(q, nothing, t, s) + subject(none, k, t, s)
+        return both - subject(none, nothing, t, s)
 
     return logits
 
@@ -437,7 +437,9 @@ def dyadic(subject: LogitFunction, rng: np.random.Generator) -> float:
     exponents = _exponents(subject)
     unit = 2.0 ** int(exponents[0])
     slack = VECTORS * subject.rounding if subject.narrow else ROUNDINGS * EPSILON
-    lags = _lags(subject, rng, unit)
+    free = FREE // 16 if subject.in_order else FREE  # where each lag takes a call of its own
+    every = _every(subject)
+    lags = _lags(subject, rng, unit, free) if every is None else every
     digits = np.rint(np.abs(lags) / unit).astype(np.int64)
     q, k = rng.normal(size=(2, subject.dimension))
     worst, factors = 0.0, []
@@ -458,8 +460,7 @@ def dyadic(subject: LogitFunction, rng: np.random.Generator) -> float:
                 chosen = here & ((digits[:, axis] >> place) & 1 == 1)
                 factors.append(_Factor(step, _norms(step), chosen))
     found = _logits_at(subject, q, k, lags)
-    every = _every(subject) is not None
-    subject.asked.compare(lags, free=None if every else FREE // _divisor(subject))
+    subject.asked.compare(lags, free=free if every is None else None)
     return max(worst, _off_products(factors, q, right, found, slack))
 
 
@@ -471,17 +472,13 @@ def _matrices(subject: LogitFunction, sign: float, lags: Floats) -> Floats:
     """
     vectors, d = np.eye(subject.dimension), subject.dimension
     size = 1 if subject.in_order else max(1, AT_ONCE // d - 1)
+    farthest = np.full((1, subject.axes), np.floor(subject.lags))
     made: list[Floats] = []
     for first in range(0, len(lags), size):
         some = lags[first : first + size]
-        asked = some if subject.in_order else np.concatenate([some, sign * _corner(subject)])
+        asked = some if subject.in_order else np.concatenate([some, sign * farthest])
         made += at_once_of(subject, vectors, asked)[: len(some)]
     return np.array(made).reshape(len(lags), -1, d, d)
-
-
-def _corner(subject: LogitFunction) -> Floats:
-    """Return the farthest lag (1, axes)."""
-    return np.full((1, subject.axes), np.floor(subject.lags))
 
 
 def _exponents(subject: LogitFunction) -> Whole:
@@ -539,16 +536,13 @@ def _off_products(
         return float((off / np.maximum(largest * size, TINY))[seen].max())
 
 
-def _lags(subject: LogitFunction, rng: np.random.Generator, unit: float) -> Floats:
-    """Return lags (n, axes), multiples of a unit: all, or some on each axis and between them."""
-    every = _every(subject)
-    if every is not None:
-        return every
+def _lags(subject: LogitFunction, rng: np.random.Generator, unit: float, free: int) -> Floats:
+    """Return lags (n, axes), multiples of a unit, on each axis and between them."""
     sides = (1.0,) if subject.causal else (1.0, -1.0)
     axes = np.eye(subject.axes)
     made = [np.zeros((1, subject.axes))]
     for axis, sign in itertools.product(range(subject.axes), sides):
-        made.append(sign * _on_axis(subject, rng, unit)[:, None] * axes[axis])
+        made.append(sign * _on_axis(subject, rng, unit, free)[:, None] * axes[axis])
     if subject.axes > 1:
         made += [_off_axes(subject, rng, unit, signs) for signs in _signs(subject)]
     if subject.axes > 2:
@@ -570,18 +564,13 @@ def _every(subject: LogitFunction) -> Floats | None:
     return np.asarray(grid + first, dtype=np.float64)
 
 
-def _divisor(subject: LogitFunction) -> int:
-    """Return by how much fewer lags are asked where each takes a call of its own."""
-    return 16 if subject.in_order else 1
-
-
-def _on_axis(subject: LogitFunction, rng: np.random.Generator, unit: float) -> Floats:
+def _on_axis(subject: LogitFunction, rng: np.random.Generator, unit: float, free: int) -> Floats:
     """Return special lags from 0 on, and random ones, uniform and by their size."""
     known = [special(float(math.floor(subject.lags)))]
     known.append(2.0 ** np.arange(float(FINEST) if unit < 1.0 else 0.0, 1.0))
-    spared = _divisor(subject)
-    free = _uniform(subject, rng, unit, (FREE // spared,))
-    lags = np.concatenate([*known, free, _by_size(subject, rng, unit, (BY_SIZE // spared,))])
+    known.append(_uniform(subject, rng, unit, (free,)))
+    known.append(_by_size(subject, rng, unit, (BY_SIZE * free // FREE,)))
+    lags = np.concatenate(known)
     return np.asarray(lags[lags <= subject.lags])
 
 
@@ -643,6 +632,7 @@ def _logits_at(subject: LogitFunction, q: Floats, k: Floats, lags: Floats) -> Fl
     The key stands at 0, or the query, or each at 0 on some axes: as unit vectors are asked.
     """
     ahead, behind = np.asarray((lags >= 0.0).all(axis=1)), np.asarray((lags <= 0.0).all(axis=1))
+    farthest = np.full((1, subject.axes), np.floor(subject.lags))
     made: list[Floats] = [np.empty(0)] * len(lags)
     for side, most in ((ahead & ~behind, AT_ONCE), (behind, AT_ONCE), (~ahead & ~behind, BY_SIZE)):
         chosen = np.flatnonzero(side)
@@ -651,7 +641,7 @@ def _logits_at(subject: LogitFunction, q: Floats, k: Floats, lags: Floats) -> Fl
             some = chosen[first : first + size]
             sign = -1.0 if behind[some[0]] and not subject.causal else 1.0
             alone = subject.in_order or most == BY_SIZE
-            asked = lags[some] if alone else np.concatenate([lags[some], sign * _corner(subject)])
+            asked = lags[some] if alone else np.concatenate([lags[some], sign * farthest])
             found = _ask_lags(subject, q, k, asked)
             for place, one in enumerate(some):
                 made[one] = found[:, place]

@@ -1,7 +1,5 @@
 r"""From a lag kernel to the generator that makes it, by the rank of its Hankel matrix.
 
-Realisation: from a lag kernel to the generator that makes it.
-
     k(n) = P A^n Q,   A = exp(X)   ->   k(t) = P exp(tX) Q   at every t
 
 Any kernel that splits into query and key parts, k(t - s) = F(t)^T G(s) with finitely many

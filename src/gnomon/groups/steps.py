@@ -44,8 +44,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import expm, logm
 
 from gnomon.errors import GroupError
+from gnomon.groups import laws
 from gnomon.groups.classification import (
     STEP,
     Found,
@@ -62,9 +64,12 @@ from gnomon.groups.classification import (
 )
 from gnomon.groups.generator import Block, Floats, Generator
 from gnomon.groups.jordan import Matrix
+from gnomon.groups.logit_function import TOLERANCE, LogitFunction
 from gnomon.groups.names import name_structure
 from gnomon.results import Result
 
+STEPPED = 8.0
+"""How much coarser than A(1)^2 - A(2) one step is read."""
 LAST_OCTAVE = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
 """Lags whose readings are compared, as shares of the farthest."""
 FARTHEST = 4096.0
@@ -444,3 +449,54 @@ def _basis(vectors: list[Vectors], size: int) -> Floats:
     planes = math.sqrt(2.0) * np.array(columns).reshape(len(columns), size).T
     left, _, _ = np.linalg.svd(planes, full_matrices=True)
     return np.concatenate([planes, left[:, len(columns) :]], axis=1)
+
+
+def actions_of(subject: LogitFunction) -> Callable[[float], Floats]:
+    """Return A(t) of the first head on the first axis."""
+    inverse = np.linalg.inv(laws.at_lag(subject, 0.0))
+
+    def at(t: float) -> Floats:
+        made = laws.at_lag(subject, t) @ inverse
+        return np.asarray(made.reshape(-1, subject.dimension, subject.dimension)[0])
+
+    return at
+
+
+def read_generator(subject: LogitFunction) -> tuple[Floats, float, float]:
+    """Return X of the first head on the first axis, how far exp(tX) is from A(t), and its rounding.
+
+    The last is a share of |X|: what A(h)^2 is off from A(2h), over |hX|.
+    """
+    at = actions_of(subject)
+    step = 1.0
+    while step > 1e-9 and np.linalg.norm(at(step) - np.eye(subject.dimension), 2) > 0.5:
+        step *= 0.5
+    once = at(step)
+    x = np.asarray(logm(once), dtype=np.complex128).real / step
+    worst = 0.0
+    for t in (2.0 * step, 16.0 * step, 7.0):
+        if t > subject.lags:
+            continue
+        worst = max(worst, laws.residual(np.asarray(expm(t * x)), at(t)))
+    off = laws.residual(once @ once, at(2.0 * step))
+    size = step * float(np.linalg.norm(x, 2))
+    return x, worst, STEPPED * off / size if size > 0.0 else 0.0
+
+
+def step_of(subject: LogitFunction) -> Step:
+    """Return the classes of one step, A(1), to its rounding: what A(1)^2 is off from A(2)."""
+    at = actions_of(subject)
+    once = at(1.0)
+    off = laws.residual(once @ once, at(2.0))
+    return classify_step(once, tolerance=max(TOLERANCE, STEPPED * off))
+
+
+def rotations_of(subject: LogitFunction, tolerance: float) -> Rotations | None:
+    """Return what rotates, with the errors of the phases, if nothing else is there."""
+    return read_rotations(
+        actions_of(subject),
+        reach=subject.lags,
+        whole=subject.whole,
+        rounding=subject.rounding,
+        tolerance=tolerance,
+    )

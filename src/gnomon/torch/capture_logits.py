@@ -3,7 +3,7 @@ self-attention.
 
 A module is a map (vectors (n, d), positions (n,)) -> vectors, in the type of its parameters, or in
 float64 where it has none; or it takes queries, keys and both positions, and gives logits. Rounding
-limits what such a certificate can see (`gnomon.groups.rounding`, [goldberg1991]).
+limits what such a certificate can see (`gnomon.groups.logit_function`, [goldberg1991]).
 
 A module of self-attention calls softmax or `scaled_dot_product_attention` somewhere inside, and
 what it hands over are its logits, or the queries and keys that they are products of; a

@@ -8,7 +8,7 @@ and grows without bound for t < 0, so keys after their query are masked.
 
 The *reference* r cancels in the logit. Keys that stay in a cache need one r for all, and their
 factors grow with s - r: `transform` refuses, in words, positions at which they leave the type of q
-and k. `scores` chooses r for each block of queries and keys (`gnomon.groups.causal`): right at
+and k. `scores` chooses r for each block of queries and keys (`gnomon.groups.actions`): right at
 every position. Sources: [sun2022 sec. 3.2] for a decay.
 
 A factor fits a type when it and its inverse are normal numbers, with room for vectors whose entries
