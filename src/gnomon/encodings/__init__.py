@@ -27,26 +27,12 @@ if TYPE_CHECKING:
     from gnomon.encodings.content.ordering import reads_neighbours as reads_neighbours
     from gnomon.encodings.files import fitted_bytes as fitted_bytes
     from gnomon.encodings.files import write_encoding as write_encoding
-    from gnomon.encodings.fitted import FILLED as FILLED
-    from gnomon.encodings.fitted import GIVEN as GIVEN
-    from gnomon.encodings.fitted import MEASURED as MEASURED
-    from gnomon.encodings.fitted import PROJECTED as PROJECTED
     from gnomon.encodings.fitted import Finish as Finish
     from gnomon.encodings.fitted import Fitted as Fitted
     from gnomon.encodings.fitted import Places as Places
     from gnomon.encodings.fitted import Points as Points
     from gnomon.encodings.fitted import Rules as Rules
-    from gnomon.encodings.fitted import check_rank as check_rank
-    from gnomon.encodings.fitted import directions as directions
-    from gnomon.encodings.fitted import factors as factors
-    from gnomon.encodings.fitted import filled as filled
-    from gnomon.encodings.fitted import finish as finish
     from gnomon.encodings.fitted import fit as fit
-    from gnomon.encodings.fitted import opened as opened
-    from gnomon.encodings.fitted import places_of as places_of
-    from gnomon.encodings.fitted import points_of_distances as points_of_distances
-    from gnomon.encodings.fitted import retrained as retrained
-    from gnomon.encodings.fitted import rules_of as rules_of
     from gnomon.encodings.frequencies import UNSCALED as UNSCALED
     from gnomon.encodings.generators.fading import Hyperbolic as Hyperbolic
     from gnomon.encodings.generators.fading import Jordan as Jordan
@@ -54,12 +40,6 @@ if TYPE_CHECKING:
     from gnomon.encodings.generators.given import Given as Given
     from gnomon.encodings.generators.skew import ComRope as ComRope
     from gnomon.encodings.generators.skew import Dense as Dense
-    from gnomon.encodings.lag_groups import LONG as LONG
-    from gnomon.encodings.lag_groups import biases_of as biases_of
-    from gnomon.encodings.lag_groups import encoding_of as encoding_of
-    from gnomon.encodings.lag_groups import longest_life as longest_life
-    from gnomon.encodings.lag_groups import slopes_of as slopes_of
-    from gnomon.encodings.lag_groups import usable as usable
     from gnomon.encodings.lifts import Ladder as Ladder
     from gnomon.encodings.lifts import Lifted as Lifted
     from gnomon.encodings.lifts import Portrait as Portrait
@@ -141,26 +121,12 @@ __getattr__, __dir__ = front(
             "write_encoding",
         ),
         "fitted": (
-            "FILLED",
             "Finish",
             "Fitted",
-            "GIVEN",
-            "MEASURED",
-            "PROJECTED",
             "Places",
             "Points",
             "Rules",
-            "check_rank",
-            "directions",
-            "factors",
-            "filled",
-            "finish",
             "fit",
-            "opened",
-            "places_of",
-            "points_of_distances",
-            "retrained",
-            "rules_of",
         ),
         "frequencies": ("UNSCALED",),
         "generators.fading": (
@@ -172,14 +138,6 @@ __getattr__, __dir__ = front(
         "generators.skew": (
             "ComRope",
             "Dense",
-        ),
-        "lag_groups": (
-            "LONG",
-            "biases_of",
-            "encoding_of",
-            "longest_life",
-            "slopes_of",
-            "usable",
         ),
         "lifts": (
             "Ladder",

@@ -51,15 +51,7 @@ from numpy.typing import NDArray
 
 from gnomon.distances import METHODS
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.fitted import (
-    BEYOND,
-    FAMILIES,
-    FILLED,
-    MASKED_RULES,
-    MEASURED,
-    SCALES,
-    Fitted,
-)
+from gnomon.encodings.fitted import BEYOND, FAMILIES, MASKED_RULES, SCALES, Fitted
 from gnomon.encodings.frequencies import Scaling
 from gnomon.encodings.registry import ENTRIES
 from gnomon.errors import EncodingError, MissingExtraError, nearest
@@ -507,7 +499,11 @@ def _checked_fitted(file: Path, about: dict[str, str], tensors: dict[str, Any]) 
     if width != known["dimension"] or not (rank <= inner if right is None else rank == inner):
         raise _damaged(file, f"its card says rank {rank} and dimension {known['dimension']}")
     status = tensors["status"]
-    if status.shape != (rows,) or status.dtype != np.uint8 or status.max(initial=0) > MEASURED:
+    if (
+        status.shape != (rows,)
+        or status.dtype != np.uint8
+        or status.max(initial=0) > Fitted.MEASURED
+    ):
         raise _damaged(file, f"its status does not fit its {rows} rows")
     if math.prod(known["shape"]) != rows:
         raise _damaged(file, f"its card says axes {known['shape']}, and it has {rows} rows")
@@ -549,7 +545,7 @@ def _factors(file: Path, tensors: dict[str, Any]) -> tuple[NDArray[Any], NDArray
 
 def _not_finite(left: NDArray[Any], status: NDArray[Any], rule: str) -> NDArray[np.int64]:
     """Return rows that are no numbers, but for masked ones that are refused when asked for."""
-    empty = (status == FILLED) & (rule == "refuse")
+    empty = (status == Fitted.FILLED) & (rule == "refuse")
     return np.flatnonzero(~np.isfinite(left).all(axis=1) & ~empty)
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from gnomon.pipeline.fitting import fit as fit
     from gnomon.pipeline.fitting import fit_place as fit_place
     from gnomon.pipeline.lag_fit import fit_lags as fit_lags
+    from gnomon.pipeline.lag_groups import fit_group as fit_group
+    from gnomon.pipeline.lag_groups import longest_life as longest_life
     from gnomon.pipeline.lags import dependence as dependence
     from gnomon.pipeline.measured import Measured as Measured
     from gnomon.pipeline.measured import count_groups as count_groups
@@ -56,17 +58,46 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = front(
     __name__,
     {
-        "cost": ("estimate", "estimate_text"),
-        "debiased_stress": ("DebiasedTarget", "scale_free"),
+        "cost": (
+            "estimate",
+            "estimate_text",
+        ),
+        "debiased_stress": (
+            "DebiasedTarget",
+            "scale_free",
+        ),
         "entries": ("debiased_encoding",),
-        "fitting": ("fit", "fit_place"),
+        "fitting": (
+            "fit",
+            "fit_place",
+        ),
         "lag_fit": ("fit_lags",),
+        "lag_groups": (
+            "fit_group",
+            "longest_life",
+        ),
         "lags": ("dependence",),
-        "measured": ("Measured", "count_groups", "measure_corpus"),
-        "noise": ("NoiseReport", "Tests", "in_folds"),
-        "options": ("DEFAULT_SHUFFLES", "FitOptions", "SurveyOptions"),
+        "measured": (
+            "Measured",
+            "count_groups",
+            "measure_corpus",
+        ),
+        "noise": (
+            "NoiseReport",
+            "Tests",
+            "in_folds",
+        ),
+        "options": (
+            "DEFAULT_SHUFFLES",
+            "FitOptions",
+            "SurveyOptions",
+        ),
         "origin": ("provenance",),
-        "page_data": ("Pictures", "load_pictures", "pictures"),
+        "page_data": (
+            "Pictures",
+            "load_pictures",
+            "pictures",
+        ),
         "saving": ("save_survey",),
         "schema": ("SCHEMA_VERSION",),
         "stress": (
@@ -77,7 +108,10 @@ __getattr__, __dir__ = front(
             "against_distances",
             "rows_in_words",
         ),
-        "surveys": ("survey", "survey_with"),
+        "surveys": (
+            "survey",
+            "survey_with",
+        ),
         "validation": ("fault",),
         "words": (
             "blocks_in_words",

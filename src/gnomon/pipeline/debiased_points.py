@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.distances import Debiased, angle, outside_core, projected, scale
-from gnomon.encodings import MEASURED, PROJECTED, Places, Points, distances_between
+from gnomon.encodings import Fitted, Places, Points, distances_between
 
 Floats = NDArray[np.float64]
 STRAIN = "strain of the debiased Gram matrix"
@@ -30,8 +30,8 @@ def debiased_points(
 ) -> Points:
     """Return the estimated positions as points of that rank; `places` says where units lie."""
     whole = coordinates_of(found)
-    status = np.full(len(whole), PROJECTED, dtype=np.uint8)
-    status[found.core] = MEASURED
+    status = np.full(len(whole), Fitted.PROJECTED, dtype=np.uint8)
+    status[found.core] = Fitted.MEASURED
     rows, minimises = whole[:, :rank], STRAIN
     if (method, metric) != ("classical", "chord"):
         made = scale(_distances(whole, metric), method, dimension=rank)

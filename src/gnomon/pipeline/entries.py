@@ -32,13 +32,12 @@ from gnomon.encodings import (
     Encoding,
     Finish,
     Fitted,
+    Places,
     Row,
     best_slope,
     encoding,
     entry_of,
-    finish,
     fit,
-    places_of,
 )
 from gnomon.encodings import lift as lift_encoding
 from gnomon.pipeline.asked import encoding_for, encoding_of_row
@@ -231,12 +230,12 @@ def _fitted(geometry: Geometry, dimension: int, rank: int) -> Iterator[Candidate
 def debiased_encoding(noise: NoiseReport, geometry: Geometry, dimension: int) -> Fitted:
     """Return the debiased points as an encoding; what could not be estimated follows the rule."""
     found = noise.debiased
-    places = places_of(geometry)
+    places = Places.of(geometry)
     units = places.units[np.searchsorted(geometry.positions, found.positions)]
     points = debiased_points(
         replace(found, positions=units), places, rank=min(found.rank, dimension)
     )
-    return finish(points, Finish(dimension=dimension, masked="continue"), factored=True)
+    return points.finish(Finish(dimension=dimension, masked="continue"), factored=True)
 
 
 def entry(

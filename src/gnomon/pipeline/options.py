@@ -182,7 +182,7 @@ class FitOptions:
     def __post_init__(self) -> None:
         """Refuse what nothing could be fitted with, before anything is counted."""
         from gnomon.distances import ESTIMATORS, METHODS, check_metric
-        from gnomon.encodings import check_rank
+        from gnomon.encodings import Finish
 
         checks.one_of("method", self.method, METHODS)
         checks.whole("seed", self.seed, least=0)
@@ -199,7 +199,7 @@ class FitOptions:
             checks.whole("rank", self.rank, least=1)
         self.finish  # noqa: B018 - it checks its own part
         if isinstance(self.rank, int):
-            check_rank(self.rank, dimension=self.dimension, most=self.rank, what="")
+            Finish.check_rank(self.rank, dimension=self.dimension, most=self.rank, what="")
 
     @property
     def finish(self) -> Finish:

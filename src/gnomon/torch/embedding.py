@@ -18,6 +18,7 @@ check of bounds, and a masked position that is refused gives NaN.
 
 from __future__ import annotations
 
+import dataclasses
 from os import PathLike
 from typing import Any
 
@@ -26,7 +27,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gnomon.encodings import Fitted, Rules, factors, opened, retrained, rules_of
+from gnomon.encodings import Fitted, Rules
 from gnomon.errors import EncodingError
 from gnomon.torch.coordinates import is_tracing, without_autocast
 
@@ -47,7 +48,7 @@ def load(
     (..., axes), or are row numbers with `flat`. `match`, a token embedding or the root mean square
     of its entries, gives the vectors that scale: those of a corpus may be far smaller, and drown.
     """
-    fitted = opened(source, match)
+    fitted = Fitted.open(source, match)
     apart = fitted.factored and trainable if factored is None else factored
     kind = FactoredPositionEmbedding if apart else PositionEmbedding
     return kind(fitted, trainable=trainable, flat=flat, dtype=dtype)
@@ -68,7 +69,7 @@ class PositionEmbedding(nn.Module):  # type: ignore[misc]  # torch is not follow
     ) -> None:
         super().__init__()
         self.fitted = fitted
-        self.rules = rules_of(fitted, flat=flat)
+        self.rules = dataclasses.replace(fitted.rules, flat=flat)
         self.num_embeddings, self.embedding_dim = self.rules.size, fitted.dimension
         # From NumPy, and so with their values even where a model is made without storage (meta).
         for name, numbers in self._fitted_numbers().items():
@@ -105,7 +106,7 @@ class PositionEmbedding(nn.Module):  # type: ignore[misc]  # torch is not follow
             fresh["gain"] = _gain(self.fitted)
         now = {name: getattr(self, name) for name in fresh}
         fresh = {name: numbers.to(now[name].dtype) for name, numbers in fresh.items()}
-        return retrained(self.fitted, *({k: _numpy(v) for k, v in d.items()} for d in (now, fresh)))
+        return self.fitted.retrain(*({k: _numpy(v) for k, v in d.items()} for d in (now, fresh)))
 
     def to_embedding(self) -> nn.Embedding:
         """Return a stock `nn.Embedding` with the present vectors, the gain multiplied in."""
@@ -151,7 +152,7 @@ class FactoredPositionEmbedding(PositionEmbedding):
         return _product(self.left, self.right)
 
     def _fitted_numbers(self) -> dict[str, Tensor]:
-        left, right = factors(self.fitted)
+        left, right = self.fitted.factors()
         return {"left": torch.from_numpy(left), "right": torch.from_numpy(right)}
 
     @property
