@@ -10,11 +10,6 @@ from gnomon.errors import EncodingError
 from gnomon.lags.modes import Dependence, Mode
 from gnomon.lags.tails import Law
 from gnomon.pipeline.lag_groups import _apportion, _share_out, fit_group, fit_slopes, slopes_of
-    _share_out,
-    fit_group,
-    fit_slopes,
-    slopes_of,
-)
 
 NONE = Law(law="none", reason="no dependence is detected at any lag")
 

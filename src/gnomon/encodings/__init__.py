@@ -7,24 +7,16 @@ from typing import TYPE_CHECKING
 from gnomon.fronts import front
 
 if TYPE_CHECKING:
-    from gnomon.encodings.additive import Sinusoidal as Sinusoidal
     from gnomon.encodings.attention import AttentionCall as AttentionCall
     from gnomon.encodings.attention import refuse_arguments as refuse_arguments
     from gnomon.encodings.base import Encoding as Encoding
-    from gnomon.encodings.base import Numbers as Numbers
-    from gnomon.encodings.biases.kernels import Kerple as Kerple
-    from gnomon.encodings.biases.kernels import Sandwich as Sandwich
     from gnomon.encodings.biases.linear import Alibi as Alibi
-    from gnomon.encodings.biases.linear import DecayTime as DecayTime
     from gnomon.encodings.biases.linear import best_slope as best_slope
     from gnomon.encodings.biases.linear import official_slopes as official_slopes
     from gnomon.encodings.card import Card as Card
     from gnomon.encodings.card import Row as Row
     from gnomon.encodings.card import in_words as in_words
     from gnomon.encodings.certified import certificate as certificate
-    from gnomon.encodings.certified import dimension_of as dimension_of
-    from gnomon.encodings.certified import heads_of as heads_of
-    from gnomon.encodings.content.ordering import reads_neighbours as reads_neighbours
     from gnomon.encodings.files import fitted_bytes as fitted_bytes
     from gnomon.encodings.files import write_encoding as write_encoding
     from gnomon.encodings.fitted import Finish as Finish
@@ -34,12 +26,8 @@ if TYPE_CHECKING:
     from gnomon.encodings.fitted import Rules as Rules
     from gnomon.encodings.fitted import fit as fit
     from gnomon.encodings.frequencies import UNSCALED as UNSCALED
-    from gnomon.encodings.generators.fading import Hyperbolic as Hyperbolic
     from gnomon.encodings.generators.fading import Jordan as Jordan
     from gnomon.encodings.generators.fading import Referred as Referred
-    from gnomon.encodings.generators.given import Given as Given
-    from gnomon.encodings.generators.skew import ComRope as ComRope
-    from gnomon.encodings.generators.skew import Dense as Dense
     from gnomon.encodings.lifts import Ladder as Ladder
     from gnomon.encodings.lifts import Lifted as Lifted
     from gnomon.encodings.lifts import Portrait as Portrait
@@ -59,7 +47,6 @@ if TYPE_CHECKING:
     from gnomon.encodings.registry import shown as shown
     from gnomon.encodings.registry import takes as takes
     from gnomon.encodings.registry import usual_parameters as usual_parameters
-    from gnomon.encodings.relative import TransformerXL as TransformerXL
     from gnomon.encodings.rotary.config.build import ROTARY_WAYS as ROTARY_WAYS
     from gnomon.encodings.rotary.config.build import encoding_within as encoding_within
     from gnomon.encodings.rotary.config.build import from_config as from_config
@@ -68,40 +55,27 @@ if TYPE_CHECKING:
     from gnomon.encodings.rotary.config.source import TOP as TOP
     from gnomon.encodings.rotary.config.source import check_plain as check_plain
     from gnomon.encodings.rotary.config.source import read_config as read_config
-    from gnomon.encodings.rotary.decay import Decaying as Decaying
     from gnomon.encodings.rotary.rope import TURN as TURN
     from gnomon.encodings.rotary.rope import Rope as Rope
     from gnomon.encodings.rotary.rope import Rotating as Rotating
     from gnomon.encodings.rotary.rope import turn as turn
-    from gnomon.encodings.rotary.variants import Pope as Pope
-    from gnomon.encodings.rotary.variants import RopePlusPlus as RopePlusPlus
     from gnomon.encodings.scoring import masked_scores as masked_scores
     from gnomon.encodings.tables import SUFFIXES as SUFFIXES
     from gnomon.encodings.tables import Table as Table
     from gnomon.encodings.tables import names_table as names_table
     from gnomon.encodings.tables import open_table as open_table
-    from gnomon.encodings.wrappers import Interleaved as Interleaved
     from gnomon.encodings.wrappers import Moving as Moving
 
 __getattr__, __dir__ = front(
     __name__,
     {
-        "additive": ("Sinusoidal",),
         "attention": (
             "AttentionCall",
             "refuse_arguments",
         ),
-        "base": (
-            "Encoding",
-            "Numbers",
-        ),
-        "biases.kernels": (
-            "Kerple",
-            "Sandwich",
-        ),
+        "base": ("Encoding",),
         "biases.linear": (
             "Alibi",
-            "DecayTime",
             "best_slope",
             "official_slopes",
         ),
@@ -110,12 +84,7 @@ __getattr__, __dir__ = front(
             "Row",
             "in_words",
         ),
-        "certified": (
-            "certificate",
-            "dimension_of",
-            "heads_of",
-        ),
-        "content.ordering": ("reads_neighbours",),
+        "certified": ("certificate",),
         "files": (
             "fitted_bytes",
             "write_encoding",
@@ -130,14 +99,8 @@ __getattr__, __dir__ = front(
         ),
         "frequencies": ("UNSCALED",),
         "generators.fading": (
-            "Hyperbolic",
             "Jordan",
             "Referred",
-        ),
-        "generators.given": ("Given",),
-        "generators.skew": (
-            "ComRope",
-            "Dense",
         ),
         "lifts": (
             "Ladder",
@@ -162,7 +125,6 @@ __getattr__, __dir__ = front(
             "takes",
             "usual_parameters",
         ),
-        "relative": ("TransformerXL",),
         "rotary.config.build": (
             "ROTARY_WAYS",
             "encoding_within",
@@ -175,16 +137,11 @@ __getattr__, __dir__ = front(
             "check_plain",
             "read_config",
         ),
-        "rotary.decay": ("Decaying",),
         "rotary.rope": (
             "Rope",
             "Rotating",
             "TURN",
             "turn",
-        ),
-        "rotary.variants": (
-            "Pope",
-            "RopePlusPlus",
         ),
         "scoring": ("masked_scores",),
         "tables": (
@@ -193,9 +150,6 @@ __getattr__, __dir__ = front(
             "names_table",
             "open_table",
         ),
-        "wrappers": (
-            "Interleaved",
-            "Moving",
-        ),
+        "wrappers": ("Moving",),
     },
 )

@@ -26,7 +26,6 @@ from gnomon.encodings.content.ordering import (
     check_rising,
     logits_in_order,
     plainly,
-    reads_neighbours,
     refuse_unfit,
 )
 from gnomon.encodings.nope import Nope
@@ -308,7 +307,7 @@ class AttentionCall:
             self._hidden_keys(),
             counted=self.counted,
             packed=self.segments_q is not None,
-            neighbours=reads_neighbours(self.encoding),
+            neighbours=self.encoding.reads_neighbours,
             xp=self.xp,
         )
         refuse_unfit(made.fits, name, counted=self.counted)

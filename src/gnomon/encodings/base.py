@@ -65,7 +65,7 @@ LagDistances = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """From lags (..., axes) to distances (...,)."""
 Numbers = Mapping[str, Any]
 """The numbers of a formula by name, in the library that the formula runs in."""
-_DRAWN = 512
+DRAWN = 512
 """Positions that a picture shows at most."""
 
 
@@ -96,6 +96,10 @@ class Encoding:
     head). `scores` never takes it by itself."""
     wraps: ClassVar[bool] = False
     """Whether it has an encoding inside, which attention sees in its place."""
+    reads_neighbours: ClassVar[bool] = False
+    """Whether what it knows of a token depends on the tokens before it."""
+    known_length: ClassVar[int | None] = None
+    """The length up to which nothing depends on that of the sequence; None: any."""
     has_fixed_length: ClassVar[bool] = False
     """Whether the length that its frequencies follow is stated, so that keys can be kept."""
     own_card: ClassVar[Card]
@@ -108,6 +112,11 @@ class Encoding:
     def card(self) -> Card:
         """Say what this encoding is, who defined it and what it was verified against."""
         return self.own_card
+
+    def is_one_of(self, *names: str) -> bool:
+        """Whether its class, or one that it derives from, declares one of these entries."""
+        entries = (kind.__dict__.get("entry") for kind in type(self).__mro__)
+        return any(entry is not None and entry.card.name in names for entry in entries)
 
     @property
     def own_entry(self) -> Entry | None:
@@ -127,9 +136,34 @@ class Encoding:
         return {field.name: plain(getattr(self, field.name)) for field in shown}
 
     @property
+    def inside(self) -> Encoding:
+        """Return what a wrapper has inside; any other encoding is that itself."""
+        return self
+
+    @property
     def head_count(self) -> int | None:
         """Return how many heads it treats differently; None: it treats all alike."""
         return vars(self).get("heads")
+
+    @property
+    def query_width(self) -> int:
+        """Return how many coordinates a query has; 8 where any number will do."""
+        return int(vars(self).get("dimension", 8))
+
+    @property
+    def read_width(self) -> int:
+        """Return how many numbers of a token a rule on content reads."""
+        return self.query_width
+
+    @property
+    def row_shape(self) -> tuple[int, ...] | None:
+        """Return how many positions there are along each axis, where they have an end."""
+        return None
+
+    def at_length(self, length: int) -> Self:
+        """Return the encoding for a context of `length`; most do not follow it."""
+        del length
+        return self
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
@@ -355,13 +389,9 @@ class Encoding:
 
     def _drawn_positions(self) -> NDArray[np.int64]:
         """Return the positions that a picture shows: all rows there are, or 64 of them."""
-        known = getattr(self, "values", None)
-        shape = (64,) if self.axes == 1 else (8,) * self.axes
-        shape = tuple(getattr(self, "shape", shape if known is None else (len(known),)))
+        shape = self.row_shape or ((64,) if self.axes == 1 else (8,) * self.axes)
         points = np.indices(shape).reshape(len(shape), -1).T
-        left = getattr(self, "left", None)  # of fitted rows some may be refused: they are NaN
-        points = points if left is None else points[np.isfinite(left).all(axis=1)]
-        return points[:_DRAWN, 0] if self.axes == 1 else points[:_DRAWN]
+        return points[:DRAWN, 0] if self.axes == 1 else points[:DRAWN]
 
     def _repr_html_(self) -> str:
         """Show what this encoding is, with its hyper-parameters."""

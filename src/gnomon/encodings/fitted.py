@@ -54,7 +54,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.distances import METHODS, double_centred, scale, spectrum
-from gnomon.encodings.base import Encoding, Numbers
+from gnomon.encodings.base import DRAWN, Encoding, Numbers
 from gnomon.encodings.card import DECLARED, Card, catalogued, in_words, proved
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
@@ -237,6 +237,17 @@ class Fitted(Encoding):
             past=self.past,
             refused=tuple(np.flatnonzero(refused).tolist()),
         )
+
+    @property
+    def row_shape(self) -> tuple[int, ...]:
+        """Return how many positions there are along each axis."""
+        return self.shape
+
+    def _drawn_positions(self) -> NDArray[np.int64]:
+        """Return the positions that a picture shows: those whose rows are not refused."""
+        known = np.flatnonzero(np.isfinite(self.left).all(axis=1))[:DRAWN]
+        points = np.stack(np.unravel_index(known, self.shape), axis=-1)
+        return points[:, 0] if self.axes == 1 else points
 
     def to_dict(self) -> dict[str, Any]:
         """Return the card as plain JSON values: what it is, how it was made, what it rests on."""

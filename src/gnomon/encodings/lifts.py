@@ -222,7 +222,7 @@ def _from_bias(bias: Any, *, causal: bool) -> tuple[Floats, float]:
 
 def _from_rule(encoding: Encoding, points: Floats, content: Floats) -> tuple[Floats, float]:
     """Return distances from the mean over heads of the logits of one content at all positions."""
-    heads = int(getattr(encoding, "heads", None) or 1)
+    heads = encoding.head_count or 1
     copies = np.broadcast_to(content, (heads, len(points), len(content)))
     scale = 1.0 / np.sqrt(len(content))
     logits = np.asarray(encoding.scores(copies, copies, _shaped(points), scale=scale))
@@ -233,7 +233,7 @@ def _from_rule(encoding: Encoding, points: Floats, content: Floats) -> tuple[Flo
 def _carried(encoding: Encoding, points: Floats, content: Floats | None) -> Floats:
     if content is None:
         return np.asarray(encoding.vectors(_shaped(points)), dtype=np.float64)
-    heads = int(getattr(getattr(encoding, "inner", encoding), "heads", None) or 1)
+    heads = encoding.head_count or 1
     copies = np.broadcast_to(content, (heads, len(points), len(content)))
     carried, _ = encoding.transform(copies, copies, _shaped(points))
     # Side by side, heads have the root of their mean squared distance.
@@ -242,7 +242,7 @@ def _carried(encoding: Encoding, points: Floats, content: Floats | None) -> Floa
 
 
 def _probe(encoding: Encoding, probe: Any, rng: np.random.Generator | None) -> Floats:
-    dimension = int(getattr(encoding, "dimension", np.size(probe)))
+    dimension = encoding.query_width
     if probe is None:
         stream = np.random.default_rng(0) if rng is None else rng
         return stream.normal(scale=np.sqrt(0.5), size=dimension)
@@ -418,8 +418,8 @@ def _logits(encoding: Encoding) -> tuple[str, Floats, Floats]:
     points = _along(encoding, 0, _PICTURE_ROWS)
     flat = points[:, 0] if encoding.axes == 1 else points
     query = len(flat) - 1 if encoding.card.causal_only or encoding.in_order else len(flat) // 2
-    width = int(getattr(encoding, "dimension", 8))
-    ones = np.ones((int(getattr(encoding, "heads", None) or 1), len(flat), width))
+    width = encoding.query_width
+    ones = np.ones((encoding.head_count or 1, len(flat), width))
     logits = encoding.scores(ones, ones, flat, scale=1.0 / width)
     rows = np.asarray(logits, dtype=np.float64)[:, query]
     return "logits", (points[query] - points)[::-1, :1], rows[:, ::-1]
@@ -427,7 +427,7 @@ def _logits(encoding: Encoding) -> tuple[str, Floats, Floats]:
 
 def _rows_of_units(encoding: Encoding, flat: Floats) -> Floats:
     """Return unit pairs as queries at these positions; of several heads those of the first."""
-    dimension = int(getattr(encoding, "dimension", 2))
+    dimension = 2 if encoding.is_one_of("nope") else encoding.query_width
     heads = _own_heads(encoding)
     content = np.broadcast_to(unit_pairs(encoding, dimension), (*heads, len(flat), dimension))
     carried, _ = encoding.transform(content, content, flat)
@@ -437,14 +437,14 @@ def _rows_of_units(encoding: Encoding, flat: Floats) -> Floats:
 
 def _own_heads(encoding: Encoding) -> tuple[int, ...]:
     """Return the number of heads where an encoding tells them apart, as a shape."""
-    heads = getattr(getattr(encoding, "inner", encoding), "heads", None)
+    heads = encoding.head_count
     return () if heads is None else (int(heads),)
 
 
 def unit_pairs(encoding: Encoding, dimension: int) -> Floats:
     """Return (1, 0) in every pair that turns; ones where pairs are not known."""
     content = np.ones(dimension)
-    rotary = getattr(encoding, "inner", encoding)  # a wrapper turns what it wraps
+    rotary = encoding.inside
     if isinstance(rotary, Rotating):
         turned = np.arange(rotary.rotated)
         second = turned % 2 if rotary.layout == "interleaved" else 2 * turned // rotary.rotated
@@ -477,15 +477,10 @@ def _along(encoding: Encoding, axis: int, most: int) -> Floats:
 
 def _extent(encoding: Encoding, axis: int, most: int) -> int:
     """Return how many positions there are along an axis, where that has an end."""
-    shape = getattr(encoding, "shape", None)
-    if shape is not None:
-        return int(shape[axis])
-    values = getattr(encoding, "values", None)
-    if values is not None:
-        return len(values)
-    # Past the trained length such a scaling follows the length of a sequence that is not there.
-    reach = getattr(getattr(encoding, "scaling", None), "reach", None)
-    return most if reach is None else reach
+    if encoding.row_shape is not None:
+        return int(encoding.row_shape[axis])
+    # Past the trained length a scaling may follow the length of a sequence that is not there.
+    return most if encoding.known_length is None else encoding.known_length
 
 
 def _profiles(encoding: Encoding) -> list[Profile]:

@@ -86,6 +86,16 @@ class Table(Encoding):
         return int(self.values.shape[1])
 
     @property
+    def query_width(self) -> int:
+        """Return the number of coordinates of a row."""
+        return self.dimension
+
+    @property
+    def row_shape(self) -> tuple[int, ...]:
+        """Return how many positions there are."""
+        return (len(self.values),)
+
+    @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
         """Return the rows."""
         return {"values": self.values}
@@ -188,6 +198,11 @@ class Learned(Encoding):
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Return how many positions there are."""
+        return (self.rows,)
+
+    @property
+    def row_shape(self) -> tuple[int, ...]:
         """Return how many positions there are."""
         return (self.rows,)
 

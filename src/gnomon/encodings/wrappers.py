@@ -179,9 +179,19 @@ class Interleaved(Encoding):
         return inner_encoding(self.inner)
 
     @property
+    def head_count(self) -> int | None:
+        """Return how many heads the inner encoding treats differently."""
+        return self.inside.head_count
+
+    @property
+    def query_width(self) -> int:
+        """Return how many coordinates a query of the inner encoding has."""
+        return self.inside.query_width
+
+    @property
     def dimension(self) -> int:
         """Return the dimension of a head."""
-        return int(getattr(self.inside, "dimension", 0))
+        return self.inside.query_width
 
     @property
     def encoded(self) -> bool:
@@ -302,6 +312,21 @@ class Moving(Encoding):
 
     wraps: ClassVar[bool] = True
     inner: Any
+
+    @property
+    def inside(self) -> Encoding:
+        """Return the encoding at the places."""
+        return self.inner
+
+    @property
+    def head_count(self) -> int | None:
+        """Return how many heads the inner encoding treats differently."""
+        return self.inner.head_count
+
+    @property
+    def query_width(self) -> int:
+        """Return how many coordinates a query of the inner encoding has."""
+        return self.inner.query_width
 
     @abstractmethod
     def moved(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Coordinates:
@@ -652,6 +677,11 @@ class Randomised(Moving):
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Return how many positions have a place."""
+        return (self.length,)
+
+    @property
+    def row_shape(self) -> tuple[int, ...]:
         """Return how many positions have a place."""
         return (self.length,)
 

@@ -97,6 +97,16 @@ class Dape(LearnedRule):
         checks.whole("seed", self.seed, least=0)
         self.keep_learned()
 
+    @property
+    def inside(self) -> Encoding:
+        """Return the bias inside."""
+        return self.inner
+
+    @property
+    def head_count(self) -> int | None:
+        """Return how many heads the bias inside treats differently."""
+        return self.inner.head_count
+
     @cached_property
     def heads(self) -> int:
         """Return the heads of the bias inside."""

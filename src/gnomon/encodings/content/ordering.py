@@ -238,7 +238,7 @@ def logits_in_order(
         tokens = k if own else _cleared(tokens, made, xp=xp)
         at_k = _coordinates(_parts(at_k), made.order, xp=xp)
         segments = None if segments is None else _along(segments, made.order, xp=xp)
-    if segments is not None and reads_neighbours(encoding):
+    if segments is not None and encoding.reads_neighbours:
         at_k = _by_document(at_k, segments, xp=xp)
     first = k.shape[-2] - q.shape[-2]
     at_q = at_k[..., first:, :]
@@ -348,11 +348,6 @@ def convolved(x: Array, taps: Array, keys: Coordinates, *, xp: Namespace) -> Arr
         reach = xp.where(same[..., None], moved, xp.zeros_like(moved))
         total = total + reach * held[:, None, :, size - 1 - back]
     return total
-
-
-def reads_neighbours(encoding: Any) -> bool:
-    """Whether what an encoding knows of a token depends on the tokens before it."""
-    return bool(encoding.in_order and getattr(encoding, "kernel", 1) > 1)
 
 
 def _by_document(keys: Coordinates, segments: Array, *, xp: Namespace) -> Coordinates:

@@ -102,6 +102,11 @@ class Path(TokenRule):
     step_bias: Any = field(default=None, repr=False)
     taps: Any = field(default=None, repr=False)
 
+    @property
+    def reads_neighbours(self) -> bool:  # type: ignore[override]
+        """Whether taps read the tokens before a token."""
+        return self.kernel > 1
+
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.real("sigma", self.sigma, above=0.0)
@@ -259,6 +264,11 @@ class SelectiveRope(TokenRule):
     clock_weights: Any = field(default=None, repr=False)
     drift: Any = field(default=None, repr=False)
     taps: Any = field(default=None, repr=False)
+
+    @property
+    def reads_neighbours(self) -> bool:  # type: ignore[override]
+        """Whether taps read the tokens before a token."""
+        return self.kernel > 1
 
     def __post_init__(self) -> None:
         super().__post_init__()

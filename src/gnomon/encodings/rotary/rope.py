@@ -223,6 +223,11 @@ class Scaled(Rotating):
             )
 
     @property
+    def known_length(self) -> int | None:  # type: ignore[override]
+        """Return the length up to which the scaling does not depend on that of the sequence."""
+        return self.scaling.reach
+
+    @property
     def has_fixed_length(self) -> bool:  # type: ignore[override]
         """Whether the length that the scaling follows is stated."""
         return self.scaling.has_fixed_length

@@ -50,7 +50,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gnomon.encodings import Alibi
 from gnomon.numeric.arrays import concrete_or_none
 from gnomon.torch.coordinates import XP
 from gnomon.torch.sdpa.kernel import attend, is_triangle, padded
@@ -233,7 +232,7 @@ def rank_of(call: TorchCall) -> int | None:
 def slopes_of(call: TorchCall) -> Tensor | None:
     """Return m of a bias -m (i - j) for each head, or None where the bias is no such line."""
     encoding: Any = call.encoding
-    if not isinstance(encoding, Alibi):
+    if not encoding.is_one_of("alibi"):
         return None
     line = encoding.axes == 1 and not encoding.symmetric and encoding.slopes_after is None
     return call.numbers["slopes"] if line else None

@@ -29,7 +29,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gnomon.encodings import Decaying
 from gnomon.numeric.arrays import concrete_or_none
 from gnomon.torch.coordinates import XP
 from gnomon.torch.sdpa.bias_routes import TILE, spans
@@ -65,7 +64,7 @@ def block_length(call: TorchCall) -> int:
 
     It is 0 where powers of the lag grow beside the decay: seen from inside of a block they cancel.
     """
-    if not isinstance(call.encoding, Decaying):
+    if not call.encoding.is_one_of("xpos", "retnet"):
         return 0
     at = concrete_or_none(call.at_q)
     if at is None or at.size == 0:

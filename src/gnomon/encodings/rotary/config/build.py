@@ -151,7 +151,8 @@ def _with_temperature(source: Source, layer: LayerSchedule, layout: str | None) 
 
 def _warn_of_scale(source: Source, layer: LayerSchedule) -> None:
     """Warn of a scale of logits that attention with the encoding alone would not take."""
-    scale, width = layer.softmax_scale, getattr(layer.encoding, "dimension", None)
+    scale, made = layer.softmax_scale, layer.encoding
+    width = None if made.is_one_of("nope") else made.query_width
     usual = layer.encoding.softmax_scale or (width**-0.5 if width else None)
     if scale is not None and usual is not None and not math.isclose(scale, usual, rel_tol=1e-6):
         warnings.warn(
@@ -224,8 +225,7 @@ def _layer(
     still = still or (source.model_type in ON_REQUEST and way != "rope")
     still = still or not rotates(source, layer, chosen)
     found = Nope() if still else _encoding(source, given, chosen, layout)
-    follows = getattr(found, "at_length", None)
-    found = found if length is None or follows is None else follows(length)
+    found = found if length is None else found.at_length(length)
     return LayerSchedule(
         layer=layer or 0,
         layer_type=chosen,
