@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from gnomon.diagnostics.pairs import target_of
 from gnomon.diagnostics.residuals import residuals_by_row
-from gnomon.encodings import squared_distances
 from gnomon.errors import InputError
+from gnomon.numeric.rows import squared_distances
 from gnomon.results import Result, to_dataframe
 
 if TYPE_CHECKING:

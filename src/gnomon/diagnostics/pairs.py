@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings import Encoding, Lifted, distances_between, lift
+from gnomon.encodings import Encoding, Lifted, lift
 from gnomon.errors import InputError
 from gnomon.numeric.checks import plain_array, real_array
+from gnomon.numeric.rows import distances_between
 
 Floats = NDArray[np.float64]
 _TILE = 256

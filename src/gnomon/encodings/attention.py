@@ -29,7 +29,13 @@ from gnomon.encodings.content.ordering import (
     refuse_unfit,
 )
 from gnomon.encodings.nope import Nope
-from gnomon.encodings.scoring import check_order, read_tokens, refuse_tokens, with_vectors
+from gnomon.encodings.scoring import (
+    check_order,
+    masked_scores,
+    read_tokens,
+    refuse_tokens,
+    with_vectors,
+)
 from gnomon.encodings.wrappers import Clock, Interleaved, Randomised
 from gnomon.errors import EncodingError, nearest
 from gnomon.numeric.checks import serves
@@ -118,6 +124,18 @@ class AttentionCall:
     @abstractmethod
     def count(length: int, like: Array) -> Coordinates:
         """Return coordinates (length, 1) of 0, 1, 2, ..."""
+
+    @staticmethod
+    def refuse_arguments(call: str, unknown: Iterable[str], known: Iterable[str]) -> None:
+        """Refuse arguments that a call does not have, saying what they are called here."""
+        for name in unknown:
+            if _caps(name):
+                raise EncodingError(
+                    f"{call} has no argument {name!r}: logits are not capped here, and no other "
+                    "argument does it; leave it out where it caps nothing, or keep the attention "
+                    "of the model."
+                )
+            raise EncodingError(f"{call} has no argument {name!r}: {nearest(name, known)}.")
 
     @classmethod
     def fields_of(
@@ -260,6 +278,11 @@ class AttentionCall:
         left = turn(q, self.at_q, numbers, side="q", xp=self.xp)
         return left, turn(k, self.at_k, numbers, side="k", xp=self.xp)
 
+    def add_bias(self, logits: Array, at_q: Array, at_k: Array) -> Array:
+        """Return logits with the bias added, -inf on later keys where the encoding masks them."""
+        given: dict[str, Any] = {"numbers": self.numbers, "xp": self.xp}
+        return masked_scores(self.encoding, logits, at_q, at_k, **given)
+
     def needs_logits(self) -> str | None:
         """Say why the encoding has no route but logits of its own, or None."""
         made = self.encoding
@@ -324,18 +347,6 @@ class AttentionCall:
         sees = mask if mask.dtype == xp.bool else mask > xp.finfo(mask.dtype).min
         found = ~xp.any(sees, axis=-2)
         return xp.broadcast_to(found, (*found.shape[:-1], self.k.shape[-2]))
-
-
-def refuse_arguments(call: str, unknown: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse arguments that a call does not have, saying what they are called here."""
-    for name in unknown:
-        if _caps(name):
-            raise EncodingError(
-                f"{call} has no argument {name!r}: logits are not capped here, and no other "
-                "argument does it; leave it out where it caps nothing, or keep the attention of "
-                "the model."
-            )
-        raise EncodingError(f"{call} has no argument {name!r}: {nearest(name, known)}.")
 
 
 def _caps(name: str) -> bool:

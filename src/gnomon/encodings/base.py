@@ -96,6 +96,8 @@ class Encoding:
     head). `scores` never takes it by itself."""
     wraps: ClassVar[bool] = False
     """Whether it has an encoding inside, which attention sees in its place."""
+    fades: ClassVar[bool] = False
+    """Whether its factors leave any type of numbers, so that it is seen from references."""
     reads_neighbours: ClassVar[bool] = False
     """Whether what it knows of a token depends on the tokens before it."""
     known_length: ClassVar[int | None] = None
@@ -375,11 +377,14 @@ class Encoding:
             "in blocks; gnomon.verify recovers one where there is any."
         )
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the encoding to a `.safetensors` file, which `gnomon.encoding(path)` opens."""
+    def save(self, path: str | PathLike[str], *, origin: Mapping[str, Any] | None = None) -> None:
+        """Write the encoding to a `.safetensors` file, which `gnomon.encoding(path)` opens.
+
+        `origin` is what the file says of where the encoding came from.
+        """
         from gnomon.encodings.files import write_encoding
 
-        write_encoding(self, path)
+        write_encoding(self, path, origin=origin)
 
     def plot(self) -> Any:
         """Return the distances between its positions (the first 64 where it has no end) drawn."""

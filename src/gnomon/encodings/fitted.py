@@ -43,6 +43,7 @@ from __future__ import annotations
 
 import html
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -300,11 +301,18 @@ class Fitted(Encoding):
             origin={**self.origin, "trained": True},
         )
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], *, origin: Mapping[str, Any] | None = None) -> None:
         """Write the encoding to a `.safetensors` file with its card in the header."""
         from gnomon.encodings.files import write_fitted
 
-        write_fitted(self, path)
+        known = self if origin is None else replace(self, origin={**self.origin, **origin})
+        write_fitted(known, path)
+
+    def to_bytes(self) -> bytes:
+        """Return the contents of its `.safetensors` file, the same for the same encoding."""
+        from gnomon.encodings.files import fitted_bytes
+
+        return fitted_bytes(self)
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Fitted:

@@ -13,13 +13,6 @@ The lift decides rankings, so it stands in every table. Encodings whose distance
 alone are lifted through their lag profile: O(n d) instead of O(n^2 d), and at equally spaced
 positions the n x n matrix is a view of 2n - 1 numbers.
 
-Distances between the rows of a table, fast and without losing close pairs.
-
-|x_i - x_j|^2 = g_ii + g_jj - 2 g_ij with g the Gram matrix of the centred rows: one matrix product.
-The difference cancels where rows are close, so pairs whose square is below 1e-5 of their norms are
-computed again from x_i - x_j itself, before centring; the relative error of a distance stays below
-about 1e-10.
-
 The portrait of an encoding: what it does at each position, its lag profile, and its ladder.
 
 * *rows*: the vectors that are added; or unit pairs (1, 0) carried to each position by a transform
@@ -49,6 +42,7 @@ from gnomon.encodings.rotary.rope import Rope, Rotating
 from gnomon.errors import EncodingError
 from gnomon.numeric.arrays import as_coordinates
 from gnomon.numeric.checks import reals
+from gnomon.numeric.rows import distances_between
 from gnomon.results import Result, pairs_dataframe
 
 if TYPE_CHECKING:
@@ -253,56 +247,6 @@ def _probe(encoding: Encoding, probe: Any, rng: np.random.Generator | None) -> F
             f"coordinate of {encoding.name!r}."
         )
     return content
-
-
-_NEAR = 1e-5
-_CHUNK = 2**20
-_ROWS = 128
-
-
-def squared_distances(vectors: Floats) -> Floats:
-    """Return |x_i - x_j|^2 for all pairs of rows: symmetric, with a zero diagonal, exactly.
-
-    >>> squared_distances(np.array([[0.0, 0.0], [3.0, 4.0]]))
-    array([[ 0., 25.],
-           [25.,  0.]])
-    """
-    centred = vectors - vectors.mean(axis=0)
-    gram: Floats = centred @ centred.T
-    norms = np.diagonal(gram).copy()
-    for start in range(0, len(gram), _ROWS):
-        _finish_rows(gram, vectors, norms, start)
-    np.fill_diagonal(gram, 0.0)
-    return gram
-
-
-def _finish_rows(gram: Floats, vectors: Floats, norms: Floats, start: int) -> None:
-    """Turn some rows of the Gram matrix into squared distances, in place and in cache."""
-    rows = gram[start : start + _ROWS]
-    sums = norms[start : start + _ROWS, None] + norms
-    rows *= -2.0
-    rows += sums
-    sums *= _NEAR
-    near = rows < sums
-    first, second = np.nonzero(near)
-    apart = first + start != second
-    _repair(gram, vectors, first[apart] + start, second[apart])
-
-
-def _repair(
-    squares: Floats, vectors: Floats, rows: NDArray[np.intp], cols: NDArray[np.intp]
-) -> None:
-    step = max(1, _CHUNK // vectors.shape[1])
-    for start in range(0, len(rows), step):
-        first, second = rows[start : start + step], cols[start : start + step]
-        difference = vectors[first] - vectors[second]
-        exact = np.einsum("pd,pd->p", difference, difference)
-        squares[first, second] = exact
-
-
-def distances_between(vectors: Floats) -> Floats:
-    """Return |x_i - x_j| for all pairs of rows."""
-    return np.sqrt(squared_distances(vectors))
 
 
 _PICTURE_ROWS = 128

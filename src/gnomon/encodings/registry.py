@@ -182,9 +182,9 @@ def as_encoding(given: Any) -> Encoding:
 
 def _names_table(name: str) -> bool:
     """Whether a name that is no encoding's is that of a file; readers are loaded only then."""
-    from gnomon.encodings.tables import names_table
+    from gnomon.encodings.tables import Table
 
-    return names_table(name)
+    return Table.is_named(name)
 
 
 def entry_of(name: str) -> Entry:

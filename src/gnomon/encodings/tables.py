@@ -63,10 +63,24 @@ class Table(Encoding):
     kinds: ClassVar[tuple[str, ...]] = ("vectors",)
     on_grids: ClassVar[bool] = False
     whole_only: ClassVar[bool] = True
+    SUFFIXES: ClassVar[tuple[str, ...]] = (".npy", ".npz", ".safetensors")
+    """How the names of files end that are read."""
     values: NDArray[np.float64] = field(repr=False)
     source: str = "array"
     first_row: int = 0
     """Which row of the source is that of position 0."""
+
+    @staticmethod
+    def is_named(name: str) -> bool:
+        """Say whether a name is that of a file of numbers, with or without a member.
+
+        >>> Table.is_named("model.safetensors:embed.weight"), Table.is_named("rope")
+        (True, False)
+        """
+        suffix = _split(name, None)[0].suffix
+        return (
+            suffix in Table.SUFFIXES or suffix.lower() in PICKLED
+        )  # the latter to be refused in words
 
     def __post_init__(self) -> None:
         checked = _checked_table(self.values, self.source)
@@ -321,7 +335,6 @@ def _drawn_rows(whole: Array, numbers: Numbers, *, xp: Namespace) -> Array:
 
 
 _PLAIN = {"F64", "F32", "F16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL"}
-SUFFIXES = (".npy", ".npz", ".safetensors")
 
 
 @catalogued(
@@ -368,7 +381,7 @@ def open_table(
         )
     if reader is None:
         raise EncodingError(
-            f"{file} is no table that can be read; pass one of: {', '.join(SUFFIXES)}."
+            f"{file} is no table that can be read; pass one of: {', '.join(Table.SUFFIXES)}."
         )
     if file.suffix == ".safetensors" and member is None:
         from gnomon.encodings.files import open_encoding
@@ -399,19 +412,9 @@ def _beginning(values: Any, source: str, first_row: int) -> Table:
     return Table(values=whole[first_row:], source=source, first_row=first_row)
 
 
-def names_table(name: str) -> bool:
-    """Say whether a name is that of a file of numbers, with or without a member.
-
-    >>> names_table("model.safetensors:embed.weight"), names_table("rope")
-    (True, False)
-    """
-    suffix = _split(name, None)[0].suffix
-    return suffix in SUFFIXES or suffix.lower() in PICKLED  # the latter to be refused in words
-
-
 def _split(path: str, member: str | None) -> tuple[Path, str | None]:
     head, colon, tail = path.rpartition(":")
-    if member is None and colon and head.endswith((*SUFFIXES, *PICKLED)):
+    if member is None and colon and head.endswith((*Table.SUFFIXES, *PICKLED)):
         return Path(head), tail
     return Path(path), member
 

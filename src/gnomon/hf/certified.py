@@ -34,7 +34,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from gnomon.encodings import Encoding, LayerSchedule, Nope, schedule
+from gnomon.encodings import Encoding, LayerSchedule, encoding, schedule
 from gnomon.errors import EncodingError, GnomonError
 from gnomon.groups import Coder, Subject
 from gnomon.hf.foreign import first_line, open_config, pickled_weights
@@ -81,7 +81,7 @@ def subject_of_model(model: nn.Module) -> Subject | Encoding | list[Layers]:
         Layers(str(kind), by_type.pop(str(kind), ()), _subject(model, found, apply, kind))
         for kind in types
     ]
-    return made + [Layers(kind, numbers, Nope()) for kind, numbers in by_type.items()]
+    return made + [Layers(kind, numbers, encoding("nope")) for kind, numbers in by_type.items()]
 
 
 def _without_apply(source: Any) -> Encoding | list[Layers]:
@@ -112,8 +112,8 @@ def _beside_still(config: Any, subject: Subject) -> Subject | Encoding | list[La
     if not still:
         return subject
     turned = tuple(one.layer for one in layers if one.attends and one.layer not in still)
-    unencoded = Layers("no encoding", still, Nope())
-    return [Layers("rotary", turned, subject), unencoded] if turned else Nope()
+    unencoded = Layers("no encoding", still, encoding("nope"))
+    return [Layers("rotary", turned, subject), unencoded] if turned else encoding("nope")
 
 
 def _scheduled(config: Any) -> tuple[LayerSchedule, ...]:

@@ -42,7 +42,7 @@ class _State(NamedTuple):
 
 def turns_by_tables(encoding: Encoding) -> bool:
     """Whether an encoding is one ladder of frequencies for all heads, or none at all."""
-    if isinstance(encoding, Nope):
+    if encoding.is_one_of("nope"):
         return True
     plain = isinstance(encoding, Rotating) and type(encoding).turned is Rotating.turned
     return plain and encoding.numbers["frequencies"].ndim == 2 and not encoding.learnable

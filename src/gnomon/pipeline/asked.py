@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gnomon.encodings import Encoding, Row, encoding, entry_of, takes, usual_parameters
+from gnomon.encodings import Encoding, Row, encoding, entry_of, usual_parameters
 from gnomon.errors import EncodingError
 
 
@@ -48,7 +48,7 @@ def _settings(name: str, row: Row, *, dimension: int, axes: int, seed: int) -> d
     """Return what the survey decides and the encoding takes, then what the row decides."""
     usable = _divisible(dimension, 2 * axes) if row.pairs else dimension
     decided = {"dimension": usable, "axes": axes, "seed": seed}
-    known = takes(name)
+    known = entry_of(name).parameters
     return {key: value for key, value in decided.items() if key in known} | row.parameters
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.distances import Debiased, angle, outside_core, projected, scale
-from gnomon.encodings import Fitted, Places, Points, distances_between
+from gnomon.encodings import Fitted, Places, Points
+from gnomon.numeric.rows import distances_between
 
 Floats = NDArray[np.float64]
 STRAIN = "strain of the debiased Gram matrix"

@@ -22,10 +22,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from gnomon.encodings import Encoding, Jordan, encoding
+from gnomon.encodings import Encoding, encoding, entry_of
 from gnomon.errors import EncodingError
 from gnomon.lags import Dependence, Law, Mode
 from gnomon.numeric import checks
@@ -68,10 +69,13 @@ def fit_group(found: Dependence, *, dimension: int, heads: int | None = None) ->
     pairs = [_apportion(band, dimension // 2) for band in bands]
     longest = longest_life(found)
     lives = np.array([[min(mode.half_life, longest) for mode in head] for head in pairs])
-    decays = np.maximum(np.log(2.0) / lives, 2.0 * Jordan.least) - Jordan.least
+    kind: Any = entry_of("jordan").makes
+    least = kind.least
+    decays = np.maximum(np.log(2.0) / lives, 2.0 * least) - least
     turns = np.array([[2.0 * np.pi / mode.period for mode in head] for head in pairs])[..., None]
     raw = np.vectorize(softplus_inverse)(decays)
-    return Jordan(
+    return encoding(
+        "jordan",
         dimension=dimension,
         order=1,
         heads=heads,

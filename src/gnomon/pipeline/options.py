@@ -93,12 +93,12 @@ class SurveyOptions:
 
 def open_match(text: str | None) -> Any:
     """Return what the scale is to match: the number, or the table of a file, that a text names."""
-    from gnomon.encodings import names_table, open_table
+    from gnomon.encodings import Table, encoding
 
     if text is None:
         return None
-    if names_table(text):
-        return _rows_of(open_table(text), text)
+    if Table.is_named(text):
+        return _rows_of(encoding("table", path=text), text)
     try:
         return float(text)
     except ValueError as error:

@@ -34,10 +34,11 @@ from gnomon.distances import (
     scale,
     spectrum,
 )
-from gnomon.encodings import Finish, Fitted, Points, distances_between
+from gnomon.encodings import Finish, Fitted, Points
 from gnomon.errors import CountsError
 from gnomon.numeric import checks
 from gnomon.numeric.checks import refuse_masked
+from gnomon.numeric.rows import distances_between
 from gnomon.pipeline import fit
 
 Floats = NDArray[np.float64]

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigvalsh
 
-from gnomon.encodings import Encoding, Nope
+from gnomon.encodings import Encoding
 from gnomon.errors import EncodingError, SpectrumError
 from gnomon.groups import Block, Generator
 from gnomon.numeric.elementwise import softplus
@@ -96,7 +96,7 @@ class Sides:
 def bounds_of(encoding: Encoding, sides: Sides) -> tuple[tuple[Bound, ...], str]:
     """Return the bounds that are known for a coupling, and why there are no more."""
     known = acting(encoding)
-    if isinstance(known, Nope):
+    if known.is_one_of("nope"):
         return schur(sides.before, np.ones_like(sides.before)), ""
     if "content" in known.kinds:
         return (), "the logit is a rule on content, which is no sum and no product with a kernel"

@@ -279,7 +279,7 @@ class _Closed:
 
 def _closed_form(encoding: Encoding, head: int | None) -> _Closed | None:
     """Return the closed form of a kernel, or None where there is none."""
-    if isinstance(encoding, Nope):
+    if encoding.is_one_of("nope"):
         return _Closed(modes(np.ones(1)))
     inside = encoding.inner if isinstance(encoding, Line) else encoding
     for kind, read in _READERS:

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings import Encoding, Nope, Rotating
+from gnomon.encodings import Encoding, Rotating
 from gnomon.errors import EncodingError, SpectrumError
 from gnomon.numeric.checks import reals
 from gnomon.results import Result
@@ -172,7 +172,7 @@ def isotropy(kernel: Any, steps: Any) -> float:
 
 def lattice_modes(encoding: Any, head: int | None) -> tuple[Floats, Floats] | None:
     """Return frequencies (modes, axes) and weights, or None where cosines are not all there is."""
-    if isinstance(encoding, Nope):
+    if encoding.is_one_of("nope"):
         return np.zeros((1, encoding.axes)), np.ones(1)
     if encoding.is_one_of("sinusoidal"):
         waves = np.asarray(encoding.frequencies, dtype=np.float64)

@@ -108,6 +108,7 @@ class Referred(Encoding):
     """Base of transforms whose factors depend on a reference, the logits of which do not."""
 
     on_grids: ClassVar[bool] = False
+    fades: ClassVar[bool] = True
     reference: float = 0.0
     """The position at which nothing acts; it cancels in logits."""
 

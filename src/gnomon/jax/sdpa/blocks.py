@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 
-from gnomon.encodings import Referred
 from gnomon.jax.sdpa.prepare import (
     Pairs,
     bias_of,
@@ -41,7 +40,7 @@ NEAR = 128
 
 def decays(encoding: Any) -> bool:
     """Whether an encoding must be seen from references: its factors leave any type of numbers."""
-    return isinstance(encoding, Referred)
+    return bool(encoding.fades)
 
 
 def block_of(encoding: Any) -> int:

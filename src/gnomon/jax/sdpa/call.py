@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 
-from gnomon.encodings import refuse_arguments
 from gnomon.errors import EncodingError
 from gnomon.jax.sdpa.blocks import block_of, decays, run_blocks
 from gnomon.jax.sdpa.kernel import run_dense, run_empty, run_plain
@@ -73,7 +72,7 @@ def attention(
     1 / sqrt(d) where it has none. `tokens` (..., m, width) is what a rule on
     content reads. `route` takes one by name; `attention_plan` says which one is taken.
     """
-    refuse_arguments("attention", unknown, _NAMES)
+    JaxCall.refuse_arguments("attention", unknown, _NAMES)
     given = {
         "positions_q": positions_q,
         "positions_k": positions_k,
@@ -95,7 +94,7 @@ def attention_plan(
     """Return the route that `attention` takes for the same arguments, with the reasons."""
     known: dict[str, Any] = dict.fromkeys(JaxCall.ARGUMENTS)
     unknown = {name: value for name, value in given.items() if name not in known}
-    refuse_arguments("attention_plan", unknown, _NAMES)
+    JaxCall.refuse_arguments("attention_plan", unknown, _NAMES)
     return _planned(q, k, v, encoding, {**known, **given}, route)[1]
 
 

@@ -25,7 +25,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gnomon.encodings import Referred, refuse_arguments
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 from gnomon.numeric.arrays import traced
@@ -112,7 +111,7 @@ def attention(
     gives zeros.
     """
     if unknown:
-        refuse_arguments("attention", unknown, _NAMES)
+        TorchCall.refuse_arguments("attention", unknown, _NAMES)
     given = {
         "positions_q": positions_q,
         "positions_k": positions_k,
@@ -156,7 +155,9 @@ def prepare_attention(
 def _named(caller: str, given: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of attention, those that are not given as they are by default."""
     defaults = dict.fromkeys(TorchCall.ARGUMENTS) | {"dropout": 0.0}
-    refuse_arguments(caller, {n: x for n, x in given.items() if n not in defaults}, _NAMES)
+    TorchCall.refuse_arguments(
+        caller, {n: x for n, x in given.items() if n not in defaults}, _NAMES
+    )
     return defaults | given
 
 
@@ -213,7 +214,7 @@ class Plan(Result):
 def _choose(call: TorchCall, layout: Layout) -> str:
     """Return the route that suits a call."""
     encoding = call.encoding
-    if isinstance(encoding, Referred) and _no_blocks(call, layout) is None:
+    if encoding.fades and _no_blocks(call, layout) is None:
         return "blocks"
     if call.needs_logits() is not None:
         return "dense"
@@ -267,7 +268,7 @@ def _own_places(call: TorchCall) -> bool:
 
 def _no_blocks(call: TorchCall, layout: Layout) -> str | None:
     encoding = call.encoding
-    if not isinstance(encoding, Referred):
+    if not encoding.fades:
         return "nothing decays"
     if not call.causal:
         return "it is not causal"

@@ -64,6 +64,7 @@ from gnomon.encodings.rotary.config.source import (
     SECTIONED,
     SECTIONS,
     STILL_TYPES,
+    TOP,
     TRAILING,
     UNLIKE,
     WITHOUT_ATTENTION,
@@ -83,7 +84,7 @@ if TYPE_CHECKING:
     from gnomon.encodings.rotary.config.source import Source
 
 
-ROTARY_WAYS = ("rope", "rotary", "nope")
+_ROTARY_WAYS = ("rope", "rotary", "nope")
 """What configs that name their way of encoding call the ways that are read here."""
 NAMED_WAYS = frozenset({"EvollaModel", "esm", "evolla", "granitemoehybrid"})
 """Model types whose code asks their configs for the way; others rotate whatever is said."""
@@ -147,6 +148,14 @@ def _attending(
 def _with_temperature(source: Source, layer: LayerSchedule, layout: str | None) -> Encoding:
     """Return the encoding of a layer, or one that sharpens queries where the layer does."""
     return layer.encoding if layer.temperature is None else _sharpened(source, layer, layout)
+
+
+def names_rotary(said: Mapping[str, Any]) -> bool:
+    """Whether the keys of a config are those of rotary encoding: its way, or any setting of it."""
+    way = said.get("position_embedding_type")
+    if isinstance(way, str):
+        return way in _ROTARY_WAYS
+    return any(said.get(key) is not None for key in TOP if key != "rope_interleave")
 
 
 def _warn_of_scale(source: Source, layer: LayerSchedule) -> None:
@@ -297,7 +306,7 @@ def _check_rotary(source: Source) -> None:
         )
     way = source.one("position_embedding_type", "position_embeddings_type")
     deaf = source.model_type in (HALF | INTERLEAVED) - NAMED_WAYS
-    if isinstance(way, str) and (way == "nope" if deaf else way not in ROTARY_WAYS):
+    if isinstance(way, str) and (way == "nope" if deaf else way not in _ROTARY_WAYS):
         raise EncodingError(
             f"The config's position_embedding_type is {way!r}, which is no rotary encoding, or is "
             "not read by the code of its model; build that of the model by name, or take it out."
