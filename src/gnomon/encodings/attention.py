@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.content.ordering import (
     Arrangement,
-    arranged,
+    arrange,
     check_rising,
     logits_in_order,
     plainly,
@@ -31,7 +31,7 @@ from gnomon.encodings.content.ordering import (
 from gnomon.encodings.nope import Nope
 from gnomon.encodings.scoring import (
     check_order,
-    masked_scores,
+    mask_scores,
     read_tokens,
     refuse_tokens,
     with_vectors,
@@ -274,14 +274,14 @@ class AttentionCall:
 
     def transform(self, q: Array, k: Array) -> tuple[Array, Array]:
         """Return queries and keys after the transform of the encoding."""
-        turn, numbers = self.encoding.turned, self.numbers
+        turn, numbers = self.encoding.apply, self.numbers
         left = turn(q, self.at_q, numbers, side="q", xp=self.xp)
         return left, turn(k, self.at_k, numbers, side="k", xp=self.xp)
 
     def add_bias(self, logits: Array, at_q: Array, at_k: Array) -> Array:
         """Return logits with the bias added, -inf on later keys where the encoding masks them."""
         given: dict[str, Any] = {"numbers": self.numbers, "xp": self.xp}
-        return masked_scores(self.encoding, logits, at_q, at_k, **given)
+        return mask_scores(self.encoding, logits, at_q, at_k, **given)
 
     def needs_logits(self) -> str | None:
         """Say why the encoding has no route but logits of its own, or None."""
@@ -324,7 +324,7 @@ class AttentionCall:
             if plainly(at_q, at_k):
                 check_rising(at_k, name)
                 return None
-        made = arranged(
+        made = arrange(
             at_q,
             at_k,
             self._hidden_keys(),
@@ -517,7 +517,7 @@ def _unwrap(
         if isinstance(encoding, Interleaved) and encoding.encoded:
             encoding = encoding.inside
         elif isinstance(encoding, Randomised):
-            at_q, at_k = (encoding.placed(at, numbers["places"], xp=xp) for at in (at_q, at_k))
+            at_q, at_k = (encoding.place(at, numbers["places"], xp=xp) for at in (at_q, at_k))
             encoding, moved = encoding.inner, True
         elif isinstance(encoding, Clock):
             at_q, at_k = (encoding.shown(at, numbers["paces"], xp=xp) for at in (at_q, at_k))

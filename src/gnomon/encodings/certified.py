@@ -34,11 +34,11 @@ def certificate(
     """Return the certificate of an encoding, which promises what its card claims."""
     subject = _subject_of(encoding)
     subject = modulo(subject, encoding.clock) if encoding.is_one_of("clock") else subject
-    promised = _promised(encoding) if promised is None else promised
+    promised = _laws_of_card(encoding) if promised is None else promised
     return certify(subject, promised=promised, words=in_words, seed=seed, tolerance=tolerance)
 
 
-def _promised(encoding: Any) -> list[str]:
+def _laws_of_card(encoding: Any) -> list[str]:
     """Return the laws that the card of an encoding claims."""
     card = encoding.inside.card if encoding.is_one_of("clock") else encoding.card
     level = card.level.partition(" ")[0]

@@ -56,7 +56,7 @@ from numpy.typing import NDArray
 
 from gnomon.distances import METHODS, double_centred, scale, spectrum
 from gnomon.encodings.base import DRAWN, Encoding, Numbers
-from gnomon.encodings.card import DECLARED, Card, catalogued, in_words, proved
+from gnomon.encodings.card import DECLARED, Card, catalogued, in_words, proofs_of
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 from gnomon.numeric.arrays import (
@@ -204,7 +204,7 @@ class Fitted(Encoding):
         entries; that of the encoding's own entries becomes the same.
         """
         rows = self.left if self.right is None else self.left @ self.right
-        factor = _matching(self.gain * rows, match, self.dimension)
+        factor = _match_factor(self.gain * rows, match, self.dimension)
         scale = self.scale if self.scale == "learned" else "match"
         return replace(self, left=self.left * factor, factor=self.factor * factor, scale=scale)
 
@@ -368,7 +368,7 @@ def fit(
         source="torgerson1952",
         level=in_words("L6"),
         relative=False,
-        proofs=proved(
+        proofs=proofs_of(
             (
                 "scikit-learn ClassicalMDS",
                 "distances/test_classical_scaling.py",
@@ -396,7 +396,7 @@ def mds(geometry: Any, *, dimension: int) -> Encoding:
         source="cirrincione2026",
         level=in_words("L6"),
         relative=False,
-        proofs=proved(
+        proofs=proofs_of(
             (
                 "classical MDS of the same rank",
                 "encodings/test_encoding_fitted.py",
@@ -419,7 +419,7 @@ def low_rank(geometry: Any, *, dimension: int, rank: int) -> Encoding:
         source="deleeuw1977",
         level=in_words("L6"),
         relative=False,
-        proofs=proved(
+        proofs=proofs_of(
             (
                 "scikit-learn MDS",
                 "distances/test_smacof_scaling.py",
@@ -586,7 +586,7 @@ class Points(Result):
         origin = {**self.origin, "masked": runs(status == Fitted.FILLED)}
         origin["projected"] = runs(status == Fitted.PROJECTED)
         if how.reach is not None:
-            rows, status = _reaching(rows, status, shape, how.reach)
+            rows, status = _stretch_to(rows, status, shape, how.reach)
             shape = (how.reach,)
         rank = rows.shape[1]
         factor = _factor(rows, how)
@@ -781,7 +781,7 @@ def _every_position(points: Points, rule: str) -> tuple[Floats, NDArray[np.uint8
     return Points.fill(rows, status, points.shape, rule), status
 
 
-def _reaching(
+def _stretch_to(
     rows: Floats, status: NDArray[np.uint8], shape: tuple[int, ...], reach: int
 ) -> tuple[Floats, NDArray[np.uint8]]:
     if len(shape) > 1:
@@ -795,10 +795,10 @@ def _reaching(
 
 def _factor(rows: Floats, how: Finish) -> float:
     """Return what the coordinates are multiplied by; the rows of W have unit length."""
-    return 1.0 if how.match is None else _matching(rows, how.match, how.dimension)
+    return 1.0 if how.match is None else _match_factor(rows, how.match, how.dimension)
 
 
-def _matching(rows: Floats, match: Any, dimension: int) -> float:
+def _match_factor(rows: Floats, match: Any, dimension: int) -> float:
     """Return the factor that gives d entries a row the wanted root mean square."""
     wanted = root_mean_square(match)
     measured = rows[np.isfinite(rows).all(axis=1)]

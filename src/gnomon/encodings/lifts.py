@@ -91,19 +91,19 @@ def lift(
     closed = encoding.lag_distances(lift, content)
     if closed is not None:
         distances, profile = _by_lag(closed, points, mixes=encoding.mixes_axes)
-        return _lifted(encoding, lift, distances, profile, 0.0)
+        return _as_lifted(encoding, lift, distances, profile, 0.0)
     if lift == "kernel" and "vectors" not in encoding.kinds:
-        bias = encoding.bias(_shaped(points))
+        bias = encoding.bias(_as_positions(points))
         distances, share = _from_bias(bias, causal=encoding.card.causal_only)
-        return _lifted(encoding, lift, distances, None, share)
+        return _as_lifted(encoding, lift, distances, None, share)
     if content is not None and "content" in encoding.kinds:
         distances, share = _from_rule(encoding, points, content)
-        return _lifted(encoding, lift, distances, None, share)
-    vectors = _carried(encoding, points, content)
-    return _lifted(encoding, lift, distances_between(vectors), None, 0.0)
+        return _as_lifted(encoding, lift, distances, None, share)
+    vectors = _carry(encoding, points, content)
+    return _as_lifted(encoding, lift, distances_between(vectors), None, 0.0)
 
 
-def _lifted(
+def _as_lifted(
     encoding: Encoding, name: str, distances: Floats, profile: Floats | None, share: float
 ) -> Lifted:
     notes = {
@@ -144,7 +144,7 @@ def _points(encoding: Encoding, positions: Any) -> Floats:
     return points
 
 
-def _shaped(points: Floats) -> Floats:
+def _as_positions(points: Floats) -> Floats:
     return points[:, 0] if points.shape[1] == 1 else points
 
 
@@ -181,11 +181,11 @@ def _from_lag_table(closed: LagDistances, points: Floats, spans: tuple[int, ...]
     grid = np.stack(np.meshgrid(*map(np.arange, spans), indexing="ij"), axis=-1)
     table = closed(grid.astype(np.float64))
 
-    def looked_up(lags: Floats) -> Floats:
+    def look_up(lags: Floats) -> Floats:
         found: Floats = table[tuple(np.moveaxis(np.abs(lags).astype(np.int64), -1, 0))]
         return found
 
-    return _all_pairs(looked_up, points)
+    return _all_pairs(look_up, points)
 
 
 def _all_pairs(closed: LagDistances, points: Floats) -> Floats:
@@ -219,17 +219,17 @@ def _from_rule(encoding: Encoding, points: Floats, content: Floats) -> tuple[Flo
     heads = encoding.head_count or 1
     copies = np.broadcast_to(content, (heads, len(points), len(content)))
     scale = 1.0 / np.sqrt(len(content))
-    logits = np.asarray(encoding.scores(copies, copies, _shaped(points), scale=scale))
+    logits = np.asarray(encoding.scores(copies, copies, _as_positions(points), scale=scale))
     # Keys after their query may be masked: under a causal rule their half is mirrored.
     return _from_bias(np.where(np.isneginf(logits), 0.0, logits), causal=encoding.card.causal_only)
 
 
-def _carried(encoding: Encoding, points: Floats, content: Floats | None) -> Floats:
+def _carry(encoding: Encoding, points: Floats, content: Floats | None) -> Floats:
     if content is None:
-        return np.asarray(encoding.vectors(_shaped(points)), dtype=np.float64)
+        return np.asarray(encoding.vectors(_as_positions(points)), dtype=np.float64)
     heads = encoding.head_count or 1
     copies = np.broadcast_to(content, (heads, len(points), len(content)))
-    carried, _ = encoding.transform(copies, copies, _shaped(points))
+    carried, _ = encoding.transform(copies, copies, _as_positions(points))
     # Side by side, heads have the root of their mean squared distance.
     beside = np.moveaxis(np.asarray(carried, dtype=np.float64), 0, 1).reshape(len(points), -1)
     return beside / np.sqrt(heads)
@@ -461,7 +461,7 @@ def _ladders(encoding: Encoding) -> list[Ladder]:
             continue
         each, numbers = _by_head(counted, np.asarray(values, dtype=np.float64), name)
         rows, labels = _by_axis(numbers)
-        plain = _unscaled(encoding) if name == "frequencies" else None
+        plain = _plain_frequencies(encoding) if name == "frequencies" else None
         made = Ladder(counted=each, measured=per, values=rows, labels=labels, plain=plain)
         found.append(made)
     return found
@@ -487,7 +487,7 @@ def _by_axis(values: Floats) -> tuple[Floats, tuple[str, ...]]:
     return rows, tuple(f"{head}{name}".strip() for head in single for name in names)
 
 
-def _unscaled(encoding: Encoding) -> Floats | None:
+def _plain_frequencies(encoding: Encoding) -> Floats | None:
     """Return the ladder without its scaling, where it has one."""
     if not isinstance(encoding, Rope) or encoding.scaling == UNSCALED:
         return None

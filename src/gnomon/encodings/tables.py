@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.card import ORACLE, Card, Row, catalogued, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, Row, catalogued, in_words, proofs_of
 from gnomon.encodings.starting import GOLDEN, mix, normal_rows
 from gnomon.errors import EncodingError, nearest
 from gnomon.files import PICKLED, say_converting
@@ -83,7 +83,7 @@ class Table(Encoding):
         )  # the latter to be refused in words
 
     def __post_init__(self) -> None:
-        checked = _checked_table(self.values, self.source)
+        checked = _check_table(self.values, self.source)
         checked.flags.writeable = False
         object.__setattr__(self, "values", checked)
 
@@ -140,7 +140,7 @@ def _table_rows(coordinates: Coordinates, values: Array, *, what: str, xp: Names
     return take(values, rows, xp=xp)
 
 
-def _checked_table(values: Any, source: str) -> NDArray[np.float64]:
+def _check_table(values: Any, source: str) -> NDArray[np.float64]:
     """Return a copy in float64, or say why the array is no table of position vectors."""
     array = checks.array(source, values)
     if array.ndim != 2 or 0 in array.shape:
@@ -171,7 +171,7 @@ def _checked_table(values: Any, source: str) -> NDArray[np.float64]:
         relative=False,
         learnable=True,
         extrapolation="none: positions past the table are refused",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "torch.nn.Embedding",
@@ -247,7 +247,7 @@ class Learned(Encoding):
 
 def given_table(values: Any, shape: tuple[int, ...], name: str = "values") -> NDArray[np.float64]:
     """Return learned numbers, read-only, or say why they do not fit."""
-    table = _checked_table(values, name)
+    table = _check_table(values, name)
     if table.shape != shape:
         raise EncodingError(
             f"{name} has shape {table.shape} and this encoding has {shape}; pass numbers of that "
@@ -266,7 +266,7 @@ def given_table(values: Any, shape: tuple[int, ...], name: str = "values") -> ND
         source="devlin2019",
         level=in_words("L6"),
         relative=False,
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "the normal law (Kolmogorov-Smirnov)",
@@ -347,7 +347,7 @@ _PLAIN = {"F64", "F32", "F16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "
         level=in_words("L6"),
         relative=False,
         learnable=True,
-        proofs=proved(
+        proofs=proofs_of(
             (
                 "the rows of the file",
                 "encodings/test_encoding_table.py",
@@ -367,7 +367,7 @@ def open_table(
     """
     checks.whole("first_row", first_row, least=0)
     if not isinstance(path, (str, os.PathLike)):
-        return _beginning(path, "array", first_row)
+        return _begin_at(path, "array", first_row)
     file, member = _split(os.fspath(path), member)
     if not file.is_file():
         what = f"{file} is no regular file" if file.exists() else f"There is no file {file}"
@@ -396,14 +396,14 @@ def open_table(
             return stored
     values, name = reader(file, member)
     source = file.name if name is None else f"{file.name}:{name}"
-    return _beginning(values, source, first_row)
+    return _begin_at(values, source, first_row)
 
 
-def _beginning(values: Any, source: str, first_row: int) -> Table:
+def _begin_at(values: Any, source: str, first_row: int) -> Table:
     """Return the table whose position 0 is a given row of the values."""
     if not first_row:
         return Table(values=values, source=source)
-    whole = _checked_table(values, source)
+    whole = _check_table(values, source)
     if first_row >= len(whole):
         raise EncodingError(
             f"first_row is {first_row}, and {source} has rows 0 to {len(whole) - 1}; choose one of "

@@ -71,7 +71,7 @@ def read(
     if part not in (None, *PARTS):
         raise EncodingError(f"part is {part!r}; pass one of: {', '.join(PARTS)}.")
     source = _config(source)
-    written_down = _installed_in(source, part)
+    written_down = _find_installed(source, part)
     if written_down is not None:
         return written_down
     model = _model(source)
@@ -127,7 +127,7 @@ def _config_of(said: Mapping[str, Any]) -> PreTrainedConfig:
         ) from error
 
 
-def _installed_in(source: Any, part: str | None) -> Encoding | None:
+def _find_installed(source: Any, part: str | None) -> Encoding | None:
     """Return what was installed in a model, or in the model that a config belongs to."""
     if isinstance(source, PreTrainedModel):
         return installed(source, part=part)

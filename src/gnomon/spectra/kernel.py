@@ -251,7 +251,7 @@ class Line(Moving):
             raise EncodingError(f"The encoding {self.name!r} has no generator for each axis.")
         return classify(np.tensordot(self.direction, np.stack(known.matrices), axes=1)).generator()
 
-    def moved(self, coordinates: Any, numbers: Any, *, xp: Any) -> Any:
+    def move(self, coordinates: Any, numbers: Any, *, xp: Any) -> Any:
         """Return t u of coordinates (..., 1)."""
         del numbers
         return coordinates * xp.asarray(self.direction)

@@ -83,7 +83,7 @@ def attention(
         "scale": scale,
         "tokens": tokens,
     }
-    call, plan = _planned(q, k, v, encoding, given, route)
+    call, plan = _plan_call(q, k, v, encoding, given, route)
     out = run_empty(call) if 0 in call.sizes else _RUN[plan.route](call)
     return out.reshape(*call.leading, *out.shape[1:])
 
@@ -95,10 +95,10 @@ def attention_plan(
     known: dict[str, Any] = dict.fromkeys(JaxCall.ARGUMENTS)
     unknown = {name: value for name, value in given.items() if name not in known}
     JaxCall.refuse_arguments("attention_plan", unknown, _NAMES)
-    return _planned(q, k, v, encoding, {**known, **given}, route)[1]
+    return _plan_call(q, k, v, encoding, {**known, **given}, route)[1]
 
 
-def _planned(
+def _plan_call(
     q: Array, k: Array, v: Array, encoding: Any, given: dict[str, Any], route: str
 ) -> tuple[JaxCall, Plan]:
     call = prepare_call(q, k, v, encoding, given)
@@ -121,7 +121,7 @@ class Plan(Result):
 def _plan_of(call: JaxCall, route: Any) -> Plan:
     """Return the plan of a call, by the rules or as the caller forces it."""
     checks.one_of("route", route, ("auto", *_ROUTES))
-    chosen = _chosen(call) if route == "auto" else route
+    chosen = _choose(call) if route == "auto" else route
     reason = _refusal(call, chosen)
     if reason is not None:
         raise EncodingError(
@@ -145,7 +145,7 @@ def _plan_of(call: JaxCall, route: Any) -> Plan:
     )
 
 
-def _chosen(call: JaxCall) -> str:
+def _choose(call: JaxCall) -> str:
     _, _, n, m = call.sizes
     if _refusal(call, "blocks") is not None:
         return "dense"
