@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from gnomon.corpus import cache
-from gnomon.corpus.counts_file import load_counts
+from gnomon.corpus.counts import load_counts
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX systems")
 Start = Callable[..., subprocess.Popen[str]]

@@ -9,7 +9,7 @@ import pytest
 
 import gnomon
 from gnomon.corpus.documents import offsets_of, text_keys
-from gnomon.corpus.near_copies import CopySketch, families
+from gnomon.corpus.grouping import CopySketch, families
 from gnomon.corpus.windows import Windows
 
 TYPES = 500

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnomon.diagnostics.monotonicity import violations
-from gnomon.diagnostics.monotonicity_numpy import inversions
+from gnomon.diagnostics.monotonicity import inversions, violations
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding
 from gnomon.errors import InputError

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 from gnomon.diagnostics.monotonicity import violations
-from gnomon.diagnostics.separations import separation
+from gnomon.diagnostics.pairs import separation
 from gnomon.diagnostics.stress_report import stress
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding

@@ -21,8 +21,7 @@ from gnomon.distances.laws import counts_matrix
 from gnomon.distances.majorization import smacof
 from gnomon.distances.mds import classical_mds
 from gnomon.errors import GnomonError
-from gnomon.groups.blocks import Block
-from gnomon.groups.generator import Generator
+from gnomon.groups.generator import Block, Generator
 from gnomon.lab.measures.concentration import gini
 from gnomon.lab.measures.intervals import holm, over_seeds
 from gnomon.lab.measures.stability import diverged

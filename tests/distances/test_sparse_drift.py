@@ -12,6 +12,7 @@ from gnomon.distances.debiased.estimate import debias, pair_mean
 from gnomon.distances.debiased.folded import folded
 from gnomon.distances.debiased.intervals import mean_squared
 from gnomon.distances.debiased.sums import sums
+from gnomon.distances.debiased.terms import frame_of
 
 FOLDS, PLACES, TYPES = 16, 21, 1500
 
@@ -142,7 +143,7 @@ def test_the_curvature_ratio_is_that_of_the_true_energy_to_what_is_found(expecte
         data = folded(drawn(laws, int(1000 * expected), rng))
         drift = measure_drift(data)
         kap = curvature(data, drift)
-        plain = sums(data, drift, np.zeros((0, FOLDS)))
+        plain = sums(data, drift, frame_of(data, np.zeros((0, FOLDS))))
         turning = kap[data.type_indices < 60]
         ratios.append(np.average(turning, weights=data.type_tokens[data.type_indices < 60]))
         means = expected / (expected + 2.0)

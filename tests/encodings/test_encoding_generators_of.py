@@ -9,7 +9,7 @@ from scipy.linalg import expm
 import gnomon
 from gnomon.encodings.registry import ENTRIES, encoding
 from gnomon.errors import EncodingError
-from gnomon.groups.commuting import Commuting
+from gnomon.groups.generator import Commuting
 
 CASES = [(name, place) for name, entry in ENTRIES.items() for place in range(len(entry.examples))]
 PLAIN = ("transform",)

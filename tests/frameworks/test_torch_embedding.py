@@ -198,6 +198,7 @@ def test_a_compiled_layer_is_one_graph_with_the_same_bits(holed: Fitted) -> None
             compiled(torch.tensor([0, 3, bad]))
 
 
+@pytest.mark.wide  # the C++ compiler takes as long as for the layer above
 @COMPILER
 @COMPILING
 def test_a_compiled_grid_clamps_and_trains_its_factors(grid: Fitted) -> None:

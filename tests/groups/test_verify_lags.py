@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gnomon
-from gnomon.groups.recurrence import coefficients, unmet
+from gnomon.groups.ranks import coefficients, unmet
 
 D = 8
 RATES = 10000.0 ** (-np.arange(4) / 4)

@@ -76,6 +76,7 @@ def test_grouping_as_advised_loses_nothing_where_documents_only_share_a_text(rng
         for group in (None, "near-copies")
     )
     assert plain.verdict.caution is None
+    assert "10 % of the 900 documents looked at share a text with many others" in plain.summary
     assert grouped.noise.mean.value == pytest.approx(plain.noise.mean.value, rel=0.1)
     assert grouped.noise.pattern.kind == plain.noise.pattern.kind == "start"
     assert grouped.noise.pattern.positions.tolist() == list(range(12))

@@ -14,9 +14,8 @@ from gnomon.encodings import registry
 from gnomon.encodings.card import DECLARED, Row
 from gnomon.encodings.registry import ENTRIES
 from gnomon.errors import EncodingError
-from gnomon.pipeline import entries
-from gnomon.pipeline.entries import candidates
-from gnomon.pipeline.nearest import known_names
+from gnomon.pipeline.rows import candidates
+from gnomon.pipeline.verdict import known_names
 
 PUBLISHED = [
     ("sinusoidal", "kernel"),
@@ -111,7 +110,7 @@ def test_the_best_slope_is_no_entry_of_its_own(line) -> None:
     upper = np.triu_indices(9, 1)
     slope = np.linalg.lstsq(np.abs(lags)[upper][:, None], line.distances[upper], rcond=None)[0]
     assert best.encoding.slopes == pytest.approx(slope)
-    assert entries.best_slope(line.distances) == pytest.approx(float(slope[0]))
+    assert gnomon.encodings.best_slope(line.distances) == pytest.approx(float(slope[0]))
 
 
 def test_an_encoding_that_is_asked_for_has_a_row_of_its_own(line) -> None:

@@ -13,9 +13,11 @@ import pytest
 
 import gnomon
 from gnomon.corpus.counts import PositionCounts
-from gnomon.pipeline.schema import survey_schema
+from gnomon.pipeline.survey_file import survey_schema
 from gnomon.pipeline.verdict import where
 from gnomon.pipeline.words import blocks_in_words
+from gnomon.report import survey_text
+from gnomon.report.page import words
 
 LENGTH, TYPES, DOCUMENTS = 20, 300, 1_500
 VALIDATOR = jsonschema.Draft202012Validator(survey_schema())
@@ -81,7 +83,7 @@ def test_a_corpus_without_order_is_uninformative_and_nothing_is_recommended():
     found = survey_of("none")
     assert found.verdict.informative is False
     assert found.verdict.recommended == "none"
-    assert "position is not in the marginals of this corpus" in found.summary
+    assert "token frequencies of this corpus show no dependence on position" in found.summary
     assert all(entry.debiased is None for entry in found.entries)
 
 
@@ -129,7 +131,7 @@ def test_survivorship_alone_is_called_uninformative_and_named(rng):
     found = surveyed(short + long)
     assert found.verdict.informative is False
     assert "long documents differ from short ones" in found.summary
-    assert "% is survivorship" in found.summary
+    assert "only from which documents reach a position (survivorship), not" in found.summary
     both = found.noise.survivorship
     assert both.shuffled.value == pytest.approx(both.original.value, rel=0.1)
     assert both.difference.interval[0] <= 0.0 <= both.difference.interval[1]
@@ -144,7 +146,7 @@ def test_counts_without_documents_are_held_against_the_dealt_null_and_say_so(rng
     written = found.to_dict()
     assert written["geometry"]["null"]["used"] == "dealt"
     assert "hold no documents" in written["geometry"]["null"]["shuffled"]["reason"]
-    assert "the null is the tokens dealt at random" in found.summary
+    assert "chance is the same tokens dealt at random" in found.summary
     assert any("dealing single tokens" in note for note in found.counts.notes)
     assert found.verdict.informative is True
 
@@ -235,7 +237,7 @@ def test_fewer_groups_than_folds_give_a_result_that_says_what_it_could_not_do(rn
 def test_two_documents_allow_no_verdict_and_the_reason_is_given(rng):
     found = surveyed([rng.integers(0, 5, 20).tolist() for _ in range(2)], minimum_count=1)
     assert found.verdict.informative is None
-    assert "could not be told from signal" in found.summary
+    assert "could not be separated from sampling noise" in found.summary
     assert "use more documents" in found.summary
     assert all(line["status"] is None for line in found.to_dict()["positions"])
 
@@ -279,3 +281,17 @@ def test_too_few_tokens_for_distances_still_allow_the_tests(rng):
     assert found.verdict.recommended == "none"
     assert "could not be debiased" in found.summary
     assert "--bins" in found.summary
+
+
+def test_rare_tokens_that_take_turns_leave_the_mean_with_a_reservation(rng):
+    """Common tokens stand still; tokens met once or twice at a place say not how rare ones vary."""
+    weights = 1.0 / np.arange(1, 2001) ** 1.05
+    phase = rng.integers(2, size=2000)
+    common = np.arange(2000) < 150
+    laws = [np.where((phase == place % 2) | common, weights, 0.0) for place in range(16)]
+    tokens = [rng.choice(2000, p=law / law.sum(), size=2000) for law in laws]
+    found = surveyed(np.stack(tokens, axis=1).tolist(), length=16)
+    contents = found.to_dict()
+    assert contents["geometry"]["debiased"]["reservations"] == ["rare types"]
+    assert "this may be too small" in " ".join(survey_text(contents).split())
+    assert any("uncertain" in one for one in words.warnings(contents))

@@ -48,7 +48,7 @@ def clear(
     output.emit({"removed": removed, "bytes": freed}, text)
 
 
-def _described(entry: Any) -> dict[str, Any]:
+def _describe(entry: Any) -> dict[str, Any]:
     return {
         "key": entry.key,
         "source": entry.source,
@@ -63,7 +63,7 @@ def _list(output: Output) -> None:
     from gnomon.corpus import entries, folder, limit_bytes, total_bytes
     from gnomon.report import table
 
-    rows = [_described(entry) for entry in entries()]
+    rows = [_describe(entry) for entry in entries()]
     header = ["key", "source", "documents", "tokens", "MB", "days unused"]
     value: dict[str, Any] = {
         "folder": str(folder()),

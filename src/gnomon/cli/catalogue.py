@@ -11,8 +11,9 @@ from typing import Annotated, Any
 import typer
 
 import gnomon
-from gnomon.cli.options import Parameter, check_page, parse_parameters, takes
+from gnomon.cli.options import check_page, takes
 from gnomon.cli.output import Output
+from gnomon.cli.parameters import Parameter, parse_parameters
 from gnomon.errors import InputError
 from gnomon.files import write_with
 

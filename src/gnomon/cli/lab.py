@@ -6,7 +6,6 @@ import dataclasses
 import os
 import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,10 +16,10 @@ from gnomon.cli.options import check_page, takes
 from gnomon.cli.output import Output, TerminalProgress
 from gnomon.errors import InputError
 from gnomon.files import write_with
-from gnomon.reading import believing, read_written
+from gnomon.reading import read_written, refuse_mismatch
 
 if TYPE_CHECKING:
-    from gnomon.lab import Selection, Status, Task
+    from gnomon.lab import Task
 
 UNFINISHED = 1
 GridFile = Annotated[
@@ -83,7 +82,8 @@ def run(
 
     Exit code 1 says that cells failed; they are tried again when the grid is run again.
     """
-    from gnomon.lab import DATA, Processes, read_grid, run_grid
+    from gnomon.lab import DATA, Processes, over_seeds, read_grid, run_grid
+    from gnomon.report import grid_text
 
     output.check()
     asked = read_grid(grid)
@@ -95,10 +95,10 @@ def run(
             asked,
             _folder(grid, out),
             executor=Processes(workers),
-            told=shown.finished,
-            checking=shown.checking,
+            told=shown.note_end,
+            checking=shown.note_check,
         )
-    output.emit(made.to_dict(), text_of(made, verbose=verbose))
+    output.emit(made.to_dict(), grid_text(made, over_seeds, verbose=verbose))
     if not made.complete:
         raise typer.Exit(UNFINISHED)
 
@@ -116,82 +116,18 @@ def status(
 
     Exit code 1 says that cells are left, or failed.
     """
-    from gnomon.lab import read_grid
+    from gnomon.lab import over_seeds, read_grid
     from gnomon.lab import status as stands
+    from gnomon.report import grid_text
 
     output.check()
     folder = _folder(grid, out)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; name the folder of the records with --out.")
     made = stands(read_grid(grid), folder)
-    output.emit(made.to_dict(), text_of(made, verbose=verbose))
+    output.emit(made.to_dict(), grid_text(made, over_seeds, verbose=verbose))
     if not made.complete:
         raise typer.Exit(UNFINISHED)
-
-
-def text_of(made: Status, *, verbose: bool = False) -> str:
-    """Return how a grid stands as text: one row for each task and encoding."""
-    from gnomon.report import table
-
-    lines = [f"{made.name}: {made.done} of {made.cells} cells, {made.cpu_seconds:,.0f} s of CPU"]
-    header = ["task", "encoding", "chosen", "seeds", "score", "area", "steps to 90 %", "ceiling"]
-    rows = [_row(one) for one in made.reported]
-    if rows:
-        lines.append(table(header, rows))
-        lines.append("mean over seeds [95 % interval of the mean]")
-    if any(one["at_edge"] for one in made.reported):
-        lines.append("* the best learning rate is the first or last that was tried")
-    if verbose:
-        lines += [_tried(one) for one in made.selected if one.tried]
-    lines += [f"diverged: {words}" for words in made.diverged]
-    lines += [f"failed: {words}" for words in made.failed]
-    return "\n".join(lines)
-
-
-def _tried(one: Selection) -> str:
-    """Return every setting of a sweep with the mean over its seeds that it was chosen by."""
-    told = []
-    for setting in one.tried:
-        given = {key: value for key, value in setting.items() if key != "mean"}
-        mean = "diverged" if setting["mean"] is None else f"{setting['mean']:.3f}"
-        told.append(f"{_setting(given)}: {mean}")
-    return f"tried for {one.task}, {one.encoding}: {'; '.join(told)}"
-
-
-def _setting(given: Mapping[str, Any]) -> str:
-    return ", ".join(
-        f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}"
-        for key, value in given.items()
-    )
-
-
-def _row(one: dict[str, Any]) -> list[Any]:
-    scores = [value for value in one["scores"] if value is not None]
-    areas = [value for value in one["areas"] if value is not None]
-    steps = ["never" if value is None else str(value) for value in one["steps_to_90"]]
-    steps = ["never"] if set(steps) == {"never"} else steps
-    chosen = _setting(one["choice"])
-    return [
-        one["task"],
-        one["encoding"],
-        chosen + ("*" if one["at_edge"] else ""),
-        len(one["scores"]),
-        _span(scores),
-        _span(areas),
-        " ".join(steps),
-        one["ceiling"],
-    ]
-
-
-def _span(values: list[float]) -> str:
-    """Return the mean over seeds with its 95 % interval; one seed has none."""
-    from gnomon.lab import over_seeds
-
-    if not values:
-        return "-"
-    made = over_seeds(values)
-    ends = "" if made.interval is None else " [{:.3f}, {:.3f}]".format(*made.interval)
-    return f"{made.mean:.3f}{ends}"
 
 
 def _folder(grid: Path, out: Path | None) -> Path:
@@ -205,12 +141,12 @@ class _GridProgress:
         self._line = line
         self._begun, self._first = time.monotonic(), -1
 
-    def checking(self, done: int, pairs: int) -> None:
+    def note_check(self, done: int, pairs: int) -> None:
         """Say how many tasks with an encoding were tried before anything is trained."""
         self._line.stage(f"checking {done} of {pairs} tasks with an encoding")
         self._begun = time.monotonic()
 
-    def finished(self, done: int, cells: int, words: str) -> None:
+    def note_end(self, done: int, cells: int, words: str) -> None:
         """Say which cell has ended."""
         self._first = done - 1 if self._first < 0 else self._first
         pace = (time.monotonic() - self._begun) / max(1, done - self._first)
@@ -231,8 +167,10 @@ def report(
     from gnomon.report import lab_page
 
     output.check()
-    told = records or place
-    with believing(str(told), "make it again, and report it if a fresh one is refused, too"):
+    source = records or place
+    with refuse_mismatch(
+        str(source), "make it again, and report it if a fresh one is refused, too"
+    ):
         contents, default = _contents_of(place, records)
         page = out or default
         check_page(page, "--out", "report.html")
@@ -267,8 +205,8 @@ def _contents_of(place: Path, records: Path | None) -> tuple[dict[str, Any], Pat
             f"{folder} holds no records of reported runs{' of this grid' if grid else ''}; run the "
             "grid first, with `gnomon lab run`."
         )
-    told = {"name": made["name"], "question": made["question"], "grids": [made]}
-    return told, folder / "report.html"
+    contents = {"name": made["name"], "question": made["question"], "grids": [made]}
+    return contents, folder / "report.html"
 
 
 def _of_record(place: Path) -> dict[str, Any]:
@@ -326,9 +264,11 @@ def _draw_task(name: str) -> tuple[dict[str, Any], str]:
     kind = TASKS[name]
     drawing = str(sys.modules[kind.__module__].__doc__).strip()
     given = {one.name: _default(one) for one in dataclasses.fields(kind)}
-    told = ", ".join(f"{key} = {value}" for key, value in given.items() if value not in (None, ""))
+    listed = ", ".join(
+        f"{key} = {value}" for key, value in given.items() if value not in (None, "")
+    )
     known, words = _ceiling(kind)
-    text = f"{drawing}\n\nparameters   {told}\nceiling      {words}"
+    text = f"{drawing}\n\nparameters   {listed}\nceiling      {words}"
     return {"name": name, "drawing": drawing, "parameters": given, "ceiling": known}, text
 
 

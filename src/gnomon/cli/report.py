@@ -28,13 +28,13 @@ Page = Annotated[
 @takes(output=Output)
 def report(surveys: Surveys, *, out: Page = None, output: Output) -> None:
     """Make one self-contained page of a survey, or of several side by side."""
-    from gnomon.report import drawing, folders_from, page_bytes, read_surveys
+    from gnomon.report import folders_from, page_bytes, read_surveys, refuse_mixed
 
     place = _place(surveys, out)
     check_place(place)
     output.check()
     found = read_surveys(surveys)
-    with drawing(surveys):
+    with refuse_mixed(surveys):
         page = page_bytes(found, folders=folders_from(place.parent, surveys))
     write_with(place, lambda handle: handle.write(page))
     value = {

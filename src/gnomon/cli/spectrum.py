@@ -8,16 +8,9 @@ from typing import Annotated, Any
 import typer
 
 import gnomon
-from gnomon.cli.options import (
-    Parameter,
-    Seed,
-    Verbose,
-    check_page,
-    flag,
-    parse_parameters,
-    takes,
-)
+from gnomon.cli.options import Seed, Verbose, check_page, flag, takes
 from gnomon.cli.output import Output
+from gnomon.cli.parameters import Parameter, parse_parameters
 from gnomon.errors import InputError
 from gnomon.files import write_with
 from gnomon.options import DIMENSION
@@ -160,6 +153,6 @@ def _sizes(shape: str, of_line: dict[str, Any]) -> tuple[int, ...]:
         return tuple(int(part) for part in shape.split(","))
     except ValueError:
         raise InputError(
-            f"--shape {shape} is no list of whole numbers; pass the places on every axis, such as "
+            f"--shape {shape} is no list of integers; pass the places on every axis, such as "
             "--shape 14,14."
         ) from None

@@ -94,8 +94,8 @@ def _page_of_all(pages: list[Any], folders: list[str], out: Path) -> Path:
     from gnomon.report import page_bytes
 
     if len(pages) > 1:
-        whole = page_bytes(pages, folders=folders)
-        write_with(out / PAGE, lambda handle: handle.write(whole))
+        page = page_bytes(pages, folders=folders)
+        write_with(out / PAGE, lambda handle: handle.write(page))
     return out / PAGE
 
 

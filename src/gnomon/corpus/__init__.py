@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from gnomon.corpus.counting import open_corpus as open_corpus
     from gnomon.corpus.counting import tokenizer_for as tokenizer_for
     from gnomon.corpus.counts import PositionCounts as PositionCounts
+    from gnomon.corpus.counts import load_counts as load_counts
     from gnomon.corpus.counts import renamed as renamed
-    from gnomon.corpus.counts_file import load_counts as load_counts
-    from gnomon.corpus.counts_file import store_counts as store_counts
+    from gnomon.corpus.counts import store_counts as store_counts
     from gnomon.corpus.documents import ROWS as ROWS
     from gnomon.corpus.documents import IdBatch as IdBatch
     from gnomon.corpus.documents import Keys as Keys
     from gnomon.corpus.documents import TextBatch as TextBatch
+    from gnomon.corpus.documents import fold_of as fold_of
     from gnomon.corpus.documents import mix as mix
     from gnomon.corpus.documents import text_keys as text_keys
-    from gnomon.corpus.equal_rows import HELD_TOGETHER as HELD_TOGETHER
-    from gnomon.corpus.equal_rows import equal_by_chance as equal_by_chance
-    from gnomon.corpus.folds import fold_of as fold_of
-    from gnomon.corpus.near_copies import HEADS as HEADS
-    from gnomon.corpus.near_copies import IN_PLACE as IN_PLACE
-    from gnomon.corpus.near_copies import LONGEST as LONGEST
-    from gnomon.corpus.near_copies import NearCopies as NearCopies
+    from gnomon.corpus.grouping import HEADS as HEADS
+    from gnomon.corpus.grouping import HELD_TOGETHER as HELD_TOGETHER
+    from gnomon.corpus.grouping import IN_PLACE as IN_PLACE
+    from gnomon.corpus.grouping import LONGEST as LONGEST
+    from gnomon.corpus.grouping import NearCopies as NearCopies
+    from gnomon.corpus.grouping import equal_by_chance as equal_by_chance
     from gnomon.corpus.options import DEFAULT_LENGTH as DEFAULT_LENGTH
     from gnomon.corpus.options import CountOptions as CountOptions
     from gnomon.corpus.options import Limits as Limits
@@ -70,12 +70,16 @@ __getattr__, __dir__ = front(
             "open_corpus",
             "tokenizer_for",
         ),
-        "counts": ("PositionCounts", "renamed"),
-        "counts_file": ("load_counts", "store_counts"),
-        "documents": ("IdBatch", "Keys", "ROWS", "TextBatch", "mix", "text_keys"),
-        "equal_rows": ("HELD_TOGETHER", "equal_by_chance"),
-        "folds": ("fold_of",),
-        "near_copies": ("HEADS", "IN_PLACE", "LONGEST", "NearCopies"),
+        "counts": ("PositionCounts", "load_counts", "renamed", "store_counts"),
+        "documents": ("IdBatch", "Keys", "ROWS", "TextBatch", "fold_of", "mix", "text_keys"),
+        "grouping": (
+            "HEADS",
+            "HELD_TOGETHER",
+            "IN_PLACE",
+            "LONGEST",
+            "NearCopies",
+            "equal_by_chance",
+        ),
         "options": ("CountOptions", "DEFAULT_LENGTH", "Limits"),
         "reading.builtin": (
             "BUILTIN",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from operator import not_
 from typing import Literal
 
-from gnomon.corpus.folds import check_folds
+from gnomon.corpus.documents import check_folds
 from gnomon.corpus.windows import Kind, Window
 from gnomon.errors import InputError
 from gnomon.numeric.parallel import MOST_THREADS

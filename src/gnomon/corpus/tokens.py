@@ -29,8 +29,7 @@ from gnomon.corpus.documents import (
     offsets_of,
     text_keys,
 )
-from gnomon.corpus.grouping import contained
-from gnomon.corpus.near_copies import families_in_words, split_families
+from gnomon.corpus.grouping import families_in_words, find_roots, split_families
 from gnomon.corpus.reading.text import table_advice
 from gnomon.corpus.tokenizers import Alphabet, LetterError, Tokenizer
 from gnomon.errors import CorpusError, InputError
@@ -72,7 +71,7 @@ def open_tokens(
                 f"--group contained compares texts, but {source.name} holds token ids; leave "
                 "--group out."
             )
-        declared = _declared(source, tokenizer, vocabulary)
+        declared = _vocabulary_of(source, tokenizer, vocabulary)
         return FromIds(source, declared, near_copies=group == NEAR_COPIES)
     if vocabulary is not None:
         raise InputError(
@@ -88,7 +87,9 @@ def open_tokens(
     return FromText(source, tokenizer, group, key=key) if entry is None else FromCache(entry)
 
 
-def _declared(source: Source, tokenizer: Tokenizer | None, size: int | None) -> Vocabulary | None:
+def _vocabulary_of(
+    source: Source, tokenizer: Tokenizer | None, size: int | None
+) -> Vocabulary | None:
     """Return the vocabulary that ids must keep to, if one is declared."""
     if size is not None:
         return Vocabulary.anonymous(size)
@@ -110,7 +111,7 @@ class FromIds:
     ) -> None:
         self._source = source
         self._near_copies = near_copies
-        self._declared = declared
+        self._vocabulary_of = declared
         self._largest = 0
         self.notes: tuple[str, ...] = ()
         self.size = None if declared is None else declared.size
@@ -130,14 +131,14 @@ class FromIds:
                 raise CorpusError(f"{self._source.name} gave text where ids were declared.")
             largest = int(batch.values.max(initial=0))
             self._largest = max(self._largest, largest)
-            if self._declared is not None and largest >= self._declared.size:
-                raise _outside(self._source.name, batch, rows, self._declared.size)
+            if self._vocabulary_of is not None and largest >= self._vocabulary_of.size:
+                raise _outside(self._source.name, batch, rows, self._vocabulary_of.size)
             rows += batch.rows
             yield batch
 
     def vocabulary(self) -> Vocabulary:
         """Return the declared vocabulary, or as many ids as were met."""
-        return self._declared or Vocabulary.anonymous(self._largest + 1, grows=True)
+        return self._vocabulary_of or Vocabulary.anonymous(self._largest + 1, grows=True)
 
     def token_keys(self) -> Keys | None:
         """Ids are final."""
@@ -206,7 +207,7 @@ class FromText:
             self._alphabet.tally.clear()
         with ExitStack() as stack:
             writer = self._writer(stack)
-            for batch in self._encoded():
+            for batch in self._encode():
                 if writer is not None:
                     writer.add(batch)
                 yield batch
@@ -234,7 +235,7 @@ class FromText:
             return None
         return stack.enter_context(cache.writer(self._key, source=self._source.name))
 
-    def _encoded(self) -> Iterator[IdBatch]:
+    def _encode(self) -> Iterator[IdBatch]:
         rows = 0
         with ThreadPoolExecutor(1) as pool:
             ahead: _Encoding | None = None
@@ -242,12 +243,12 @@ class FromText:
                 started = _Encoding(batch, pool.submit(self._tokenizer.encode, batch.texts, rows))
                 rows += len(batch.texts)
                 if ahead is not None:
-                    yield self._finished(ahead)
+                    yield self._finish(ahead)
                 ahead = started
             if ahead is not None:
-                yield self._finished(ahead)
+                yield self._finish(ahead)
 
-    def _finished(self, encoding: _Encoding) -> IdBatch:
+    def _finish(self, encoding: _Encoding) -> IdBatch:
         """Hash the texts while their ids are on the way, then join both."""
         batch = encoding.batch
         documents = text_keys(batch.texts)
@@ -255,7 +256,7 @@ class FromText:
         try:
             values, offsets = encoding.ids.result()
         except CorpusError as error:  # a tokenizer knows the document, not the file
-            placed = f"{self._source.name}: {self._advised(error, batch.texts)}"
+            placed = f"{self._source.name}: {self._advise(error, batch.texts)}"
             raise CorpusError(placed) from error
         return IdBatch(
             values=values,
@@ -265,7 +266,7 @@ class FromText:
             bytes_read=batch.bytes_read,
         )
 
-    def _advised(self, error: CorpusError, texts: list[str]) -> str:
+    def _advise(self, error: CorpusError, texts: list[str]) -> str:
         """Return the sentence, with better advice where lines of plain text are rows of a table."""
         plain = getattr(getattr(self._source, "options", None), "format", None) == "text"
         if plain and self._alphabet is not None and isinstance(error, LetterError):
@@ -282,7 +283,7 @@ class FromText:
         held = list(batches)
         texts = [text for batch in held for text in batch.texts]
         if self._found == CONTAINED:
-            found = contained(texts)
+            found = find_roots(texts)
         else:
             found, told = _near_copies(texts)
             self._told = (told,)

@@ -293,7 +293,7 @@ def check_serves(beside: Coordinates, x: Array) -> None:
         raise _unfit(beside, x)
     for place, vector in zip(places[::-1], vectors[::-1], strict=False):
         known = isinstance(place, int) and isinstance(vector, int)
-        if known and place not in (1, vector):
+        if known and not serves(place, vector):
             raise _unfit(beside, x)
 
 

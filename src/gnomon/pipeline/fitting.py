@@ -22,9 +22,10 @@ from gnomon.encodings import Finish, Fitted, Places, Points
 from gnomon.errors import EncodingError
 from gnomon.numeric.checks import reals
 from gnomon.options import make_options, takes_options
-from gnomon.pipeline.debiased_points import debiased_points
-from gnomon.pipeline.measured import Measured, measure_corpus, measure_counts, read_survey
+from gnomon.pipeline.measured import Measured, measure_corpus, measure_counts
 from gnomon.pipeline.options import DEFAULT_SHUFFLES, FitOptions
+from gnomon.pipeline.rows import debiased_points
+from gnomon.pipeline.survey_file import read_survey
 from gnomon.pipeline.surveys import Survey
 
 NOISE_RANK = 3
@@ -105,14 +106,14 @@ def fit_with(source: Any, options: FitOptions, *, progress: Progress | None = No
     """Fit with options that were made before."""
     listener = progress or Silence()
     if isinstance(source, Survey):
-        return _fit(_remeasured(source, options, listener), options)
+        return _fit(_measure_again(source, options, listener), options)
     if isinstance(source, PositionCounts):
         metric = options.metric or "chord"
         found = measure_counts(source, metric=metric, seed=options.seed, progress=listener)
         return _fit(Basis.of(found), options)
     if isinstance(source, (str, Path, bytes)):
         raise EncodingError(
-            f"A fit can not be made of the name {str(source)[:80]!r}; pass gnomon.count(...) or "
+            f"A fit cannot be made of the name {str(source)[:80]!r}; pass gnomon.count(...) or "
             "gnomon.survey(...) of it."
         )
     return _fit_distances(source, options)
@@ -157,7 +158,7 @@ def fit_place(
     return _fit(basis, options)
 
 
-def _remeasured(survey: Survey, options: FitOptions, listener: Progress) -> Basis:
+def _measure_again(survey: Survey, options: FitOptions, listener: Progress) -> Basis:
     """Return what a survey found, measured again where another metric is asked for."""
     own = Basis.of_survey(survey)
     if options.metric in (None, survey.geometry.metric):
@@ -173,26 +174,26 @@ def _fit(basis: Basis, options: FitOptions) -> Fitted:
     warnings = _about(basis, wanted)
     noise = basis.measured.noise
     if wanted == "debiased" and (noise is None or noise.debiased.rank == 0):
-        points = _estimated(basis, options, "plugin")
+        points = _estimate(basis, options, "plugin")
         warnings = (_instead_of_debiased(basis, points.coordinates.shape[1]), *warnings)
     elif wanted == "debiased" and noise is not None:
-        points = _debiased(basis, noise.debiased, options)
+        points = _fit_estimate(basis, noise.debiased, options)
     else:
-        points = _estimated(basis, options, wanted)
-    return _finished(points, options, warnings, basis.origin)
+        points = _estimate(basis, options, wanted)
+    return _finish(points, options, warnings, basis.origin)
 
 
-def _debiased(basis: Basis, found: Debiased, options: FitOptions) -> Points:
+def _fit_estimate(basis: Basis, found: Debiased, options: FitOptions) -> Points:
     what = f"the debiased geometry has effective rank {found.rank}"
     rank = min(_rank(options, found.rank, found.rank, what), options.dimension)
     points = debiased_points(
         found, basis.places, rank=rank, method=options.method, metric=basis.measured.geometry.metric
     )
     fewer = isinstance(options.rank, str) and rank < found.rank
-    return replace(points, warnings=(_shortened(found.rank, rank),) if fewer else ())
+    return replace(points, warnings=(_shorten(found.rank, rank),) if fewer else ())
 
 
-def _estimated(basis: Basis, options: FitOptions, estimator: str) -> Points:
+def _estimate(basis: Basis, options: FitOptions, estimator: str) -> Points:
     """Return the points of another estimator, at the effective rank where that is known."""
     geometry, places = basis.measured.geometry, basis.places
     if estimator != "plugin":
@@ -201,7 +202,7 @@ def _estimated(basis: Basis, options: FitOptions, estimator: str) -> Points:
         places = replace(places, units=geometry.positions)
     noise = basis.measured.noise
     effective = None if noise is None else noise.debiased.rank
-    return _spanned(geometry, options, effective or NOISE_RANK, places=places)
+    return _span(geometry, options, effective or NOISE_RANK, places=places)
 
 
 def _fit_distances(source: Any, options: FitOptions) -> Fitted:
@@ -219,13 +220,13 @@ def _fit_distances(source: Any, options: FitOptions) -> Fitted:
             f"metric is {options.metric!r}, and these distances are what they are; pass counts or "
             "a survey, or leave the metric out."
         )
-    points = _spanned(given, options, len(Places.of(given).units))
+    points = _span(given, options, len(Places.of(given).units))
     noisy = ("Plug-in distances hold sampling noise.",) if own == "plugin" else ()
     alike = () if points.coordinates.any() else ("All distances are 0, so every vector is 0.",)
-    return _finished(points, options, (*alike, *noisy), {"seed": options.seed})
+    return _finish(points, options, (*alike, *noisy), {"seed": options.seed})
 
 
-def _spanned(
+def _span(
     geometry: Any, options: FitOptions, effective: int, places: Places | None = None
 ) -> Points:
     """Return points in the directions that distances span, no more of them than were asked for.
@@ -254,7 +255,7 @@ def _spanned(
     return replace(
         points,
         coordinates=points.coordinates[:, : max(there, 1)],
-        warnings=(_shortened(whole, there),) if whole > there else (),
+        warnings=(_shorten(whole, there),) if whole > there else (),
     )
 
 
@@ -273,7 +274,7 @@ def _square(source: Any) -> Any:
     largest = checked_distances(given).max()
     if largest and not SMALLEST < largest < LARGEST:
         raise EncodingError(
-            f"The largest distance is {largest:g}, which float32 can not hold; multiply all of "
+            f"The largest distance is {largest:g}, which float32 cannot hold; multiply all of "
             "them by one number."
         )
     return given
@@ -287,7 +288,7 @@ def _rank(options: FitOptions, effective: int, most: int, what: str) -> int:
     return options.rank
 
 
-def _finished(
+def _finish(
     points: Points, options: FitOptions, warnings: tuple[str, ...], origin: dict[str, Any]
 ) -> Fitted:
     about = {**points.origin, **origin, "gnomon": gnomon.__version__}
@@ -314,10 +315,10 @@ def _doubt(basis: Basis) -> str | None:
         return None  # zeros describe nothing, and that is said
     shown = "" if basis.p_value is None else f" (p = {basis.p_value:.2g})"
     if basis.informative is None:
-        return "Whether position matters in this corpus can not be told from so few documents."
+        return "Whether position matters in this corpus cannot be decided from so few documents."
     return (
-        f"Position can not be told from noise in this corpus{shown}: these vectors describe chance "
-        "as much as position."
+        f"Nothing of position stands out from noise in this corpus{shown}: these vectors "
+        "describe chance as much as position."
     )
 
 
@@ -332,12 +333,12 @@ def _instead_of_debiased(basis: Basis, rank: int) -> str:
             f"{rank}: their sampling noise is in these vectors."
         )
     return (
-        "No direction exceeds the noise edge (effective rank 0), so the plug-in distances were "
+        "No direction exceeds the noise (effective rank 0), so the plug-in distances were "
         f"fitted at rank {rank}: these vectors rest on sampling noise."
     )
 
 
-def _shortened(there: int, kept: int) -> str:
+def _shorten(there: int, kept: int) -> str:
     """Say that the dimension is too small for all directions."""
     return (
         f"There are {there} directions and the dimension holds {kept}: the others are left out, "

@@ -128,7 +128,7 @@ class FitOptions:
     dimension: int = option(128, "Dimension d of the vectors.")
     rank: int | str = option(
         "effective",
-        "effective (directions above the noise edge), full (all there are), or a number.",
+        "effective (as many directions as exceed the noise), full (all there are), or a number.",
         flag=Flag(kind=str, parse=number_or_word),
     )
     method: str = option("classical", "classical (least strain) or smacof (least stress).")
@@ -164,7 +164,8 @@ class FitOptions:
     )
     masked: str = option(
         "continue",
-        "Positions with too few tokens: continue (the last one trusted; on a grid the nearest), "
+        "Positions with too few tokens: continue (as the last one counted well enough; on a grid "
+        "the nearest), "
         "interpolate, or refuse.",
     )
     beyond: str = option(

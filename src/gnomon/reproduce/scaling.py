@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from gnomon.corpus import Progress, folder
 from gnomon.errors import InputError
 from gnomon.pipeline import provenance
-from gnomon.report import counted
+from gnomon.report import with_noun
 from gnomon.reproduce.claims import Figure, Published, Reproduction, Row
 from gnomon.reproduce.evidence import listed, verdicts
 from gnomon.reproduce.samples import Options
@@ -168,7 +168,7 @@ def _setting(read: Reader, documents: list[Document], length: int, factor: float
     return (
         f"{read.name}, trained on {read.trained.length:,} positions with base "
         f"{read.trained.base:g}, in float32, reads {length:,} tokens from the middle of "
-        f"{counted(len(documents), 'document')} at once; factor {factor:g}; "
+        f"{with_noun(len(documents), 'document')} at once; factor {factor:g}; "
         "geometric means over documents, 95 % intervals by Student's t over documents"
     )
 

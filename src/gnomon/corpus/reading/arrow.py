@@ -27,8 +27,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from gnomon.corpus.documents import IdBatch, Ids, TextBatch
-from gnomon.corpus.reading.columns import choose_column, column_note, named_column
-from gnomon.corpus.reading.filesource import nonempty
 from gnomon.corpus.reading.streams import (
     SLACK,
     TEXT_CHARACTERS,
@@ -37,12 +35,14 @@ from gnomon.corpus.reading.streams import (
     StoredFile,
     decode,
     id_batch,
-    numbered,
+    nonempty,
+    number_places,
     rebatch_ids,
     rebatch_texts,
     too_long,
     unreadable,
 )
+from gnomon.corpus.reading.text import ColumnReader, choose_column, column_by_name, column_note
 from gnomon.errors import CorpusError, MissingExtraError, nearest
 
 if TYPE_CHECKING:
@@ -53,44 +53,32 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ParquetReader:
+class ParquetReader(ColumnReader):
     """Reads one column of Parquet files."""
-
-    options: ReadOptions
-    column: str
-    kind: Literal["text", "ids"]
-    names: tuple[str, ...] = ()
-    """Columns of the first file."""
-    axes: ClassVar[None] = None
 
     @classmethod
     def of(cls, file: StoredFile, options: ReadOptions) -> ParquetReader:
         """Look at the schema to learn the column and whether it holds text or ids."""
-        with _opened(file) as table:
+        with _open(file) as table:
             column, kind = documents_column(table.schema_arrow, options, file.path)
             names = tuple(table.schema_arrow.names)
         return cls(options, column, kind, names)
 
-    def note(self, _: StoredFile) -> str | None:
-        """Say which column is read, where that was not the user's choice."""
-        chosen = self.options.column_name is None and len(self.names) > 1
-        return column_note(self.column, self.names) if chosen else None
-
     def read(self, file: StoredFile) -> Iterator[TextBatch] | Iterator[IdBatch]:
         """Yield the documents of one file."""
-        with _opened(file) as table:
+        with _open(file) as table:
             self._check_kind(table.schema_arrow, file)
-        with _opened(file, self.column if self.kind == "text" else None) as table:
+        with _open(file, self.column if self.kind == "text" else None) as table:
             total, done, made = max(1, table.metadata.num_rows), 0, 0
-            for batch in _guarded(self._batches(table, file), file.path):
+            for batch in _guard(self._batches(table, file), file.path):
                 _check_codes(batch, file.path)
                 column = batch.column(self.column)
                 groups = batch.column(self.options.group) if self.options.group else None
-                for start, stop, size in bounded_slices(column):
+                for start, stop, size in slice_within(column):
                     made += size
                     self._check_expansion(made, file)
                     names = None if groups is None else groups.slice(start, stop - start)
-                    place = numbered(file.path, "row", done + start + 1)
+                    place = number_places(file.path, "row", done + start + 1)
                     piece: Any = text_piece if self.kind == "text" else id_piece
                     part = piece(column.slice(start, stop - start), names, self.options, place)
                     yield replace(part, bytes_read=(file.size or 0) * (done + stop) // total)
@@ -144,12 +132,12 @@ def documents_column(
             "nor lists of integers; choose another with --column."
         )
     if options.group:
-        named_column(options.group, schema.names, where, "--group")
+        column_by_name(options.group, schema.names, where, "--group")
     return column, kind
 
 
 @contextmanager
-def _opened(file: StoredFile, repeating: str | None = None) -> Iterator[Any]:
+def _open(file: StoredFile, repeating: str | None = None) -> Iterator[Any]:
     """Open a file; values of the column `repeating` are kept once, however often they are used."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -172,17 +160,17 @@ def _opened(file: StoredFile, repeating: str | None = None) -> Iterator[Any]:
                 page_checksum_verification=True,
             )
         except (pa.ArrowException, OSError) as error:
-            raise _damaged(file.path, error) from error
+            raise _damage(file.path, error) from error
         yield table
 
 
-def _guarded(batches: Iterator[Any], path: str) -> Iterator[Any]:
+def _guard(batches: Iterator[Any], path: str) -> Iterator[Any]:
     import pyarrow as pa
 
     try:
         yield from batches
     except (pa.ArrowException, OSError) as error:
-        raise _damaged(path, error) from error
+        raise _damage(path, error) from error
 
 
 def _check_codes(batch: Any, path: str) -> None:
@@ -199,10 +187,10 @@ def _check_codes(batch: Any, path: str) -> None:
             if ends["max"] is not None and not 0 <= ends["min"] <= ends["max"] < len(
                 column.dictionary
             ):
-                raise _damaged(path, IndexError(f"no value has the code {ends['max']}"))
+                raise _damage(path, IndexError(f"no value has the code {ends['max']}"))
 
 
-def _damaged(path: str, error: Exception) -> CorpusError:
+def _damage(path: str, error: Exception) -> CorpusError:
     reason = " ".join(str(error).split())
     return CorpusError(
         f"{path} is not a whole Parquet file ({reason}); fetch it again, or name its format with "
@@ -241,7 +229,7 @@ def text_piece(column: Any, groups: Any, options: ReadOptions, place: Place) -> 
     return TextBatch(texts=_texts(column, options, place), groups=names)
 
 
-def bounded_slices(column: Any) -> Iterator[tuple[int, int, int]]:
+def slice_within(column: Any) -> Iterator[tuple[int, int, int]]:
     """Cut a column into slices of at most about 4 MiB each: (start, stop, bytes).
 
     Only a dictionary column can be far larger than it looks: its values stand in it once.
@@ -309,12 +297,12 @@ def id_piece(column: Any, groups: Any, options: ReadOptions, place: Place) -> Id
             f"{place(_row_of(offsets, flat.is_null().to_numpy(zero_copy_only=False)))}: "
             "an id is null; remove it or give it a number."
         )
-    values = checked_ids(flat.to_numpy(zero_copy_only=False), offsets, place)
+    values = check_ids(flat.to_numpy(zero_copy_only=False), offsets, place)
     names = None if groups is None else group_names(groups, options, place)
     return id_batch(values, offsets, groups=names)
 
 
-def checked_ids(values: np.ndarray[Any, Any], offsets: Any, place: Place) -> Ids:
+def check_ids(values: np.ndarray[Any, Any], offsets: Any, place: Place) -> Ids:
     """Return ids as int32, or name the row of the first that is none."""
     if len(values) and (int(values.min()) < 0 or int(values.max()) > LARGEST_ID):
         bad = (values < 0) | (values > LARGEST_ID)
@@ -379,7 +367,7 @@ class DatasetSource:
         total = len(self.data) if self.size is not None else 1
         for table in self.data.with_format("arrow").iter(batch_size=_ROWS):
             groups = self.options.group and table.column(self.options.group).combine_chunks()
-            place = numbered(self.name, "row", done + 1)
+            place = number_places(self.name, "row", done + 1)
             done += len(table)
             column = table.column(self.column).combine_chunks()
             made = piece(column, groups or None, self.options, place)

@@ -22,11 +22,12 @@ from gnomon.corpus.options import ReadOptions
 from gnomon.corpus.reading import arrow
 from gnomon.corpus.reading.arrow import ParquetReader
 from gnomon.corpus.reading.builtin import BUILTIN
-from gnomon.corpus.reading.filesource import FileSource, Reader
 from gnomon.corpus.reading.ids import SUFFIX_DTYPES, ArrayReader, FlatReader, memory_source
 from gnomon.corpus.reading.jsonl import JsonLinesReader
 from gnomon.corpus.reading.streams import (
     COMPRESSIONS,
+    FileSource,
+    Reader,
     StoredFile,
     local_file,
     standard_input,
@@ -136,7 +137,7 @@ def open_with(
 def _from_files(name: str, options: ReadOptions, declared: str | None) -> Source:
     files = locate(name)
     if not files:
-        raise _missing(name)
+        raise _not_there(name)
     if declared is None:
         _refuse_others(files)
     form = declared or _common_format(files, name)
@@ -242,7 +243,7 @@ def _for_datasets(options: ReadOptions, name: str) -> ReadOptions:
     return options
 
 
-def _missing(name: str) -> CorpusError:
+def _not_there(name: str) -> CorpusError:
     path = Path(name)
     beside = [] if not path.parent.is_dir() else [p.name for p in path.parent.iterdir()][:1000]
     if not path.suffix and path.name == name:

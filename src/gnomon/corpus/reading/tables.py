@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from gnomon.corpus.documents import TextBatch
 from gnomon.corpus.reading.arrow import text_piece
-from gnomon.corpus.reading.columns import choose_column, header_note, is_number, named_column
-from gnomon.corpus.reading.streams import BLOCK, ByteStream, StoredFile, numbered, too_long
+from gnomon.corpus.reading.streams import BLOCK, ByteStream, StoredFile, number_places, too_long
+from gnomon.corpus.reading.text import choose_column, column_by_name, header_note, is_number
 from gnomon.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class TableReader:
             names = first
         textual = _textual(names, [record for record, _ in records[1:]])
         column = choose_column(options.column_name, names, textual, file.path)
-        group = options.group and named_column(options.group, names, file.path, "--group")
+        group = options.group and column_by_name(options.group, names, file.path, "--group")
         return Layout(
             names=tuple(names),
             column=names.index(column),
@@ -132,7 +132,7 @@ class TableReader:
     ) -> Iterator[tuple[int, TextBatch]]:
         seen = 0
         with file.stream(self.options.limits) as stream:
-            for batch in self._parsed(stream, layout, block, file.path):
+            for batch in self._parse(stream, layout, block, file.path):
                 seen, first = seen + len(batch), seen
                 if seen <= skip:
                     continue
@@ -142,14 +142,14 @@ class TableReader:
                     fresh.column(0),
                     fresh.column(1) if layout.group is not None else None,
                     self.options,
-                    numbered(file.path, "row", start),
+                    number_places(file.path, "row", start),
                 )
                 counted = TextBatch(
                     texts=piece.texts, groups=piece.groups, bytes_read=stream.stored
                 )
                 yield len(fresh), counted
 
-    def _parsed(self, stream: ByteStream, layout: Layout, block: int, path: str) -> Iterator[Any]:
+    def _parse(self, stream: ByteStream, layout: Layout, block: int, path: str) -> Iterator[Any]:
         import pyarrow as pa
         from pyarrow import csv as arrow
 

@@ -38,6 +38,7 @@ from gnomon.distances.debiased.folded import Floats, FoldedCounts, Singles, fold
 from gnomon.distances.debiased.lowrank import LowRank, core_of, low_rank, noise_edges
 from gnomon.distances.debiased.profile import Profile, band_factors, class_profile
 from gnomon.distances.debiased.sums import balanced_signs, joined, sums
+from gnomon.distances.debiased.terms import Frame, frame_of
 from gnomon.results import Result, pairs_dataframe
 
 DRAWS = 40
@@ -174,11 +175,12 @@ def _whole(data: FoldedCounts, signs: Floats) -> _Filled:
     kap = curvature(data, drift)
     alone = drift.outstanding
     rest = data.only(~alone)
-    totals = totals_of(rest, data.missing())
-    whole = _filled(rest, drift.only(~alone), kap[~alone], signs, totals)
+    frame = frame_of(data, signs)
+    totals = totals_of(rest, data.missing(), frame)
+    whole = _filled(rest, drift.only(~alone), kap[~alone], frame, totals)
     whole.lift(between(totals, signs))
     if alone.any():
-        whole.add(_filled(data.only(alone), drift.only(alone), kap[alone], signs))
+        whole.add(_filled(data.only(alone), drift.only(alone), kap[alone], frame))
     return whole
 
 
@@ -186,18 +188,18 @@ def _filled(
     data: FoldedCounts,
     drift: Drift,
     kap: Floats,
-    signs: Floats,
+    frame: Frame,
     totals: Totals | None = None,
 ) -> _Filled:
     """Add up some types, band by band, and fill up what was not measured of them.
 
     What the totals of the classes tell is left out.
     """
-    bands = [sums(data.only(kept), drift.only(kept), signs, kap[kept]) for kept in _bands(data)]
+    bands = [sums(data.only(kept), drift.only(kept), frame, kap[kept]) for kept in _bands(data)]
     if totals is not None:
         ends = np.cumsum([len(band.energy) for band in bands])
         for band, end in zip(bands, ends, strict=True):
-            split_off(band, np.arange(end - len(band.energy), end), totals, signs)
+            split_off(band, np.arange(end - len(band.energy), end), totals, frame.signs)
     found = joined(bands)
     masses = 0.5 * (found.mass[:, :, None] + found.mass[:, None, :])
     missing = np.zeros(masses.shape[1:])
@@ -278,7 +280,8 @@ def _reservations(
     # Where counted classes move as well, as all do beside a blank, rare ones move by their share.
     of, common = mean(moved), ~rare[totals.split]
     whole = rates.copy()
-    whole[totals.split] += of[:-1] / mass[totals.split]
+    own = mass[totals.split]
+    whole[totals.split] += np.divide(of[:-1], own, out=np.zeros_like(own), where=own > 0.0)
     share = float(np.median(whole[~rare])) if counted else 0.0
     rarest = np.append(~common, True)  # the mass in no class is the last
     noise = mean(totals.chance_squares)[rarest]

@@ -85,14 +85,15 @@ def class_profile(
     `masses` are M_ij,c, `missing` is the mass of a pair that is in no class, `effective` counts the
     types that carry the drift of each class, and `seen` says that a class is known to drift.
     """
-    measured = np.einsum("ij,cij->c", found.learning, found.measured)
+    measured = np.tensordot(found.measured, found.learning, 2)
     total = max(float(measured.sum()), np.finfo(float).tiny)  # nothing where no pair may teach
-    rate = float(np.einsum("ij,cij->", found.learning, found.energy) / total)
+    taught = np.tensordot(found.energy, found.learning, 2)
+    rate = float(taught.sum()) / total
     noise = _rate_noise(found) / total
     relative, covariance = np.ones(len(measured)), np.zeros((len(measured), len(measured)))
     drifts = seen or rate > 2.0 * noise
     if drifts and len(measured) > 1 and measured.min() > 0.0:
-        relative, covariance = _smoothed(found, measured, max(rate, noise))
+        relative, covariance = _smoothed(found, taught, measured, max(rate, noise))
     part = relative[:, None, None] * found.measured
     full = relative[:, None, None] * masses
     full[-1] += relative[-1] * missing
@@ -156,12 +157,12 @@ def _rate_noise(found: Sums) -> float:
     return float(np.sqrt(0.5 * (folds - 1) / folds * ((deleted - deleted.mean()) ** 2).sum()))
 
 
-def _smoothed(found: Sums, measured: Floats, rate: float) -> tuple[Floats, Floats]:
+def _smoothed(found: Sums, taught: Floats, measured: Floats, rate: float) -> tuple[Floats, Floats]:
     """Minimise sum (r - rhat)^2 / var + sum (r_c - r_c+1)^2 / step_c + 0.05 sum (r - 1)^2.
 
     Also return the covariance of what is found.
     """
-    raw = np.einsum("ij,cij->c", found.learning, found.energy) / measured / rate
+    raw = taught / measured / rate
     variance = np.maximum(_jackknifed(found.deleted_classes / measured / rate), 1e-8)
     eta = _unlikeness(raw, variance)
     free = np.maximum(_jumps(raw, variance), _of_totals(found.moved / measured / rate))
@@ -239,18 +240,15 @@ def _deviation(
     effective: Floats,
     covariance: Floats,
 ) -> Floats:
-    """Return sum_c E times the deviation of what was filled; 0 for a negative sum.
-
-    Class by class, since the gaps of all pairs at once would fill the memory a second time.
-    """
-    roots = np.linalg.cholesky(covariance) if covariance.any() else covariance
-    shared = np.zeros((len(relative) if covariance.any() else 0, *extension.shape))
-    variance = np.zeros_like(extension)
-    for c, relative_c in enumerate(relative):
-        gap = extension * found.measured[c] - masses[c]
-        variance += _TYPE_VARIANCE / effective[c] * (relative_c * gap) ** 2
-        for k in range(min(c + 1, len(shared))):
-            shared[k] += roots[c, k] * gap
-    variance += (shared**2).sum(axis=0)
-    deviation: Floats = np.maximum(found.energy.sum(axis=0), 0.0) * np.sqrt(variance)
+    """Return sum_c E times the deviation of what was filled; 0 for a negative sum."""
+    gaps = extension * found.measured
+    gaps -= masses
+    types = _TYPE_VARIANCE / effective * relative**2
+    variance: Floats = np.zeros_like(extension)
+    moved = np.tensordot(covariance + np.diag(types), gaps, 1)
+    for gap, one in zip(gaps, moved, strict=True):
+        variance += gap * one
+    deviation: Floats = np.maximum(found.energy.sum(axis=0), 0.0) * np.sqrt(
+        np.maximum(variance, 0.0)
+    )
     return deviation

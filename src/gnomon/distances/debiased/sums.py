@@ -43,7 +43,6 @@ from gnomon.distances.debiased.terms import (
     Frame,
     Running,
     Terms,
-    frame_of,
     half_energy,
     rest_own,
 )
@@ -125,10 +124,9 @@ def balanced_signs(folds: int, draws: int, rng: np.random.Generator) -> Floats:
     return np.array([rng.permutation(half) for _ in range(draws)]).reshape(draws, folds)
 
 
-def sums(folded: FoldedCounts, drift: Drift, signs: Floats, kap: Floats | None = None) -> Sums:
+def sums(folded: FoldedCounts, drift: Drift, frame: Frame, kap: Floats | None = None) -> Sums:
     """Run over all types once; without draws of signs (0 x F) their part costs nothing."""
     m, classes, folds = folded.size, folded.classes, folded.folds
-    frame = frame_of(folded, signs)
     found = Sums(
         energy=np.zeros((classes, m, m)),
         measured=np.zeros((classes, m, m)),
@@ -137,7 +135,7 @@ def sums(folded: FoldedCounts, drift: Drift, signs: Floats, kap: Floats | None =
         weight_squares=np.zeros((m, m)),
         deleted=np.zeros((folds, m, m)),
         deleted_classes=np.zeros((folds, classes)),
-        flipped=np.zeros((len(signs), m, m), np.float32),
+        flipped=np.zeros((len(frame.signs), m, m), np.float32),
         learning=frame.learning,
         moved=np.zeros((1 + folds, classes)),
     )

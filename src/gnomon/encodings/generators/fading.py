@@ -8,7 +8,7 @@ and grows without bound for t < 0, so keys after their query are masked.
 
 The *reference* r cancels in the logit. Keys that stay in a cache need one r for all, and their
 factors grow with s - r: `transform` refuses, in words, positions at which they leave the type of q
-and k. `scores` chooses r for each block of queries and keys (`gnomon.groups.causal`): right at
+and k. `scores` chooses r for each block of queries and keys (`gnomon.groups.actions`): right at
 every position. Sources: [sun2022 sec. 3.2] for a decay.
 
 A factor fits a type when it and its inverse are normal numbers, with room for vectors whose entries
@@ -71,13 +71,13 @@ from gnomon.groups import (
     Block,
     Generator,
     Side,
-    block_weighed,
+    block_logits,
     causal_logits,
-    faded,
+    decay_factors,
     jordan_weights,
     light_cone,
-    run_carried,
-    run_turned,
+    rotate_run,
+    shear_run,
 )
 from gnomon.numeric import checks
 from gnomon.numeric.arrays import (
@@ -489,13 +489,13 @@ class Jordan(Carrying):
         """Return vectors whose pairs are turned by -w t: exp(tX)^T on queries, exp(-tX) on keys."""
         del side
         cosine, sine = tables(coordinates, numbers["frequencies"], xp=xp)
-        return run_turned(x, cosine, sine, order=self.order, back=True, xp=xp)
+        return rotate_run(x, cosine, sine, order=self.order, back=True, xp=xp)
 
     def carry(self, x: Array, steps: Array, numbers: Numbers, *, side: str, xp: Namespace) -> Array:
         """Return the parts of every block, mixed by powers of the step."""
         signed = steps if side == "q" else -steps
         weights = self._weights(signed, numbers, block=lambda y: of_heads(y, xp=xp), xp=xp)
-        return run_carried(x, weights, width=2, transposed=side == "q", xp=xp)
+        return shear_run(x, weights, width=2, transposed=side == "q", xp=xp)
 
     def weigh(self, q: Array, k: Array, ages: Array, numbers: Numbers, *, xp: Namespace) -> Array:
         """Return the sum over blocks and powers of a weight times the products it belongs to."""
@@ -506,7 +506,7 @@ class Jordan(Carrying):
                 ages, numbers, block=lambda y, place=block: of_pairs(y, place), xp=xp
             )
             part = slice(block * size, (block + 1) * size)
-            total = total + block_weighed(q[..., part], k[..., part], weights, width=2, xp=xp)
+            total = total + block_logits(q[..., part], k[..., part], weights, width=2, xp=xp)
         return total
 
     def exponent(self, furthest: float, numbers: Numbers) -> float:
@@ -714,7 +714,7 @@ class Hyperbolic(Carrying):
     def carry(self, x: Array, steps: Array, numbers: Numbers, *, side: str, xp: Namespace) -> Array:
         """Return every coordinate times its decay; keys times the inverse."""
         rates = of_heads(self._rates(numbers, steps, xp=xp), xp=xp)
-        factor = faded(steps if side == "q" else -steps, rates, xp=xp)
+        factor = decay_factors(steps if side == "q" else -steps, rates, xp=xp)
         return x * xp.astype(factor, x.dtype)
 
     def weigh(self, q: Array, k: Array, ages: Array, numbers: Numbers, *, xp: Namespace) -> Array:
@@ -722,9 +722,9 @@ class Hyperbolic(Carrying):
         rates = self._rates(numbers, ages, xp=xp)
         total: Any = 0.0
         for place in range(self.dimension):
-            weight = faded(ages, of_pairs(rates, place), xp=xp)
+            weight = decay_factors(ages, of_pairs(rates, place), xp=xp)
             one = slice(place, place + 1)
-            total = total + block_weighed(q[..., one], k[..., one], [weight], width=1, xp=xp)
+            total = total + block_logits(q[..., one], k[..., one], [weight], width=1, xp=xp)
         return total
 
     def exponent(self, furthest: float, numbers: Numbers) -> float:

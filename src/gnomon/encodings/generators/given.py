@@ -26,7 +26,7 @@ from gnomon.encodings.generators.fading import Carrying
 from gnomon.encodings.rotary.rope import tables
 from gnomon.encodings.starting import given
 from gnomon.errors import EncodingError, GroupError
-from gnomon.groups import Block, Generator, block_weighed, jordan_weights, run_carried, run_turned
+from gnomon.groups import Block, Generator, block_logits, jordan_weights, rotate_run, shear_run
 from gnomon.numeric import checks
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class Given(Carrying):
             part = x[..., run.coordinates]
             if run.width == 2:
                 turned = (cosine[..., run.turns], sine[..., run.turns])
-                part = run_turned(part, *turned, order=run.order, back=True, xp=xp)
+                part = rotate_run(part, *turned, order=run.order, back=True, xp=xp)
             parts.append(part)
         return _join(parts, xp=xp)
 
@@ -204,7 +204,7 @@ class Given(Carrying):
             )
             weights = jordan_weights(signed, rates, gains, run.order, xp=xp)
             part = x[..., run.coordinates]
-            parts.append(run_carried(part, weights, width=run.width, transposed=side == "q", xp=xp))
+            parts.append(shear_run(part, weights, width=run.width, transposed=side == "q", xp=xp))
         return _join(parts, xp=xp)
 
     def weigh(self, q: Array, k: Array, ages: Array, numbers: Numbers, *, xp: Namespace) -> Array:
@@ -218,7 +218,7 @@ class Given(Carrying):
             )
             weights = jordan_weights(ages, rate, gain, block.order, xp=xp)
             width = _shape(block)[1]
-            total = total + block_weighed(q[..., part], k[..., part], weights, width=width, xp=xp)
+            total = total + block_logits(q[..., part], k[..., part], weights, width=width, xp=xp)
             first += block.dimension
         return total
 

@@ -84,7 +84,7 @@ from gnomon.encodings.frequencies import (
 from gnomon.encodings.rotary.rope import Rotating, check_share, reordering, tables, turn
 from gnomon.encodings.starting import learned, of_each_head
 from gnomon.errors import EncodingError
-from gnomon.groups import planes_turned
+from gnomon.groups import rotate_planes
 from gnomon.numeric import checks
 from gnomon.numeric.arrays import (
     beside_heads,
@@ -799,7 +799,7 @@ class Grape(Rotating):
         basis = xp.astype(orthonormal(flat, xp=xp), wide.dtype)
         cosine, sine = xp.astype(cosine, wide.dtype), xp.astype(sine, wide.dtype)
         first, second = basis[..., 0::2, :], basis[..., 1::2, :]
-        return xp.astype(planes_turned(wide, first, second, cosine, sine, xp=xp), x.dtype)
+        return xp.astype(rotate_planes(wide, first, second, cosine, sine, xp=xp), x.dtype)
 
     def generator(self, head: int = 0) -> Generator | Commuting:
         """Return the turns of a head in its planes."""

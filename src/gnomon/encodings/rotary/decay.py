@@ -41,7 +41,7 @@ from gnomon.encodings.frequencies import (
 from gnomon.encodings.generators.fading import DecayingGroup, of_heads, of_pairs
 from gnomon.encodings.rotary.rope import Rotating, turn
 from gnomon.errors import EncodingError
-from gnomon.groups import block_weighed, faded
+from gnomon.groups import block_logits, decay_factors
 from gnomon.numeric import checks
 from gnomon.numeric.arrays import check_own_heads
 
@@ -91,7 +91,7 @@ class Decaying(DecayingGroup, Rotating):
     def carry(self, x: Array, steps: Array, numbers: Numbers, *, side: str, xp: Namespace) -> Array:
         """Return every pair times its decay; keys times the inverse."""
         rates = of_heads(_spread(numbers["rates"], layout=self.layout, xp=xp), xp=xp)
-        return x * xp.astype(faded(_with_sign(steps, side), rates, xp=xp), x.dtype)
+        return x * xp.astype(decay_factors(_with_sign(steps, side), rates, xp=xp), x.dtype)
 
     def place(
         self,
@@ -104,7 +104,7 @@ class Decaying(DecayingGroup, Rotating):
         xp: Namespace,
     ) -> Array:
         """Return vectors after both parts, the decay multiplied into the tables: one pass."""
-        factor = faded(_with_sign(steps, side), of_heads(numbers["rates"], xp=xp), xp=xp)
+        factor = decay_factors(_with_sign(steps, side), of_heads(numbers["rates"], xp=xp), xp=xp)
         cosine, sine = self.tables(beside, numbers, xp=xp)
         return turn(x, factor * cosine, factor * sine, layout=self.layout, xp=xp)
 
@@ -115,8 +115,8 @@ class Decaying(DecayingGroup, Rotating):
         for pair in range(pairs):
             even = self.layout == "interleaved"
             places = slice(2 * pair, 2 * pair + 2) if even else slice(pair, None, pairs)
-            weight = faded(ages, of_pairs(numbers["rates"], pair), xp=xp)
-            total = total + block_weighed(q[..., places], k[..., places], [weight], width=2, xp=xp)
+            weight = decay_factors(ages, of_pairs(numbers["rates"], pair), xp=xp)
+            total = total + block_logits(q[..., places], k[..., places], [weight], width=2, xp=xp)
         return total
 
     def exponent(self, furthest: float, numbers: Numbers) -> float:

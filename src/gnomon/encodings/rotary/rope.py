@@ -50,7 +50,7 @@ from gnomon.encodings.frequencies import (
     phases,
 )
 from gnomon.errors import EncodingError
-from gnomon.groups import turned_pairs
+from gnomon.groups import rotate_pairs
 from gnomon.numeric import checks
 from gnomon.numeric.arrays import (
     beside_heads,
@@ -349,7 +349,7 @@ def tables(
 def _turn_interleaved(x: Array, cosine: Array, sine: Array, *, dtype: Any, xp: Namespace) -> Array:
     """Turn the pairs (2k, 2k+1) of x (..., 2 pairs) by angles with these cosines and sines."""
     first, second = x[..., 0::2], x[..., 1::2]
-    turned = xp.stack(turned_pairs(first, second, cosine, sine, dtype=dtype, xp=xp), axis=-1)
+    turned = xp.stack(rotate_pairs(first, second, cosine, sine, dtype=dtype, xp=xp), axis=-1)
     return xp.reshape(turned, (*turned.shape[:-2], x.shape[-1]))
 
 
@@ -357,7 +357,7 @@ def _turn_half(x: Array, cosine: Array, sine: Array, *, dtype: Any, xp: Namespac
     """Turn the pairs (k, k + pairs) of x (..., 2 pairs) by angles with these cosines and sines."""
     pairs = x.shape[-1] // 2
     first, second = x[..., :pairs], x[..., pairs:]
-    return xp.concat(turned_pairs(first, second, cosine, sine, dtype=dtype, xp=xp), axis=-1)
+    return xp.concat(rotate_pairs(first, second, cosine, sine, dtype=dtype, xp=xp), axis=-1)
 
 
 TURN = {"interleaved": _turn_interleaved, "half": _turn_half}
