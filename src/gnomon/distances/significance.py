@@ -176,7 +176,8 @@ def _class_deviations(folded: FoldedCounts, minus: Any) -> Floats:
     """Return how the total of every class, and of types met once, differs from what is expected."""
     totals = _class_totals(folded, folded.columns)
     if minus is not None:
-        return totals - _class_totals(folded, folded.align(minus))
+        totals -= _class_totals(folded, folded.align(minus))
+        return totals
     law = totals.sum(axis=(0, 1)) / folded.tokens.sum()
     return totals - folded.fold_tokens[:, :, None] * law
 
@@ -188,7 +189,8 @@ def _class_totals(folded: FoldedCounts, columns: csc_array) -> Floats:
     merge = csc_array((ones, (np.arange(len(classes)), classes)), shape=(len(classes), shape[2]))
     totals = (columns @ merge).toarray().astype(np.float64).reshape(shape)
     rest = folded.fold_tokens - totals.sum(axis=2)
-    return np.concatenate([totals, rest[:, :, None]], axis=2)
+    all_totals: Floats = np.concatenate([totals, rest[:, :, None]], axis=2)
+    return all_totals
 
 
 def _add(grams: Singles, own: Floats, weighted: Singles, signs: Floats) -> None:
@@ -249,7 +251,7 @@ def _class_statistics(
     laws -= np.tensordot(laws, tokens / tokens.sum(), axes=(1, 0))[:, None, :]
     laws *= np.sqrt(tokens)[:, None]
     deviation = np.sqrt(np.square(laws).mean(axis=(0, 1)))
-    laws = np.divide(laws, deviation, out=np.zeros(laws.shape), where=deviation > 0.0)
+    laws = quotient(laws, deviation)
     tops = np.linalg.eigvalsh(np.matmul(laws.transpose(0, 2, 1), laws))[:, -1]
     return np.sqrt(np.maximum(tops, 0.0)), np.square(laws).sum(axis=2)
 
@@ -267,8 +269,7 @@ def _highest(diagonals: Floats) -> Floats:
     The result has mean 0 and deviation 1, to be compared with that of other weights.
     """
     spread = diagonals.std(axis=0)
-    own = quotient(diagonals, spread)
-    return _in_deviations(own.max(axis=1))
+    return _in_deviations(quotient(diagonals, spread).max(axis=1))
 
 
 def _in_deviations(values: Floats) -> Floats:
