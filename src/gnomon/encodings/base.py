@@ -153,6 +153,11 @@ class Encoding:
         return int(vars(self).get("dimension", 8))
 
     @property
+    def any_width(self) -> bool:
+        """Whether queries of any width will do."""
+        return "dimension" not in vars(self.inside)
+
+    @property
     def read_width(self) -> int:
         """Return how many numbers of a token a rule on content reads."""
         return self.query_width

@@ -236,7 +236,7 @@ def _carry(encoding: Encoding, points: Floats, content: Floats | None) -> Floats
 
 
 def _probe(encoding: Encoding, probe: Any, rng: np.random.Generator | None) -> Floats:
-    dimension = encoding.query_width
+    dimension = int(np.size(probe)) if encoding.any_width else encoding.query_width
     if probe is None:
         stream = np.random.default_rng(0) if rng is None else rng
         return stream.normal(scale=np.sqrt(0.5), size=dimension)
@@ -371,7 +371,7 @@ def _logits(encoding: Encoding) -> tuple[str, Floats, Floats]:
 
 def _rows_of_units(encoding: Encoding, flat: Floats) -> Floats:
     """Return unit pairs as queries at these positions; of several heads those of the first."""
-    dimension = 2 if encoding.is_one_of("nope") else encoding.query_width
+    dimension = 2 if encoding.any_width else encoding.query_width
     heads = _own_heads(encoding)
     content = np.broadcast_to(unit_pairs(encoding, dimension), (*heads, len(flat), dimension))
     carried, _ = encoding.transform(content, content, flat)
