@@ -13,7 +13,7 @@ from safetensors.numpy import load_file, save_file
 
 import gnomon
 from gnomon.encodings.files import FORMAT, fitted_bytes
-from gnomon.encodings.fitted import Finish, Fitted, Points, finish
+from gnomon.encodings.fitted import Finish, Fitted, Points
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError, StorageError
 
@@ -32,7 +32,7 @@ def made(rank: int = 2, masked: str = "continue", **how: Any) -> Fitted:
         warnings=("Beware.",),
         origin={"digest": "abc"},
     )
-    return finish(found, Finish(dimension=10, rotation=4, masked=masked, **how))
+    return found.finish(Finish(dimension=10, rotation=4, masked=masked, **how))
 
 
 @pytest.mark.parametrize("rank", [2, 9], ids=["factored", "dense"])
@@ -214,7 +214,7 @@ def test_a_whole_table_takes_no_more_memory_than_its_numbers(tmp_path: Path) -> 
         estimator="debiased",
         minimises="strain",
     )
-    wide = finish(points, Finish(dimension=60_000, rotation=1), factored=False)
+    wide = points.finish(Finish(dimension=60_000, rotation=1), factored=False)
     wide.save(tmp_path / "wide.safetensors")
     back = Fitted.load(tmp_path / "wide.safetensors")
     np.testing.assert_array_equal(back.table(), wide.table())

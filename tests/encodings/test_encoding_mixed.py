@@ -98,7 +98,7 @@ def test_gradients_reach_the_frequencies(rng):
     frequencies = torch.asarray(mixed.numbers["frequencies"]).requires_grad_()
 
     def turned(w):
-        return mixed.turned(x, places, {"frequencies": w}, side="q", xp=xp)
+        return mixed.apply(x, places, {"frequencies": w}, side="q", xp=xp)
 
     assert torch.autograd.gradcheck(turned, (frequencies,))
 

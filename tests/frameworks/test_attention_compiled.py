@@ -129,10 +129,10 @@ class Decoding(torch.nn.Module):
 
     def __init__(self, name, given, *, placed):
         super().__init__()
-        self.layer, self.placed = gnomon.torch.layer(gnomon.encoding(name, **given)), placed
+        self.layer, self.place = gnomon.torch.layer(gnomon.encoding(name, **given)), placed
 
     def forward(self, q, k, v, at):
-        given = {"positions_q": at[-1:], "positions_k": at} if self.placed else {}
+        given = {"positions_q": at[-1:], "positions_k": at} if self.place else {}
         return gnomon.torch.attention(q, k, v, self.layer, **given)
 
 

@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from gnomon.encodings import ENTRIES, Encoding, certificate, encoding, in_words, names_table
+from gnomon.encodings import ENTRIES, Encoding, Table, certificate, encoding, in_words
 from gnomon.errors import EncodingError, nearest
 from gnomon.groups import (
     Certificate,
@@ -136,7 +136,7 @@ def _of_name(name: str | PathLike[str]) -> Any:
     if isinstance(name, str) and name in ENTRIES:
         return _encoding_by_name(name)
     place = Path(name)
-    if names_table(str(name)) and not place.is_dir():
+    if Table.is_named(str(name)) and not place.is_dir():
         return encoding(name)
     if place.is_dir() or str(name).count("/") == 1:
         from gnomon.hf import subject_of_folder

@@ -23,7 +23,7 @@ from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS, RotaryEmbeddingConfigMixin
 from transformers.modeling_utils import AttentionInterface
 
-from gnomon.encodings import Encoding, Nope, reads_neighbours
+from gnomon.encodings import Encoding, Nope
 from gnomon.errors import EncodingError
 from gnomon.hf import rotary, tables
 from gnomon.hf.places import (
@@ -119,7 +119,7 @@ def _check_window(model: Any, encoding: Encoding) -> None:
     windows = any("sliding" in name or "chunked" in name for name in types)
     if not types:
         windows = getattr(config, "sliding_window", None) is not None
-    if windows and reads_neighbours(encoding):
+    if windows and encoding.reads_neighbours:
         raise EncodingError(
             f"The encoding {encoding.name!r} reads the tokens before a key (kernel="
             f"{encoding.parameters['kernel']}), and a window of this model forgets them in a "
@@ -251,7 +251,7 @@ def attention_forward(
         m = int(places[-1]) + 1  # under such a rule queries are the last keys, not room to spare
         key, value, mask = key[..., :m, :], value[..., :m, :], mask[..., :m]
     keys = torch.arange(m, device=query.device)
-    if mask is not None and reads_neighbours(held.definition):
+    if mask is not None and held.definition.reads_neighbours:
         keys = falling(_first_of_documents(mask))[:, 0]
         places = keys[..., m - n :]
     output = attention(

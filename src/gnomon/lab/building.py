@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.encodings import Encoding, encoding, entry_of, heads_of
+from gnomon.encodings import Encoding, encoding, entry_of
 from gnomon.errors import EncodingError, LabError, nearest
 from gnomon.lab.cells import Cell
 from gnomon.lab.config import ModelConfig, PartConfig
@@ -150,7 +150,7 @@ def _check_sizes(given: Any, model: ModelConfig) -> None:
                 f"{model.dimension}; make one as wide as the other."
             )
         heads, asked = (
-            heads_of(known),
+            (known.head_count or 1),
             (one.heads if isinstance(one, Part) else None) or model.heads,
         )
         if known.kinds[0] in ("bias", "transform") and heads not in (1, asked):

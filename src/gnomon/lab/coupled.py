@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gnomon.encodings import Encoding, Nope
+from gnomon.encodings import Encoding
 from gnomon.errors import LabError
 from gnomon.lab.parts import Part
 from gnomon.lab.turned import TurnedPairs, turned_pairs
@@ -35,7 +35,7 @@ class Coupled(nn.Module):  # type: ignore[misc]  # torch is not followed by the 
     def __init__(self, parts: Sequence[Part], *, heads: int, causal: bool, number: int = 0) -> None:
         super().__init__()
         self.heads, self.causal = heads, causal
-        parts = [part for part in parts if not isinstance(part.encoding, Nope)]  # does nothing
+        parts = [part for part in parts if not part.encoding.is_one_of("nope")]  # does nothing
         self.layers = nn.ModuleList([layer(_at_layer(part.encoding, number)) for part in parts])
         for one in [one for part, one in zip(parts, self.layers, strict=True) if part.frozen]:
             one.requires_grad_(False)

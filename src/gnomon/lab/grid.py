@@ -40,7 +40,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gnomon.encodings import SUFFIXES
+from gnomon.encodings import Table
 from gnomon.errors import LabError, nearest
 from gnomon.lab.cells import Cell
 from gnomon.lab.config import (
@@ -276,7 +276,7 @@ def _part(table: Any, where: str) -> PartConfig:
 def _digest(name: str) -> str:
     """Return the digest of the file of a name, or nothing where it names an encoding."""
     file = Path(name)
-    if file.suffix not in SUFFIXES or not file.is_file():
+    if file.suffix not in Table.SUFFIXES or not file.is_file():
         return ""
     return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
 

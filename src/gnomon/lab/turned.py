@@ -97,7 +97,7 @@ def _matrices(coupled: Any, width: int, at: float, turning: list[Any]) -> Floats
     some = torch.linspace(-1.0, 2.0, width, dtype=torch.float64).square()
     rows = torch.cat([torch.eye(width, dtype=torch.float64), some[None]])
     rows = rows[:, None, None, :].expand(width + 1, coupled.heads, 1, width)
-    made = coupled.turned(rows, rows, positions_q=place, positions_k=place)[0]
+    made = coupled.apply(rows, rows, positions_q=place, positions_k=place)[0]
     if made.shape != rows.shape:
         return None
     whole = made[:, :, 0].permute(1, 0, 2).double().numpy()

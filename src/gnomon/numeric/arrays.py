@@ -357,7 +357,7 @@ def _unfit_type(farthest: float, dtype: Any, most: float) -> EncodingError:
     )
 
 
-def reconciled(first: Array, second: Array) -> Namespace:
+def common_namespace(first: Array, second: Array) -> Namespace:
     """Return the one library of two arrays; a list, or positions in limbs, follow the other."""
     spaces = {namespace_of(x) for x in (first, second) if array_api_compat.is_array_api_obj(x)}
     foreign = spaces - {np}
@@ -372,7 +372,7 @@ def reconciled(first: Array, second: Array) -> Namespace:
 def partner_of(first: Array, second: Array) -> Array:
     """Return the array, of two positions, whose library and device decide for both."""
     first, second = (x.whole if isinstance(x, Limbs) else x for x in (first, second))
-    reconciled(first, second)
+    common_namespace(first, second)
     return first if array_api_compat.is_array_api_obj(first) else second
 
 

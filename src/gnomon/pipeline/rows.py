@@ -21,7 +21,7 @@ beginning are looked at together, since they may be near each other; elsewhere o
 of zeros is one that nobody trained, where no other row is near zero.
 
 What is fitted is the debiased geometry as points: the coordinates a_ik of the core
-(`gnomon.distances.debiased.lowrank`) are centred and rotated to their principal axes, so that the
+(`gnomon.distances.estimate`) are centred and rotated to their principal axes, so that the
 first k of them are the best k; positions outside the core are carried along as far as their tokens
 allow (`projected`). Other targets than chords at full rank (angles, least stress) are fitted to the
 distances between these points.
@@ -47,11 +47,9 @@ from gnomon.diagnostics import (
     stress,
     violations,
 )
-from gnomon.distances import Debiased, Geometry, angle, outside_core, projected, scale
+from gnomon.distances import Debiased, Geometry, angle, outside_core, project, scale
 from gnomon.encodings import (
     ENTRIES,
-    MEASURED,
-    PROJECTED,
     Encoding,
     Finish,
     Fitted,
@@ -60,17 +58,14 @@ from gnomon.encodings import (
     Row,
     Table,
     best_slope,
-    distances_between,
     encoding,
     entry_of,
-    finish,
     fit,
-    places_of,
-    takes,
     usual_parameters,
 )
 from gnomon.encodings import lift as lift_encoding
 from gnomon.errors import EncodingError
+from gnomon.numeric.rows import distances_between
 from gnomon.pipeline.debiased_stress import DebiasedStress, DebiasedTarget, scale_at_pairs
 from gnomon.pipeline.noise import NoiseReport
 from gnomon.results import Result, plain
@@ -268,12 +263,12 @@ def _fits(geometry: Geometry, dimension: int, rank: int) -> Iterator[Candidate]:
 def debiased_encoding(noise: NoiseReport, geometry: Geometry, dimension: int) -> Fitted:
     """Return the debiased points as an encoding; what could not be estimated follows the rule."""
     found = noise.debiased
-    places = places_of(geometry)
+    places = Places.of(geometry)
     units = places.units[np.searchsorted(geometry.positions, found.positions)]
     points = debiased_points(
         replace(found, positions=units), places, rank=min(found.rank, dimension)
     )
-    return finish(points, Finish(dimension=dimension, masked="continue"), factored=True)
+    return points.finish(Finish(dimension=dimension, masked="continue"), factored=True)
 
 
 def entry(
@@ -346,7 +341,7 @@ def _settings(name: str, row: Row, *, dimension: int, axes: int, seed: int) -> d
     """Return what the survey decides and the encoding takes, then what the row decides."""
     usable = _divisible(dimension, 2 * axes) if row.pairs else dimension
     decided = {"dimension": usable, "axes": axes, "seed": seed}
-    known = takes(name)
+    known = entry_of(name).parameters
     return {key: value for key, value in decided.items() if key in known} | row.parameters
 
 
@@ -488,8 +483,8 @@ def debiased_points(
 ) -> Points:
     """Return the estimated positions as points of that rank; `places` says where units lie."""
     whole = coordinates_of(found)
-    status = np.full(len(whole), PROJECTED, dtype=np.uint8)
-    status[found.core] = MEASURED
+    status = np.full(len(whole), Fitted.PROJECTED, dtype=np.uint8)
+    status[found.core] = Fitted.MEASURED
     rows, minimises = whole[:, :rank], STRAIN
     if (method, metric) != ("classical", "chord"):
         made = scale(_distances(whole, metric), method, dimension=rank)
@@ -511,7 +506,7 @@ def coordinates_of(found: Debiased) -> Floats:
     """Return all estimated positions in the principal axes of the core, its mean at the origin."""
     left = np.zeros((len(found.positions), found.rank))
     left[found.core] = found.low_rank.coordinates
-    left[outside_core(found)] = projected(found)
+    left[outside_core(found)] = project(found)
     centred = left - left[found.core].mean(axis=0)
     axes = np.linalg.svd(centred[found.core], full_matrices=False)[2]
     turned: Floats = centred @ axes.T

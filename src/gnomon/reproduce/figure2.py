@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from gnomon.corpus import Progress
 from gnomon.diagnostics import condensed
 from gnomon.distances import classical_mds, double_centred
-from gnomon.encodings import distances_between, encoding
+from gnomon.encodings import encoding
+from gnomon.numeric.rows import distances_between
 from gnomon.pipeline import scale_free
 from gnomon.reproduce.claims import ABSENT, Published, Reproduction, Row
 from gnomon.reproduce.evidence import Judged

@@ -19,7 +19,8 @@ import numpy as np
 from gnomon.corpus import Progress
 from gnomon.diagnostics import stress
 from gnomon.distances import classical_mds
-from gnomon.encodings import distances_between, encoding
+from gnomon.encodings import encoding
+from gnomon.numeric.rows import distances_between
 from gnomon.reproduce.claims import ABSENT, LOST, Figure, Published, Reproduction, Row
 from gnomon.reproduce.dimension import DIMENSIONS, FITTED_FROM, fitted
 from gnomon.reproduce.figure4_claims import Curves, judged

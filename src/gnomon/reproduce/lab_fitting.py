@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.corpus import count, real_digits
-from gnomon.encodings import LONG, encoding, encoding_of
+from gnomon.encodings import encoding
 from gnomon.errors import LabError
 from gnomon.lab import (
     DATA,
@@ -39,7 +39,7 @@ from gnomon.lab import (
 )
 from gnomon.lab import task as made_task
 from gnomon.lags import Dependence
-from gnomon.pipeline import dependence, fit
+from gnomon.pipeline import dependence, fit, fit_group, longest_life
 from gnomon.reproduce.samples import Options
 
 ROWS = 4000
@@ -132,7 +132,7 @@ def group_parts(task: Task, *, width: int, heads: int) -> tuple[PartConfig, ...]
         return (_jordan(found, width),)
     lasting = replace(found, modes=tuple(replace(one, half_life=np.inf) for one in found.modes))
     turning = _jordan(lasting, width)
-    lives = [min(one.half_life, LONG * found.lags) for one in found.modes]
+    lives = [min(one.half_life, longest_life(found)) for one in found.modes]
     slopes = [float(np.log(2.0) / lives[head % len(lives)]) for head in range(heads)]
     return turning, PartConfig(name="alibi", parameters={"slopes": slopes, "symmetric": True})
 
@@ -160,7 +160,7 @@ def group_in_words(parts: Sequence[PartConfig]) -> str:
 
 
 def _jordan(found: Dependence, width: int) -> PartConfig:
-    made: Any = encoding_of(found, dimension=width)
+    made: Any = fit_group(found, dimension=width)
     numbers = {name: np.asarray(made.numbers[name]).tolist() for name in ("frequencies", "decays")}
     given = {"order": 1, **numbers}
     return PartConfig(name="jordan", parameters=given, both_directions=True, frozen=True)

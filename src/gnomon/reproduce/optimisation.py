@@ -244,14 +244,13 @@ def _from_grown(losses: list[float]) -> list[float]:
 
 def _drawn(parts: Sequence[Part], length: int, model: ModelConfig) -> float | None:
     """Return the ratio of drawn content under the part that acts on logits, mean over heads."""
-    from gnomon.encodings import heads_of
     from gnomon.errors import GnomonError
     from gnomon.spectra import contraction
 
     acting = next((one for one in parts if one.kind in ("transform", "bias")), None)
     if acting is None:
         return 1.0
-    heads, own = model.heads, heads_of(acting.encoding)
+    heads, own = model.heads, (acting.encoding.head_count or 1)
     span, width = acting.heads or heads, model.dimension // heads
     # A transform has a dimension of its own; a bias is added to products of heads of this width.
     size = width if acting.kind == "bias" else None

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from gnomon.diagnostics import stress
 from gnomon.distances import classical_mds
-from gnomon.encodings import Encoding, distances_between, lift
+from gnomon.encodings import Encoding, lift
+from gnomon.numeric.rows import distances_between
 from gnomon.reproduce.claims import Figure, spread
 from gnomon.reproduce.debiasing import Estimate
 from gnomon.reproduce.subjects import Sample

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings import UNSCALED, Encoding, Rope
+from gnomon.encodings import Encoding, Rope
 from gnomon.errors import GnomonError, InputError, MissingExtraError
 from gnomon.reproduce.scaling_lines import Trained
 
@@ -99,7 +99,7 @@ def _trained(model: Any, path: Path) -> Trained:
         own = read(model)
     except GnomonError as error:
         raise InputError(f"{path} holds a model whose positions are not known: {error}") from error
-    plain = isinstance(own, Rope) and own.scaling == UNSCALED and own.fraction == 1.0
+    plain = isinstance(own, Rope) and own.scaling.name == "unscaled" and own.fraction == 1.0
     if not isinstance(own, Rope) or not plain or length is None:
         raise InputError(
             f"{path} holds a model with the encoding {own.name!r}, and scalings are compared on "

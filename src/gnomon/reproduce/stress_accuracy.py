@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 
 from gnomon.corpus import CountOptions, Progress
 from gnomon.diagnostics import stress
-from gnomon.encodings import distances_between, encoding
+from gnomon.encodings import encoding
 from gnomon.lab import EncodingEntry, Grid, over_seeds
+from gnomon.numeric.rows import distances_between
 from gnomon.pipeline import measure_corpus
 from gnomon.reproduce.claims import Reproduction
 from gnomon.reproduce.contrasts import Claim, Contrast, claim

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.corpus import CountOptions, Progress, three_regimes
-from gnomon.distances import Geometry, NullGeometry, dealt_null, jackknifed
+from gnomon.distances import Geometry, NullGeometry, dealt_null, jackknife
 from gnomon.errors import InputError
 from gnomon.pipeline import Measured, provenance
 from gnomon.report import percent
@@ -84,7 +84,7 @@ class Sample:
         if trust is None or self.measured.target is None:
             return None
         value = of(trust.debiased.low_rank.squares)
-        return Estimate.of(jackknifed(value, trust.replicates, of))
+        return Estimate.of(jackknife(value, trust.replicates, of))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -10,11 +10,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from gnomon.distances import Geometry
-from gnomon.encodings import best_slope, encoding, fit, official_slopes
+from gnomon.encodings import best_slope, encoding, fit
 from gnomon.pipeline import Measured, debiased_encoding
 from gnomon.reproduce.readings import Reading
 from gnomon.reproduce.samples import Options
@@ -61,7 +62,8 @@ def _ropes(dimension: int, axes: int, options: Options) -> Iterator[tuple[str, l
 
 def _alibis(geometry: Geometry, axes: int) -> Iterator[tuple[str, list[Reading]]]:
     best = best_slope(geometry.distances, geometry.coordinates)
-    heads = [encoding("alibi", slopes=(m,), axes=axes) for m in official_slopes(HEADS)]
+    official: Any = encoding("alibi", heads=HEADS)
+    heads = [encoding("alibi", slopes=(m,), axes=axes) for m in official.slopes]
     yield ALIBI, [Reading(encoding("alibi", heads=HEADS, axes=axes))]
     yield EACH_HEAD, [Reading(head, lift="slope", over="heads") for head in heads]
     yield BEST_SLOPE, [Reading(encoding("alibi", slopes=(best,), axes=axes), lift="slope")]

@@ -22,7 +22,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from gnomon.encodings import Nope
 from gnomon.errors import LabError
 from gnomon.lab.model import Transformer
 
@@ -86,7 +85,7 @@ class _Headless(Transformer):
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         for part in self.parts:
-            if part.kind != "vectors" and not isinstance(part.encoding, Nope):
+            if part.kind != "vectors" and not part.encoding.is_one_of("nope"):
                 raise LabError(
                     f"The encoding {part.encoding.name!r} acts on attention, and this model has "
                     "none; choose one that gives vectors, or another model."

@@ -22,14 +22,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from gnomon.encodings.base import Encoding
-from gnomon.encodings.biases.linear import Alibi
-from gnomon.encodings.generators.fading import Jordan
+from gnomon.encodings import Encoding, encoding, entry_of
 from gnomon.errors import EncodingError
-from gnomon.lags import Dependence, Law, Mode
+from gnomon.lags import DecayLaw, Dependence, Mode
 from gnomon.numeric import checks
 from gnomon.numeric.elementwise import softplus_inverse
 
@@ -42,7 +41,7 @@ WIDE = 4.0
 """The steepest slope over the slowest, at least: heads that are alike would learn the same."""
 
 
-def encoding_of(found: Dependence, *, dimension: int, heads: int | None = None) -> Encoding:
+def fit_group(found: Dependence, *, dimension: int, heads: int | None = None) -> Encoding:
     """Return the encoding of heads of a dimension whose pairs have the modes of a corpus.
 
     With a number of heads, each has modes of its own.
@@ -60,20 +59,23 @@ def encoding_of(found: Dependence, *, dimension: int, heads: int | None = None) 
             "Nothing depends on the lag in these documents, so there is no encoding to fit; use "
             "one of the catalogue, or none."
         )
-    modes = usable(found.modes)
+    modes = usable_modes(found.modes)
     if not modes:
         raise EncodingError(
             "What was found is below 0 at near lags, tokens that avoid each other, and pairs of a "
             "group add up with one sign; use an entry of the catalogue, or none."
         )
-    bands = shared_out(modes, 1 if heads is None else heads)
-    pairs = [apportioned(band, dimension // 2) for band in bands]
+    bands = _share_out(modes, 1 if heads is None else heads)
+    pairs = [_apportion(band, dimension // 2) for band in bands]
     longest = longest_life(found)
     lives = np.array([[min(mode.half_life, longest) for mode in head] for head in pairs])
-    decays = np.maximum(np.log(2.0) / lives, 2.0 * Jordan.least) - Jordan.least
+    kind: Any = entry_of("jordan").makes
+    least = kind.least
+    decays = np.maximum(np.log(2.0) / lives, 2.0 * least) - least
     turns = np.array([[2.0 * np.pi / mode.period for mode in head] for head in pairs])[..., None]
     raw = np.vectorize(softplus_inverse)(decays)
-    return Jordan(
+    return encoding(
+        "jordan",
         dimension=dimension,
         order=1,
         heads=heads,
@@ -82,7 +84,7 @@ def encoding_of(found: Dependence, *, dimension: int, heads: int | None = None) 
     )
 
 
-def usable(modes: Sequence[Mode]) -> list[Mode]:
+def usable_modes(modes: Sequence[Mode]) -> list[Mode]:
     """Return the modes that pairs of a group can have: their even part is above 0."""
     return [mode for mode in modes if mode.weight > LEAST * mode.amplitude]
 
@@ -92,7 +94,7 @@ def longest_life(found: Dependence) -> float:
     return LONG * found.lags
 
 
-def shared_out(modes: Sequence[Mode], heads: int) -> list[list[Mode]]:
+def _share_out(modes: Sequence[Mode], heads: int) -> list[list[Mode]]:
     """Return the modes of each head: bands of half-lives, the shortest first."""
     order = sorted(modes, key=lambda mode: (mode.half_life, mode.period))
     if len(order) < heads:
@@ -101,14 +103,14 @@ def shared_out(modes: Sequence[Mode], heads: int) -> list[list[Mode]]:
     return [order[first:last] for first, last in pairwise(edges)]
 
 
-def apportioned(modes: Sequence[Mode], pairs: int) -> list[Mode]:
+def _apportion(modes: Sequence[Mode], pairs: int) -> list[Mode]:
     """Return the mode of each pair: by their amplitudes, in order of strength.
 
     >>> from gnomon.lags import Mode
     >>> made = {"period_interval": None, "half_life_interval": None, "half_life": 9.0}
     >>> strong = Mode(period=4.0, amplitude=3.0, **made)
     >>> weak = Mode(period=5.0, amplitude=1.0, **made)
-    >>> [mode.period for mode in apportioned([weak, strong], 4)]
+    >>> [mode.period for mode in _apportion([weak, strong], 4)]
     [4.0, 4.0, 4.0, 5.0]
     """
     order = sorted(modes, key=lambda mode: -mode.weight)[:pairs]
@@ -119,13 +121,13 @@ def apportioned(modes: Sequence[Mode], pairs: int) -> list[Mode]:
     return [mode for mode, number in zip(order, numbers, strict=True) for _ in range(number)]
 
 
-def slopes_of(found: Dependence, law: Law, *, reach: int, heads: int) -> tuple[float, ...]:
+def slopes_of(found: Dependence, law: DecayLaw, *, reach: int, heads: int) -> tuple[float, ...]:
     """Return slopes for so many heads, the steepest first; none where nothing falls."""
     checks.whole("heads", heads, least=1)
     most = max((mode.amplitude for mode in found.modes), default=0.0)
     falling = [
         mode
-        for mode in usable(found.modes)
+        for mode in usable_modes(found.modes)
         if np.isfinite(mode.half_life) and mode.weight > LEAST * most
     ]
     rates = [np.log(2.0) / mode.half_life for mode in falling]
@@ -143,7 +145,7 @@ def slopes_of(found: Dependence, law: Law, *, reach: int, heads: int) -> tuple[f
     return tuple(np.exp(steps).tolist())
 
 
-def biases_of(found: Dependence, law: Law, *, reach: int, heads: int) -> Encoding:
+def fit_slopes(found: Dependence, law: DecayLaw, *, reach: int, heads: int) -> Encoding:
     """Return the biases of so many heads whose slopes are decays of the corpus."""
     slopes = slopes_of(found, law, reach=reach, heads=heads)
     if not slopes:
@@ -151,4 +153,4 @@ def biases_of(found: Dependence, law: Law, *, reach: int, heads: int) -> Encodin
             "Dependence does not fall with the lag in these documents, so there are no slopes to "
             "fit; use family='group', or an entry of the catalogue."
         )
-    return Alibi(slopes=slopes)
+    return encoding("alibi", slopes=slopes)
