@@ -40,7 +40,7 @@ def in_process(monkeypatch):
     """Train here: a process of its own loads PyTorch first, which takes longer than the grid."""
     from gnomon.lab import executor
 
-    monkeypatch.setattr(executor, "Processes", lambda _: executor.Here())
+    monkeypatch.setattr("gnomon.lab.Processes", lambda _: executor.Here())
 
 
 def test_a_grid_runs_in_processes_and_its_status_says_how_far_it_is(grid, capsys):
@@ -81,7 +81,7 @@ def test_a_grid_that_can_not_be_read_ends_with_one_sentence_and_code_2(grid, cap
     assert error.startswith("gnomon: The cell of task 'order', encoding 'rop', seed 0 can not work")
     assert error.count("\n") == 1
     assert run(["lab", "run", str(grid.parent / "none.toml")]) == 2
-    assert "none.toml cannot be read" in capsys.readouterr().err
+    assert "none.toml can not be read" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("in_process")
