@@ -76,13 +76,14 @@ def test_a_grid_that_can_not_be_read_ends_with_one_sentence_and_code_2(grid, cap
 
 
 def test_cells_that_failed_are_not_done_and_the_exit_code_says_so(grid, capsys, monkeypatch):
-    from gnomon.lab import executor, worker
+    from gnomon.lab import worker
+    from gnomon.lab import worker as executor
 
     def failing(cell, folder, *, attempt=1):
         raise RuntimeError("no such luck")
 
     with monkeypatch.context() as patched:
-        patched.setattr(executor, "Processes", lambda _: executor.Here())
+        patched.setattr(executor, "Processes", lambda _: executor.InProcess())
         patched.setattr(worker, "run_cell", failing)
         assert run(["lab", "run", str(grid)]) == 1
     shown = capsys.readouterr().out

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gnomon.errors import LabError
-from gnomon.lab.cells import Cell
-from gnomon.lab.grid import grid_of, read_grid
+from gnomon.lab.grid import Cell, grid_of, read_grid
 
 WHOLE = """
 question = "Which is learned?"

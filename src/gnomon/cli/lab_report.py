@@ -58,11 +58,11 @@ def _contents(place: Path, records: Path | None) -> tuple[dict[str, Any], Path]:
     """Return what is drawn, and where its page goes unless another place is named."""
     if records is None and place.suffix == ".json" and place.is_file():
         return _of_record(place), place.with_suffix(".html")
-    from gnomon.lab import compact_folder, read_grid, shipped
+    from gnomon.lab import built_in_grids, folder_table, read_grid
 
     if records is None and place.is_dir():
         folder, grid = place, None
-    elif place.suffix == ".toml" or str(place) in shipped():
+    elif place.suffix == ".toml" or str(place) in built_in_grids():
         folder, grid = records or place.with_suffix(""), read_grid(place)
     elif records is not None:
         raise InputError(f"{place} is no grid, which --records is for; name one, in TOML.")
@@ -72,7 +72,7 @@ def _contents(place: Path, records: Path | None) -> tuple[dict[str, Any], Path]:
             f"{place} {what}; name a grid, the folder of its records, or the JSON of "
             "`gnomon reproduce`."
         )
-    made = compact_folder(folder, grid=grid)
+    made = folder_table(folder, grid=grid)
     if not made["rows"]:
         raise InputError(
             f"{folder} holds no records of reported runs{' of this grid' if grid else ''}; run the "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -41,7 +40,7 @@ def _one(name: str) -> tuple[dict[str, Any], str]:
     if name not in TASKS:
         raise LabError(f"{name!r} is no task; {nearest(name, TASKS)}.")
     kind = TASKS[name]
-    drawing = str(sys.modules[kind.__module__].__doc__).strip()
+    drawing = kind.describe()
     given = {one.name: _default(one) for one in dataclasses.fields(kind)}
     told = ", ".join(f"{key} = {value}" for key, value in given.items() if value not in (None, ""))
     known, words = _ceiling(kind)

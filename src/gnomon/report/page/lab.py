@@ -1,6 +1,6 @@
 """Grids of the laboratory as one self-contained page: claims, scores, curves, heads, lengths.
 
-The page is drawn from tables that were computed before (`gnomon.lab.compact`), never from models.
+The page is drawn from tables that were computed before (`gnomon.lab.table`), never from models.
 It is built as the page of a survey is: nothing is fetched, and no text but the two scripts named by
 their SHA-256 can run.
 """
@@ -62,7 +62,7 @@ EXPLAINED = {
 def lab_page(contents: Mapping[str, Any], *, version: str) -> bytes:
     """Return the page in UTF-8.
 
-    `contents` has `name`, `question`, `grids` (tables of `gnomon.lab.compact`) and where there are
+    `contents` has `name`, `question`, `grids` (tables of `gnomon.lab.table`) and where there are
     any `verdicts`, `optimisation`, `stress`, `correlations` and `notes`.
     """
     page = SinglePage()
