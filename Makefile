@@ -73,6 +73,7 @@ docs: demo $(VENV)/dev.stamp
 	$(BIN)/python scripts/fill_docs.py demo README.md docs/index.md docs/guide.md docs/noise.md
 	$(BIN)/python scripts/verdict_page.py docs/verdicts.md
 	$(BIN)/python scripts/decision_page.py docs/decisions.md
+	$(BIN)/python scripts/options_page.py docs/api/corpus.md docs/api/pipeline.md docs/api/encodings.md
 	$(BIN)/python scripts/catalogue_page.py docs/catalogue.md
 	$(BIN)/python scripts/scaling_page.py docs/real-models.md
 	$(BIN)/python scripts/groups_page.py docs/mathematics/groups.md

@@ -26,9 +26,8 @@ import time
 import numpy as np
 from scipy.linalg import block_diag
 
-from gnomon.groups.blocks import Block
-from gnomon.groups.checking import TOLERANCE
-from gnomon.groups.classification import classify
+from gnomon.groups.classification import TOLERANCE, classify
+from gnomon.groups.generator import Block
 from harness import write_record
 
 LARGEST, APART, CLOSE = 16, 0.02, 0.01

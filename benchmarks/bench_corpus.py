@@ -16,8 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gnomon.corpus.counting import count
-from gnomon.corpus.kernel import Slots, count_slots
+from gnomon.corpus.counting import Slots, count, count_slots
 from harness import data_root, figures, interleaved, peak_of_command, ratio, show, write_record
 
 LENGTH, VOCABULARY = 512, 30_522

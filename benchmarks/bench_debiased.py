@@ -28,6 +28,7 @@ from gnomon.distances.debiased.pilot import pilot
 from gnomon.distances.debiased.rare_types import common_classes
 from gnomon.distances.debiased.remainder import remainder
 from gnomon.distances.debiased.sums import balanced_signs, sums
+from gnomon.distances.debiased.terms import frame_of
 from harness import data_root, figures, interleaved, peak_of_command, ratio, show, write_record
 
 CORPORA = {
@@ -111,16 +112,17 @@ def bench_debias(name, counts, repeats):
     drift = measure_drift(data)
     kap = curvature(data, drift)
     signs = balanced_signs(data.folds, DRAWS, np.random.default_rng(0))
-    sums(data, drift, signs[:1], kap)  # compiles or loads the kernels, once per machine
+    # The first call compiles or loads the kernels, once per machine.
+    sums(data, drift, frame_of(data, signs[:1]), kap)
     plain = []
     dense = {"dense float64 sums": lambda: plain.extend(plain_sums(data, drift, signs, kap))}
     seconds = interleaved(dense, 1)
-    gaps = gaps_between(sums(data, drift, signs, kap), plain)
+    gaps = gaps_between(sums(data, drift, frame_of(data, signs), kap), plain)
     common = int(data.class_bounds[common_classes(data)])
     variants = {
         "debias": lambda: debias(counts),
-        "sums": lambda: sums(data, drift, signs, kap),
-        "sums, no draws": lambda: sums(data, drift, signs[:0], kap),
+        "sums": lambda: sums(data, drift, frame_of(data, signs), kap),
+        "sums, no draws": lambda: sums(data, drift, frame_of(data, signs[:0]), kap),
         "drift": lambda: measure_drift(data),
         "curvature": lambda: curvature(data, drift),
         "bare products, all types": bare_products(data, len(data.type_tokens), DRAWS),
@@ -194,8 +196,8 @@ def bench_replicate(counts, repeats):
 
     variants = {
         "np.bincount without a fold": recount,
-        "computing again": lambda: sums(rest, drift, none[:, 1:], kap),
-        "all replicates": lambda: sums(data, drift, none, kap),
+        "computing again": lambda: sums(rest, drift, frame_of(rest, none[:, 1:]), kap),
+        "all replicates": lambda: sums(data, drift, frame_of(data, none), kap),
     }
     recounted = recount().reshape(counts.length, vocabulary)[data.positions][:, data.type_indices]
     if (recounted != rest.seen(slice(0, None))).any():

@@ -1,9 +1,10 @@
-"""Are periods and half-lives right: planted corpora of fifty kinds, each with fresh seeds.
+"""Are periods and half-lives right: planted corpora of sixty kinds, each with fresh seeds.
 
     false     periods that are named and that nothing planted has, as a share of corpora
     octaves   a whole multiple or part of a planted period, named in its stead, as a share of them
     exact     of planted periods, those that are found within 0.5 %
     silent    corpora without order in which a mode is named
+    falling   corpora of periods that last in which one has a half-life
     lives     half-lives of what falls as one exponential, within 15 %
     laws      tails of a known law that are called by the name of the other one
     negative  corpora said to depend most where they depend less than by chance
@@ -26,7 +27,7 @@ import numpy as np
 import gnomon
 import planted_lags
 from harness import RECORDS, code_digest
-from planted_lags import KINDS
+from planted_lags import KINDS, LASTING
 
 RECORD = RECORDS / "lags.json"
 SEEDS = 20
@@ -36,6 +37,7 @@ BARS = {
     "octaves": (0.02, False),
     "exact": (0.95, True),
     "silent": (0.02, False),
+    "falling": (0.02, False),
     "lives": (0.90, True),
     "laws": (0.02, False),
     "negative": (0.0, False),
@@ -58,10 +60,16 @@ def judge(kind, seed):
         "periods": named,
         "modes": len(found.found.modes) + len(found.positions.modes),
         "half_lives": [one.half_life for one in found.found.modes if one.half_life < 1e6],
+        "falling": any(has_half_life(mode) for mode in found.found.modes),
         "law": found.law.law,
         "negative": bool(bits.reach and bits.values[bits.strongest] <= 0.0),
         "chi2_per_dof": None if found.found.fit is None else found.found.fit.chi2_per_dof,
     }
+
+
+def has_half_life(mode):
+    """Say whether a half-life is named, from an interval that has two ends."""
+    return bool(np.isfinite(mode.half_life) and np.isfinite((mode.half_life_interval or [0])[-1]))
 
 
 def close(one, other):
@@ -92,6 +100,8 @@ def measured(rows):
             figures["exact"] += [hit for row in found for hit in row["exact"]]
         if not made.order and "aligned" not in kind:
             figures["silent"] += [row["modes"] > 0 for row in found]
+        if kind.startswith(LASTING):
+            figures["falling"] += [row["falling"] for row in found]
         if made.half_life:
             figures["lives"] += [
                 any(abs(life / made.half_life - 1.0) <= 0.15 for life in row["half_lives"])

@@ -269,6 +269,72 @@ def noisy_clock(rng, period, spread, *, documents=200, length=256, types=12):
     return list(draw(rng, laws[np.floor(places % period).astype(int)]))
 
 
+def echoes(rng, back, share, *, documents, length, types=20):
+    """A token is the one so many places back with a chance: a period whose harmonics fall alike."""
+    tokens = rng.integers(types, size=(documents, length + 20 * back))
+    for place in range(back, tokens.shape[1]):
+        again = rng.random(documents) < share
+        tokens[:, place] = np.where(again, tokens[:, place - back], tokens[:, place])
+    return list(tokens[:, 20 * back :])
+
+
+def stepping(rng, states, share, *, documents, length):
+    """A Markov chain that steps on with a chance, else begins anywhere: eigenvalues on a circle."""
+    places = np.arange(length)
+    made = []
+    for _ in range(documents):
+        begins = np.maximum.accumulate(np.where(rng.random(length) < share, 0, places))
+        made.append((rng.integers(states, size=length)[begins] + places - begins) % states)
+    return made
+
+
+def second_order(rng, one, two, *, documents, length):
+    """Signs s with E s_i = one s_(i-1) + two s_(i-2): covariances obey that recurrence."""
+    signs = rng.choice([-1.0, 1.0], size=(documents, length + 200))
+    for place in range(2, length + 200):
+        chance = 0.5 * (1.0 + one * signs[:, place - 1] + two * signs[:, place - 2])
+        signs[:, place] = np.where(rng.random(documents) < chance, 1.0, -1.0)
+    return list((signs[:, 200:] > 0.0).astype(int))
+
+
+def root(one, two):
+    """Return the period and the half-life of z^2 = one z + two."""
+    size = np.sqrt(-two)
+    return 2.0 * np.pi / np.arccos(one / (2.0 * size)), np.log(0.5) / np.log(size)
+
+
+def own_blocks(rng, low, high, *, documents, length, types=20, keep=0.6):
+    """Each document repeats a block of its own length: a spectrum of many periods."""
+    made = []
+    for _ in range(documents):
+        block = rng.integers(types, size=rng.integers(low, high + 1))
+        text = block[(rng.integers(len(block)) + np.arange(length)) % len(block)]
+        made.append(np.where(rng.random(length) < keep, text, rng.integers(types, size=length)))
+    return made
+
+
+def loose_phrases(rng, low, high, *, documents=120, count=50):
+    """Measures of any length from low to high that return after two or three of them."""
+    made = []
+    for _ in range(documents):
+        measures = [rng.integers(10, size=rng.integers(low, high + 1)) for _ in range(3)]
+        for _ in range(count - 3):
+            again = measures[-2] if rng.random() < 0.5 else measures[-3]
+            fresh = rng.integers(10, size=len(again))
+            measures.append(np.where(rng.random(len(again)) < 0.7, again, fresh))
+        made.append(np.concatenate(measures))
+    return made
+
+
+def woven(rng, one, other):
+    """Each place has the token of one document or that of another."""
+    made = []
+    for left, right in zip(one, other, strict=True):
+        size = min(len(left), len(right))
+        made.append(np.where(rng.random(size) < 0.5, left[:size], right[:size] + 1000))
+    return made
+
+
 KINDS = {
     "free, uniform": lambda r: Planted(list(r.integers(20, size=(150, 200))), order=False),
     "free, words": lambda r: Planted([zipf(r, 300, 3000) for _ in range(150)], order=False),
@@ -345,6 +411,42 @@ KINDS = {
     "smooth 7.5": lambda r: Planted(smooth(r, 7.5), (7.5,)),
     "smooth 5.3 and 14.1": lambda r: Planted(two_smooth(r, 5.3, 14.1), (5.3, 14.1)),
     "smooth 6.2 and 17.9": lambda r: Planted(two_smooth(r, 6.2, 17.9), (6.2, 17.9)),
+    "smooth 7.3 and 22.4": lambda r: Planted(two_smooth(r, 7.3, 22.4), (7.3, 22.4)),
+    "smooth 9.4 and 26.1": lambda r: Planted(two_smooth(r, 9.4, 26.1), (9.4, 26.1)),
+    "echoes of 13": lambda r: Planted(
+        echoes(r, 13, 0.6, documents=150, length=500),
+        (13.0,),
+        half_life=13.0 * float(np.log(0.5) / np.log(0.6)),
+    ),
+    "stepping through 7": lambda r: Planted(
+        stepping(r, 7, 0.95, documents=200, length=400),
+        (7.0,),
+        half_life=float(np.log(0.5) / np.log(0.95)),
+    ),
+    "second order": lambda r: Planted(
+        second_order(r, 0.1, -0.88, documents=200, length=400),
+        (root(0.1, -0.88)[0],),
+        half_life=float(root(0.1, -0.88)[1]),
+    ),
+    "61 beside music": lambda r: Planted(
+        marked(r, 61.0, documents=80, length=900) + [200 + one for one in phrases(r, documents=60)],
+        (61.0,),
+        (8.0, 16.0, 24.0, 32.0, 40.0),
+    ),
+    "20 woven into loose phrases": lambda r: Planted(
+        woven(r, cyclic(r, 20, documents=120, length=350, types=12), loose_phrases(r, 6, 9)),
+        (20.0,),
+        near=(6.0, 9.0),
+    ),
+    "10 woven into music": lambda r: Planted(
+        woven(r, cyclic(r, 10, documents=100, length=360, types=12), phrases(r)),
+        (10.0,),
+        (8.0, 16.0, 24.0, 32.0, 40.0),
+    ),
+    "loose phrases": lambda r: Planted(loose_phrases(r, 6, 9), near=(6.0, 28.0)),
+    "blocks of 30 to 45": lambda r: Planted(
+        own_blocks(r, 30, 45, documents=150, length=400), near=(30.0, 45.0)
+    ),
     "noisy clock of 10": lambda r: Planted(
         noisy_clock(r, 10, 0.35),
         near=(2.0, 10.5),
@@ -361,3 +463,5 @@ KINDS = {
         cyclic(r, 10, documents=100, length=300, types=8, aligned=True), (10.0,), order=False
     ),
 }
+LASTING = ("period", "wave", "smooth", "lines of", "7 and 12", "7 times 12")
+"""How the names of kinds begin whose periods last, so that they have no half-life."""

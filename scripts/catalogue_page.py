@@ -73,7 +73,7 @@ def _link(name: str) -> str:
 
 def _section(one: dict[str, Any]) -> str:
     """Return the card of one encoding as a section."""
-    from gnomon.report.cards import parameters_in_words
+    from gnomon.report.text import parameters_in_words
 
     level, kinds, rooms = one["level"], ", ".join(one["kind"]), ", ".join(one["frameworks"])
     proofs = [f"    - {_text(p['against'])}: `{p['test']}`" for p in one["proofs"]]

@@ -121,7 +121,7 @@ def filled(text: str, slot: str, content: str) -> str:
 
 def drawn(path: Path) -> None:
     """Draw the first row of exp(tX) for each kind of block, its largest entry scaled to 1."""
-    from gnomon.groups.blocks import Block
+    from gnomon.groups.generator import Block
 
     sheet = Sheet(860, 420, "Kinds of blocks", "; ".join(PANELS))
     lags = np.linspace(0.0, LAST, 401)

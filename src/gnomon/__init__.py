@@ -91,7 +91,9 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"gnomon.{name}")
     if name in _HOME:
         home = importlib.import_module(_HOME[name])
-        return getattr(home, "measure" if name == "geometry" else name)
+        found = getattr(home, "measure" if name == "geometry" else name)
+        globals()[name] = found  # so that it is looked for once
+        return found
     raise AttributeError(f"module 'gnomon' has no attribute {name!r}")
 
 

@@ -17,17 +17,17 @@ class GnomonError(Exception):
 
 
 class InputError(GnomonError, ValueError):
-    """The input, an option or a file can not be used as it is."""
+    """The input, an option or a file cannot be used as it is."""
 
     exit_code = 2
 
 
 class CorpusError(InputError):
-    """A corpus can not be read as declared."""
+    """A corpus cannot be read as declared."""
 
 
 class TokenizerError(InputError):
-    """A tokenizer file or name can not be used."""
+    """A tokenizer file or name cannot be used."""
 
 
 class CountsError(InputError):
@@ -35,15 +35,15 @@ class CountsError(InputError):
 
 
 class EncodingError(InputError):
-    """An encoding is unknown, or can not do what was asked of it."""
+    """An encoding is unknown, or cannot do what was asked of it."""
 
 
 class GroupError(InputError):
-    """A generator, a kernel or a map can not be what it would have to be."""
+    """A generator, a kernel or a map cannot be what it would have to be."""
 
 
 class LabError(InputError):
-    """A task, a model or a grid of the laboratory can not be what was asked for."""
+    """A task, a model or a grid of the laboratory cannot be what was asked for."""
 
 
 class MissingExtraError(InputError):
@@ -51,7 +51,7 @@ class MissingExtraError(InputError):
 
 
 class SpectrumError(InputError):
-    """A kernel, its length, or queries and keys can not have the spectrum that was asked for."""
+    """A kernel, its length, or queries and keys cannot have the spectrum that was asked for."""
 
 
 class StorageError(InputError):

@@ -36,7 +36,7 @@ _NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _HELD = {errno.EAGAIN, errno.EWOULDBLOCK}
 _DAY = 86_400.0
 _ROUNDED = 2.0
-"""Seconds by which the beginning of a process may be off: it is told in whole ones."""
+"""Seconds by which the beginning of a process may be off: it is known to the second only."""
 _STANDARD = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 _LINKS = 40
 """Links that are followed from one to the next, as many as Linux does."""
@@ -70,7 +70,7 @@ class _Place:
 
 
 @contextmanager
-def writing(path: Path, *, private: bool = False) -> Iterator[Path]:
+def replace_file(path: Path, *, private: bool = False) -> Iterator[Path]:
     """Yield a temporary path; what was written there takes its place if the block succeeds.
 
     A `private` file is for this user alone, whatever the mode of the one before it.
@@ -91,7 +91,7 @@ def writing(path: Path, *, private: bool = False) -> Iterator[Path]:
                 _dress(temporary, place.before)
             temporary.replace(place.path)
     except OSError as error:
-        raise _explained(error, path) from error
+        raise _storage_error(error, path) from error
 
 
 @contextmanager
@@ -121,7 +121,7 @@ def _held(folder: Path, name: str, mode: int) -> Iterator[Path]:
                 with suppress(OSError):
                     temporary.unlink()
         if sys.platform == "win32":
-            os.close(handle)  # an open file can not be renamed there
+            os.close(handle)  # an open file cannot be renamed there
         yield temporary
     finally:
         if sys.platform != "win32" and handle >= 0:
@@ -209,7 +209,7 @@ def _dress(temporary: Path, before: os.stat_result | None) -> None:
     temporary.chmod(mode)
 
 
-def _explained(error: OSError, path: Path) -> StorageError:
+def _storage_error(error: OSError, path: Path) -> StorageError:
     if error.errno in _NO_ROOM:
         return StorageError(
             f"{path} could not be written: no room left on its disk; "
@@ -229,7 +229,7 @@ def _explained(error: OSError, path: Path) -> StorageError:
 
 def write_with(path: Path, write: Callable[[BinaryIO], Any], *, private: bool = False) -> None:
     """Write a binary file through `write`, whole or not at all, and flushed to the disk."""
-    with writing(path, private=private) as temporary:
+    with replace_file(path, private=private) as temporary:
         fill(temporary, write)
 
 
@@ -241,7 +241,7 @@ def write_together(folder: Path, writers: Mapping[str, Callable[[BinaryIO], Any]
     """
     with ExitStack() as stack:  # leaves its contexts, and so renames, in reverse order
         for name, write in writers.items():
-            fill(stack.enter_context(writing(folder / name)), write)
+            fill(stack.enter_context(replace_file(folder / name)), write)
         for name in list(writers)[:1]:
             place = _place(folder / name)
             if not place.through:
@@ -263,9 +263,9 @@ def check_writable(folder: Path) -> None:
     """
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not there.is_dir():
-        raise _explained(NotADirectoryError(errno.ENOTDIR, f"{there} is a file"), folder)
+        raise _storage_error(NotADirectoryError(errno.ENOTDIR, f"{there} is a file"), folder)
     if not os.access(there, os.W_OK | os.X_OK):
-        raise _explained(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), folder)
+        raise _storage_error(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), folder)
 
 
 def check_place(path: Path) -> None:
@@ -276,16 +276,16 @@ def check_place(path: Path) -> None:
     try:
         place = _place(path)
     except OSError as error:
-        raise _explained(error, path) from error
+        raise _storage_error(error, path) from error
     if place.through:
         if place.descriptor is None and not os.access(path, os.W_OK):
-            raise _explained(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), path)
+            raise _storage_error(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), path)
         return
     folder = place.path.parent if path.is_symlink() else path.absolute().parent
     if not folder.exists():
         shown = folder if path.is_symlink() else path.parent
         raise StorageError(
-            f"{path} can not be written: there is no folder {shown}; make it first, or "
+            f"{path} cannot be written: there is no folder {shown}; make it first, or "
             "choose another place."
         )
     check_writable(folder if path.is_symlink() else path.parent)
@@ -329,10 +329,10 @@ def is_abandoned(temporary: Path) -> bool:
 
 
 def _began(process: str) -> float:
-    """Return when a process began, in seconds of the clock; 0.0 where that is not told."""
+    """Return when a process began, in seconds of the clock; 0.0 where that is unknown."""
     with suppress(OSError, AttributeError, ValueError, IndexError):
-        told = Path("/proc", process, "stat").read_text(encoding="utf-8", errors="replace")
-        ticks = int(told.rpartition(")")[2].split()[19])
+        stat = Path("/proc", process, "stat").read_text(encoding="utf-8", errors="replace")
+        ticks = int(stat.rpartition(")")[2].split()[19])
         kernel = Path("/proc/stat").read_text(encoding="utf-8")
         boot = int(kernel.partition("btime ")[2].split()[0])
         return boot + ticks / os.sysconf("SC_CLK_TCK")

@@ -12,6 +12,7 @@ the import of such a module would hide it.
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -25,7 +26,9 @@ def front(
     def load(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(f"{room}.{homes[name]}"), name)
+        found = getattr(importlib.import_module(f"{room}.{homes[name]}"), name)
+        setattr(sys.modules[room], name, found)  # so that it is looked for once
+        return found
 
     def names_of_room() -> list[str]:
         return sorted(homes)

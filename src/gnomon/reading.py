@@ -103,7 +103,7 @@ def read_bytes(path: str | os.PathLike[str], *, most: int) -> bytes:
 
 def read_json(path: str | os.PathLike[str], *, most: int = MOST_JSON, **hooks: Any) -> Any:
     """Return the JSON in a regular file; `hooks` are those of `json.loads`."""
-    return parse_json(_decoded(read_bytes(path, most=most)), **hooks)
+    return parse_json(_decode(read_bytes(path, most=most)), **hooks)
 
 
 def parse_json(text: str | bytes, **hooks: Any) -> Any:
@@ -114,7 +114,7 @@ def parse_json(text: str | bytes, **hooks: Any) -> Any:
     gnomon.reading.UnreadableError: it is nested deeper than 100 levels
     """
     try:
-        value = json.loads(_decoded(text), **{"parse_int": _integer, **hooks})
+        value = json.loads(_decode(text), **{"parse_int": _integer, **hooks})
     except RecursionError as error:
         raise UnreadableError(f"it is nested deeper than {DEEPEST} levels") from error
     _check_depth(value)
@@ -145,10 +145,10 @@ def _int(digits: str) -> int:
 
 
 @contextmanager
-def believing(what: str, advice: str) -> Iterator[None]:
+def refuse_mismatch(what: str, advice: str) -> Iterator[None]:
     """Refuse a file whose values are of the right types, but do not go together.
 
-    A check of types can not see that a list is shorter than another one says it is. Whatever such
+    A check of types cannot see that a list is shorter than another one says it is. Whatever such
     a file makes its reader raise is said of the file, and what to do: `advice`.
     """
     try:
@@ -163,7 +163,7 @@ def believing(what: str, advice: str) -> Iterator[None]:
 
 def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the table in a regular file of TOML."""
-    return parse_toml(_decoded(read_bytes(path, most=MOST_TOML)))
+    return parse_toml(_decode(read_bytes(path, most=MOST_TOML)))
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -188,7 +188,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     return table
 
 
-def _decoded(text: str | bytes) -> str:
+def _decode(text: str | bytes) -> str:
     """Return text; bytes that are no UTF-8 are named by their place."""
     if isinstance(text, str):
         return text
@@ -242,10 +242,10 @@ def load_array(path: str | os.PathLike[str], *, mapped: bool = False) -> NDArray
             )
         if mapped and math.prod(shape) * dtype.itemsize:
             return np.memmap(handle, dtype, mode="r", offset=begin, shape=shape, order=order)  # type: ignore[call-overload]
-        return _filled(handle, shape, dtype, order)
+        return _fill(handle, shape, dtype, order)
 
 
-def promised_size(head: bytes) -> int:
+def size_in_header(head: bytes) -> int:
     """Return how many bytes a `.npy` file has that begins like this."""
     handle = io.BytesIO(head)
     shape, _, dtype = _header(handle)
@@ -277,7 +277,7 @@ class Archive(Mapping[str, NDArray[Any]]):
             shape, fortran, dtype = _header(handle)  # type: ignore[arg-type]
             if handle.tell() + math.prod(shape) * dtype.itemsize != member.file_size:
                 raise UnreadableError(f"the header of its array {name!r} does not fit its size")
-            return _filled(handle, shape, dtype, "F" if fortran else "C")  # type: ignore[arg-type]
+            return _fill(handle, shape, dtype, "F" if fortran else "C")  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._members)
@@ -342,7 +342,7 @@ def _header(handle: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     return shape, fortran, dtype
 
 
-def _filled(
+def _fill(
     handle: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any], order: str
 ) -> NDArray[Any]:
     size, filled = math.prod(shape) * dtype.itemsize, 0

@@ -52,7 +52,7 @@ def drawn(value: Any) -> Any:
 
     The report room is asked for by name and only now: it lies above all that it draws.
     """
-    return importlib.import_module("gnomon.report.figures.own").draw(value)
+    return importlib.import_module("gnomon.report.figures.results").draw(value)
 
 
 def html_fields(caption: str, fields: Mapping[str, Any]) -> str:

@@ -9,14 +9,14 @@ import pytest
 
 from gnomon.encodings.rotary.config.build import from_config
 from gnomon.encodings.rotary.config.layers import layer_type_of
-from gnomon.encodings.rotary.config.models import (
+from gnomon.encodings.rotary.config.source import (
     DEFAULTS,
     EVERY,
     INTERLEAVED,
     SECTIONS,
     plain_type,
+    read_config,
 )
-from gnomon.encodings.rotary.config.source import read_config
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 import gnomon
-from gnomon.encodings.rotary.config.models import (
+from gnomon.encodings.rotary.config.source import (
     BY_TYPE,
     CHUNKS,
     EVERY,

@@ -19,7 +19,7 @@ KINDS = {"vectors", "transform", "bias", "content"}
 def cards_of(name: str) -> list[Card]:
     """The card of an entry and those of its examples, which may differ by their parameters."""
     entry = ENTRIES[name]
-    return [entry.read_card(), *(encoding(name, **example).card for example in entry.examples)]
+    return [entry.card, *(encoding(name, **example).card for example in entry.examples)]
 
 
 @cache
@@ -51,7 +51,7 @@ def test_every_proof_on_a_card_is_a_test_that_exists(name):
 def test_a_proof_without_its_test_is_seen():
     from gnomon.encodings.card import proved
 
-    card = ENTRIES["nope"].read_card()
+    card = ENTRIES["nope"].card
     lost = proved(("nothing", "laws/test_laws_of_scores.py", "test_that_is_not_there"))
     planted = Card(**{**vars(card), "proofs": lost})
     assert missing_proofs(planted) == ["tests/laws/test_laws_of_scores.py::test_that_is_not_there"]

@@ -61,7 +61,7 @@ def test_a_folder_without_records_says_how_one_is_made(tmp_path: Path) -> None:
     assert "`gnomon reproduce NAME --json FILE` makes one" in page.read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", ["verdict_page.py", "decision_page.py"])
+@pytest.mark.parametrize("name", ["verdict_page.py", "decision_page.py", "options_page.py"])
 def test_a_page_without_its_place_is_left_alone(tmp_path: Path, name: str) -> None:
     page = tmp_path / "page.md"
     page.write_text("nothing\n", encoding="utf-8")
@@ -69,6 +69,15 @@ def test_a_page_without_its_place_is_left_alone(tmp_path: Path, name: str) -> No
     assert done.returncode == 1
     assert "page.md has no place for" in done.stderr
     assert page.read_text("utf-8") == "nothing\n"
+
+
+def test_the_tables_of_options_are_those_of_the_options(tmp_path: Path) -> None:
+    for name in ("corpus", "pipeline", "encodings"):
+        page = tmp_path / f"{name}.md"
+        shutil.copy(DOCS / "api" / page.name, page)
+        done = script("options_page.py", page)
+        assert done.returncode == 0, done.stderr
+        assert page.read_text("utf-8") == (DOCS / "api" / page.name).read_text("utf-8")
 
 
 def test_the_list_of_decisions_names_every_record_by_its_title(tmp_path: Path) -> None:

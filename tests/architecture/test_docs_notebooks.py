@@ -55,7 +55,7 @@ def test_a_notebook_runs_from_its_first_cell_to_its_last(
     folder.mkdir()
     notebook = nbformat.reads(text, as_version=4)
     client = NotebookClient(
-        notebook, timeout=120, kernel_name=kernel, resources={"metadata": {"path": str(folder)}}
+        notebook, timeout=1200, kernel_name=kernel, resources={"metadata": {"path": str(folder)}}
     )
     client.execute()
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]

@@ -16,9 +16,8 @@ from typing import Any
 
 import pytest
 
-from gnomon.corpus.counting import CountOptions
-from gnomon.pipeline.fitting import FitOptions
-from gnomon.pipeline.surveys import SurveyOptions
+from gnomon.corpus.options import CountOptions
+from gnomon.pipeline.options import FitOptions, SurveyOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -165,7 +164,7 @@ def test_search_finds_a_page_when_the_site_is_opened_from_the_disk(
     page.goto((site / "index.html").as_uri())
     page.click(".md-search__input")  # searching begins with the keys, so it is typed
     page.type(".md-search__input", "bootstrap")
-    page.wait_for_selector(".md-search-result__link", timeout=20_000)
+    page.wait_for_selector(".md-search-result__link", timeout=300_000)
     found = page.eval_on_selector_all(".md-search-result__link", "all => all.map(a => a.href)")
     assert any("noise.html" in link for link in found)
     assert [url for url in asked if not url.startswith(("file:", "data:", "about:"))] == []

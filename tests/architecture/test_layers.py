@@ -12,8 +12,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 LINT = "from importlinter.cli import lint_imports_command; lint_imports_command()"
 
@@ -32,13 +30,22 @@ def lint(folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.fixture
-def copy(tmp_path: Path) -> Path:
+PLANTED = [
+    ("distances", "import gnomon.corpus", "gnomon.corpus"),
+    ("corpus", "import gnomon.pipeline", "gnomon.pipeline"),
+    ("encodings", "def f():\n    import torch", "torch"),
+    ("corpus", "def f():\n    import torch", "torch"),
+    ("pipeline", "import gnomon.cli", "gnomon.cli"),
+]
+"""Imports against the stream: where, how, and of what."""
+
+
+def copied(folder: Path) -> Path:
     """A copy of the project that a test may spoil."""
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    shutil.copy(ROOT / "pyproject.toml", folder)
     ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=ignored)
-    return tmp_path
+    shutil.copytree(ROOT / "src", folder / "src", ignore=ignored)
+    return folder
 
 
 def test_the_rooms_keep_their_contracts() -> None:
@@ -46,29 +53,23 @@ def test_the_rooms_keep_their_contracts() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
-    ("room", "planted", "named"),
-    [
-        ("distances", "import gnomon.corpus", "gnomon.distances.planted -> gnomon.corpus"),
-        ("corpus", "import gnomon.pipeline", "gnomon.corpus.planted -> gnomon.pipeline"),
-        ("encodings", "def f():\n    import torch", "gnomon.encodings.planted -> torch"),
-        ("corpus", "def f():\n    import torch", "gnomon.corpus.planted -> torch"),
-        ("pipeline", "import gnomon.cli", "gnomon.pipeline.planted -> gnomon.cli"),
-    ],
-)
-def test_a_planted_import_against_the_stream_is_named(
-    copy: Path, room: str, planted: str, named: str
-) -> None:
-    (copy / "src" / "gnomon" / room / "planted.py").write_text(planted, encoding="utf-8")
-    done = lint(copy)
+def test_every_planted_import_against_the_stream_is_named(tmp_path: Path) -> None:
+    """All in one copy, each in a module of its own: the linter reads all of the source."""
+    folder = copied(tmp_path)
+    for number, (room, statement, _) in enumerate(PLANTED):
+        module = folder / "src" / "gnomon" / room / f"planted{number}.py"
+        module.write_text(statement, encoding="utf-8")
+    done = lint(folder)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert named in " ".join(done.stdout.split())
+    said = " ".join(done.stdout.split())
+    for number, (room, _, imported) in enumerate(PLANTED):
+        assert f"gnomon.{room}.planted{number} -> {imported}" in said
 
 
-def test_a_room_must_be_placed_before_it_can_exist(copy: Path) -> None:
-    room = copy / "src" / "gnomon" / "attic"
+def test_a_room_must_be_placed_before_it_can_exist(tmp_path: Path) -> None:
+    room = copied(tmp_path) / "src" / "gnomon" / "attic"
     room.mkdir()
     (room / "__init__.py").touch()
-    done = lint(copy)
+    done = lint(tmp_path)
     assert done.returncode != 0
     assert "attic" in done.stdout + done.stderr

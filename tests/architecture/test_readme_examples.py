@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gnomon.cli.app import run as command
+
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 INDEX = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
@@ -90,9 +92,11 @@ TRIED = (
 
 
 @pytest.mark.parametrize("line", [line for name in TRIED for line in commands_on(name)])
-def test_a_command_of_the_readme_runs_as_it_stands(desk: Path, line: str) -> None:
-    done = run(desk, "-m", "gnomon", *shlex.split(line))
-    assert done.returncode == 0, done.stderr
+def test_a_command_of_the_readme_runs_as_it_stands(
+    desk: Path, line: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(desk)
+    assert command(shlex.split(line)) == 0, capfd.readouterr().err
 
 
 def test_the_readme_has_examples_to_try() -> None:

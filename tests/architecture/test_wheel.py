@@ -20,9 +20,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
 
-# Downloads may be slow on a first run; `--dist loadfile` makes the environment once.
-pytestmark = pytest.mark.timeout(600)
-
 
 def run(*command: str | Path, cwd: Path) -> str:
     """Run a command with nothing of ours in its environment; return its standard output."""

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gnomon import files
-from gnomon.corpus.counts_file import load_counts
+from gnomon.corpus.counts import load_counts
 from gnomon.errors import StorageError
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="limits and devices of POSIX systems")

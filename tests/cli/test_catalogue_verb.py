@@ -241,7 +241,7 @@ def test_a_card_that_can_not_be_made_as_asked_is_refused_in_words(call, argument
 
 
 def test_every_entry_is_drawn_or_refused_with_the_file_to_name() -> None:
-    from gnomon.cli.card import FITTED
+    from gnomon.cli.catalogue import FITTED
     from gnomon.encodings.registry import takes
 
     assert set(FITTED) == {name for name in ENTRIES if "geometry" in takes(name)}

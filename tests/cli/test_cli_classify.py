@@ -99,16 +99,16 @@ def test_files_that_hold_no_matrix_are_refused(call, tmp_path: Path) -> None:
     np.save(tmp_path / "objects.npy", pickled, allow_pickle=True)
     assert "it holds no plain numbers" in refusal(call, tmp_path / "objects.npy")
     (tmp_path / "text.npy").write_text("no array", encoding="utf-8")
-    assert "text.npy can not be read as a .npy file" in refusal(call, tmp_path / "text.npy")
+    assert "text.npy cannot be read as a .npy file" in refusal(call, tmp_path / "text.npy")
     (tmp_path / "empty.npy").write_bytes(b"")
-    assert "empty.npy can not be read as a .npy file" in refusal(call, tmp_path / "empty.npy")
+    assert "empty.npy cannot be read as a .npy file" in refusal(call, tmp_path / "empty.npy")
     np.savez(tmp_path / "many.npz", x=np.eye(2))
     assert "is an archive of arrays" in refusal(call, tmp_path / "many.npz")
 
 
 def test_a_truncated_file_is_refused(call, rope: Path) -> None:
     rope.write_bytes(rope.read_bytes()[:200])
-    assert "can not be read as a .npy file" in refusal(call, rope)
+    assert "cannot be read as a .npy file" in refusal(call, rope)
 
 
 def test_a_tolerance_below_rounding_is_refused(call, rope: Path) -> None:

@@ -35,6 +35,14 @@ def grid(tmp_path):
     return file
 
 
+@pytest.fixture
+def in_process(monkeypatch):
+    """Train here: a process of its own loads PyTorch first, which takes longer than the grid."""
+    from gnomon.lab import worker
+
+    monkeypatch.setattr(worker, "Processes", lambda _: worker.InProcess())
+
+
 def test_a_grid_runs_in_processes_and_its_status_says_how_far_it_is(grid, capsys):
     assert run(["lab", "status", str(grid), "--json", "-"]) == 1
     assert json.loads(capsys.readouterr().out)["done"] == 0
@@ -51,6 +59,7 @@ def test_a_grid_runs_in_processes_and_its_status_says_how_far_it_is(grid, capsys
     assert "steps to 90 %" in shown
 
 
+@pytest.mark.usefixtures("in_process")
 def test_the_longer_text_has_what_the_sweep_tried(grid, capsys):
     """Each mean is that of the areas in the records of its cells."""
     swept = GRID + "[sweep]\nlearning_rate = [0.001, 0.01]\nseeds = [7, 8]\n"
@@ -72,18 +81,17 @@ def test_a_grid_that_can_not_be_read_ends_with_one_sentence_and_code_2(grid, cap
     assert error.startswith("gnomon: The cell of task 'order', encoding 'rop', seed 0 can not work")
     assert error.count("\n") == 1
     assert run(["lab", "run", str(grid.parent / "none.toml")]) == 2
-    assert "none.toml can not be read" in capsys.readouterr().err
+    assert "none.toml cannot be read" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("in_process")
 def test_cells_that_failed_are_not_done_and_the_exit_code_says_so(grid, capsys, monkeypatch):
     from gnomon.lab import worker
-    from gnomon.lab import worker as executor
 
     def failing(cell, folder, *, attempt=1):
         raise RuntimeError("no such luck")
 
     with monkeypatch.context() as patched:
-        patched.setattr(executor, "Processes", lambda _: executor.InProcess())
         patched.setattr(worker, "run_cell", failing)
         assert run(["lab", "run", str(grid)]) == 1
     shown = capsys.readouterr().out

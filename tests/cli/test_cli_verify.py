@@ -166,7 +166,7 @@ def test_the_folder_of_a_model_is_certified_and_a_broken_cache_leaves_with_1(
     ("arguments", "sentence"),
     [
         (["rop"], "There is no encoding 'rop': did you mean 'rope'?"),
-        (["no_such_module:f", "--dimension", 8], "The module 'no_such_module' can not be imported"),
+        (["no_such_module:f", "--dimension", 8], "The module 'no_such_module' cannot be imported"),
         (["{mine}:nothing", "--dimension", 8], "has no function 'nothing'; name one that it has"),
         (["{mine}:number", "--dimension", 8], "has no function 'number'; name one that it has"),
         (["{mine}:rotate"], "A function is verified on vectors; name their --dimension, too"),

@@ -103,13 +103,15 @@ def test_a_period_that_documents_begin_with_is_written_and_said_to_be_of_positio
     called, file = fit(source, "--dimension", 4, "--report", tmp_path / "page.html")
     assert called.code == 0, called
     assert "positions have a period of 3" in called.out
-    assert "all that the file has comes from the law of positions" in called.out
+    assert (
+        "all that the file has comes from how tokens are distributed over positions" in called.out
+    )
     assert "half-lives in the file are 640 tokens at most, 16 times the lags" in called.out
     made: Any = gnomon.encoding(file)
     np.testing.assert_allclose(2 * np.pi / made.frequencies, 3.0, atol=0.01)
     np.testing.assert_allclose(np.log(2.0) / -made.rates, 640.0)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "<h2>1 period in the law of positions</h2>" in page
+    assert "<h2>1 period by position alone</h2>" in page
     assert origin_of(file)["positions"]["modes"]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gnomon.encodings.fitted.fitted import Fitted
+from gnomon.encodings.fitted import Fitted
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_a_corpus_is_fitted_and_the_card_is_put_in_words(fitted) -> None:
     called, made = fitted()
     assert f"8 positions, dimension 16, rank {made.rank}: {made.stored} numbers" in called.out
     assert "a full table has 128" in called.out
-    assert "the end    refused past position 7" in called.out
+    assert "the end    positions past 7 are refused with an error" in called.out
     assert called.out.rstrip().endswith("e.safetensors")
     assert called.err == ""
 
@@ -151,7 +151,7 @@ def test_a_folder_whose_survey_can_not_be_read_is_refused(call, tmp_path: Path) 
     folder.mkdir()
     (folder / "survey.json").write_text("{}")
     sentence = refusal(call, folder, "--out", tmp_path / "e.safetensors")
-    assert "survey.json can not be read as the result of a survey (the file itself: " in sentence
+    assert "survey.json cannot be read as the result of a survey (the file itself: " in sentence
 
 
 def test_counts_of_another_corpus_in_the_folder_are_refused(

@@ -160,7 +160,7 @@ def test_a_file_in_a_folder_that_is_not_there_is_refused_and_no_folder_is_made(
     monkeypatch.chdir(tmp_path)
     sentence = said(call, *arguments)
     assert sentence.startswith("none/")
-    assert "can not be written: there is no folder none; make it first" in sentence
+    assert "cannot be written: there is no folder none; make it first" in sentence
     assert not (tmp_path / "none").exists()
     assert not (tmp_path / "e.safetensors").exists()
 

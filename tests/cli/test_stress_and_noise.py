@@ -172,7 +172,10 @@ def test_every_estimator_is_passed_through(call, regimes: Path, name: str) -> No
     expected = gnomon.stress(gnomon.encoding("sinusoidal", dimension=128), geometry.distances)
     found = value_of(call, "sinusoidal", regimes, "--estimator", name)
     assert found["estimator"] == name
-    assert found["reasons"]["null"] == "the dealt null is that of plug-in distances"
+    assert (
+        found["reasons"]["null"]
+        == "chance alone, the tokens dealt at random, is measured for plug-in distances only"
+    )
     assert found["scale_free"] == pytest.approx(expected.scale_free, rel=1e-9)
     assert found["negative_squares"] == geometry.negative_squares
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gnomon.corpus.counts import PositionCounts
-from gnomon.corpus.counts_file import load_counts, save_counts
+from gnomon.corpus.counts import PositionCounts, load_counts, save_counts
 from gnomon.errors import CountsError
 
 PLUGIN = ("--estimator", "plugin")
@@ -139,7 +138,7 @@ def test_distances_that_are_none_are_refused(call, tmp_path: Path) -> None:
     sentence = refusal(call, "rope", tmp_path / "nan.npy")
     assert "The target distances hold nan at row 0, column 1" in sentence
     (tmp_path / "text.npy").write_text("no array", encoding="utf-8")
-    assert "text.npy can not be read as a .npy file (it holds no plain numbers)" in refusal(
+    assert "text.npy cannot be read as a .npy file (it holds no plain numbers)" in refusal(
         call, "rope", tmp_path / "text.npy"
     )
 

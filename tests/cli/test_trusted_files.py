@@ -22,10 +22,11 @@ from gnomon.errors import InputError, LabError
 from gnomon.lab.grid import Cell
 from gnomon.lab.records import Record, read_record, write_record
 from gnomon.lab.table import folder_table
-from gnomon.reading import UnreadableError, believing, read_written
+from gnomon.reading import UnreadableError, read_written, refuse_mismatch
 from gnomon.report.figures import survey_figures
-from gnomon.report.figures.stress import _ticks
-from gnomon.report.page.reading import drawing, read_surveys
+from gnomon.report.figures.encodings import _ticks
+from gnomon.report.page.pages import _grid_figures
+from gnomon.report.page.reading import read_surveys, refuse_mixed
 
 WRONG = ("x", {}, [], None, 5, -1, 10**400, 10**90, 2**63, 1e300)
 
@@ -98,7 +99,7 @@ def test_a_survey_that_was_changed_anywhere_is_drawn_or_refused(
         (tmp_path / "survey.json").write_text(json.dumps(made), encoding="utf-8")
         try:
             ((_, contents, pictures),) = read_surveys([tmp_path])
-            with drawing([tmp_path]):
+            with refuse_mixed([tmp_path]):
                 survey_figures(contents, pictures)
             drawn += 1
         except InputError as error:
@@ -197,15 +198,13 @@ def test_a_whole_record_is_read_and_drawn(call, record: Path) -> None:
 
 def test_a_record_that_was_changed_anywhere_is_drawn_or_refused(record: Path) -> None:
     """Every field in turn is left out, renamed and replaced by something else."""
-    from gnomon.report.page.lab import _figures
-
     whole = json.loads(record.read_text("utf-8"))
     refused = drawn = 0
     for made in changes(whole):
         record.write_text(json.dumps(made), encoding="utf-8")
         try:
-            with believing(str(record), "make it again"):
-                _figures(folder_table(record.parents[2])["rows"])
+            with refuse_mismatch(str(record), "make it again"):
+                _grid_figures(folder_table(record.parents[2])["rows"])
             drawn += 1
         except InputError as error:
             assert str(record) in str(error)  # noqa: PT017

@@ -46,7 +46,7 @@ def test_a_secret_is_at_no_time_open_to_others(tmp_path: Path) -> None:
     place = tmp_path / "secret"
     place.write_text("old")
     place.chmod(0o600)
-    with files.writing(place) as temporary:
+    with files.replace_file(place) as temporary:
         temporary.write_text("new")
         assert mode_of(temporary) == 0o600
     assert (place.read_text(), mode_of(place)) == ("new", 0o600)
@@ -144,7 +144,7 @@ def test_a_named_pipe_is_written_through(call, tmp_path: Path) -> None:
     reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
     reader.start()
     assert call("catalogue", "--json", pipe, "-q").code == 0
-    reader.join(30)
+    reader.join(600)
     assert json.loads(got[0])
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
@@ -208,7 +208,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from gnomon import files
-with files.writing(Path(sys.argv[1])) as temporary, files.scratch("array") as copy:
+with files.replace_file(Path(sys.argv[1])) as temporary, files.scratch("array") as copy:
     temporary.write_text("half"); copy.write_text("half")
     print(copy, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -231,7 +231,7 @@ def test_what_a_killed_run_left_goes_with_the_next(tmp_path: Path, monkeypatch) 
 
 
 def test_what_a_living_run_holds_stays_however_old_it_is(tmp_path: Path) -> None:
-    with files.writing(tmp_path / "result") as held:
+    with files.replace_file(tmp_path / "result") as held:
         held.write_text("slow")
         os.utime(held, (0, 0))
         files.write_text(tmp_path / "result", "quick")

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gnomon.corpus import cache
-from gnomon.corpus.cache import layout as cache_format
+from gnomon.corpus import cache as cache_format
 from gnomon.corpus.counts import Vocabulary
 from gnomon.corpus.documents import IdBatch
 from gnomon.errors import InputError
@@ -78,7 +78,7 @@ def test_an_entry_comes_back_exactly(rng):
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(data=st.lists(st.lists(st.integers(0, 9), max_size=9), max_size=6))
 def test_any_cut_into_batches_and_row_groups_comes_back_in_order(data, monkeypatch):
-    monkeypatch.setattr("gnomon.corpus.cache.entry.ROW_GROUP", 7)
+    monkeypatch.setattr("gnomon.corpus.cache.ROW_GROUP", 7)
     monkeypatch.setattr(cache_format, "ROW_GROUP", 7)
     rng = np.random.default_rng(0)
     batches = [batch_of(lengths, rng) for lengths in data]
@@ -160,7 +160,7 @@ def test_a_truncated_entry_is_never_used(rng, share):
 
 def test_a_changed_page_is_refused_before_its_batch_is_handed_on(rng, monkeypatch):
     """The first row group is whole and may be read; the second raises."""
-    monkeypatch.setattr("gnomon.corpus.cache.entry.ROW_GROUP", 100)
+    monkeypatch.setattr("gnomon.corpus.cache.ROW_GROUP", 100)
     path = keep([batch_of([500], rng), batch_of([500], rng)])
     stored = bytearray(path.read_bytes())
     stored[len(stored) // 2] ^= 1
@@ -215,7 +215,7 @@ def _killed() -> None:
 def test_a_process_killed_while_writing_leaves_no_entry(rng):
     process = multiprocessing.get_context("spawn").Process(target=_killed)
     process.start()
-    process.join(60)
+    process.join(600)
     assert process.exitcode == -signal.SIGKILL
     (left,) = cache.folder().iterdir()
     assert left.suffix == ".tmp"
@@ -454,7 +454,7 @@ def test_concurrent_writers_of_one_entry_leave_a_whole_one():
     for process in writers:
         process.start()
     for process in writers:
-        process.join(60)
+        process.join(600)
     assert [process.exitcode for process in writers] == [0, 0, 0]
     expected = [batch_of([20_000], np.random.default_rng(7)) for _ in range(3)]
     entry = cache.lookup(KEY)

@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 from gnomon.corpus import cache
-from gnomon.corpus.counting import CountOptions, count
+from gnomon.corpus.counting import count
+from gnomon.corpus.options import CountOptions
 from gnomon.corpus.tokenizers import Words
 from gnomon.errors import CorpusError, InputError
 
@@ -52,6 +53,7 @@ def test_sst2_has_the_documented_counts_by_position(data_root):
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_sst2_sentences_equal_a_plain_script_token_by_token(data_root):
     from tokenizers import Tokenizer
 
@@ -125,6 +127,7 @@ def test_imdb_has_the_documented_counts_by_position_and_those_of_a_plain_script(
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_contained_rows_of_sst2_belong_to_their_sentence(data_root):
     found = count(
         data_root / "sst2" / "train.tsv", column="sentence", group="contained", tokenizer="words"

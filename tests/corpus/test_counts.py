@@ -13,8 +13,7 @@ from scipy.sparse import csr_array
 
 from gnomon.corpus import counting
 from gnomon.corpus.counting import Accumulator, count
-from gnomon.corpus.counts import PositionCounts
-from gnomon.corpus.counts_file import load_counts, save_counts
+from gnomon.corpus.counts import PositionCounts, load_counts, save_counts
 from gnomon.errors import CountsError
 
 WORDS = st.lists(st.sampled_from(list("abcdef,.")), min_size=1, max_size=9).map(" ".join)
@@ -237,7 +236,7 @@ def test_counts_whose_entries_lie_are_refused(tmp_path):
 
 
 def test_words_get_sorted_ids_and_characters_only_those_that_occur():
-    vocabulary, column = counting.settled(
+    vocabulary, column = counting.settle(
         counting.Vocabulary.of(("b", "a", "c"), grows=True), np.array([0])
     )
     assert vocabulary.tokens == ("a", "b", "c")

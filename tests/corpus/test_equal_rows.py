@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gnomon
-from gnomon.corpus.equal_rows import equal_by_chance, equal_pairs
+from gnomon.corpus.grouping import equal_by_chance, equal_pairs
 
 
 def drawn(rng, lengths, types=30):

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.corpus.documents import mix
-from gnomon.corpus.folds import GroupSketch, fold_of
-from gnomon.corpus.grouping import contained
+from gnomon.corpus.documents import GroupSketch, fold_of, mix
+from gnomon.corpus.grouping import find_roots
 from gnomon.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,20 +40,20 @@ def contained_by_hand(texts: list[str]) -> list[str]:
 
 @given(ROWS)
 def test_a_row_joins_the_longest_root_that_contains_it(texts):
-    assert contained(texts) == contained_by_hand(texts)
+    assert find_roots(texts) == contained_by_hand(texts)
 
 
 @given(ROWS, st.randoms(use_true_random=False))
 def test_groups_do_not_depend_on_the_order_of_rows(texts, source: random.Random):
     order = list(range(len(texts)))
     source.shuffle(order)
-    shuffled = contained([texts[i] for i in order])
-    expected = contained(texts)
+    shuffled = find_roots([texts[i] for i in order])
+    expected = find_roots(texts)
     assert shuffled == [expected[i] for i in order]
 
 
 def test_a_part_of_a_word_is_not_contained():
-    assert contained(["category theory", "cat", "theory"]) == [
+    assert find_roots(["category theory", "cat", "theory"]) == [
         "category theory",
         "cat",
         "category theory",
@@ -62,11 +61,12 @@ def test_a_part_of_a_word_is_not_contained():
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_sst2_has_6886_groups_of_rows(data_root):
     with (data_root / "sst2" / "train.tsv").open(encoding="utf-8", newline="") as handle:
         reader = csv.reader(handle, delimiter="\t", quoting=csv.QUOTE_NONE)
         texts = [row[1] for row in reader][1:]
-    groups = contained(texts)
+    groups = find_roots(texts)
     assert len(set(groups)) == 6_886
     assert round(len(groups) / 6_886, 1) == 9.8
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnomon.corpus.kernel import Slots, count_slots
+from gnomon.corpus.counting import Slots, count_slots
 
 ROUTES = ["0", "1"]
 

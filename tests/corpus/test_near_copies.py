@@ -9,7 +9,7 @@ import pytest
 
 import gnomon
 from gnomon.corpus.documents import offsets_of, text_keys
-from gnomon.corpus.near_copies import CopySketch, families
+from gnomon.corpus.grouping import CopySketch, families
 from gnomon.corpus.windows import Windows
 
 TYPES = 500
@@ -141,3 +141,66 @@ def test_the_group_of_a_near_copy_is_its_family(kind, rng):
     assert alone.groups.estimate() > 400
     assert alone.near_copies.families == 25
     np.testing.assert_array_equal(counts.totals, alone.totals)
+
+
+def with_boilerplate(rng, share: float, length: int, at: str, documents: int = 900) -> list:
+    """Independent documents of 40 tokens, some of which hold one and the same text."""
+    text, rows = drawn(rng, length), [drawn(rng, 40) for _ in range(documents)]
+    start = {"start": 0, "middle": 10, "end": 40 - length}[at]
+    for row in rows[: int(share * documents)]:
+        row[start : start + length] = text
+    return [rows[k] for k in rng.permutation(documents)]
+
+
+@pytest.mark.parametrize("at", ["start", "middle", "end"])
+@pytest.mark.parametrize(("share", "length"), [(0.07, 20), (0.1, 15), (0.1, 28), (0.3, 20)])
+def test_boilerplate_makes_no_copies(share, length, at, rng):
+    """Documents that share a text with a twentieth of all have their own text beside it."""
+    rows = with_boilerplate(rng, share, length, at)
+    sizes = np.bincount(labels(rows))
+    assert sizes.max() < 0.05 * len(rows)
+    assert len(sizes) > 0.9 * len(rows)
+
+
+def test_copies_among_documents_with_boilerplate_are_joined_by_what_else_they_share(rng):
+    text = drawn(rng, 20)
+    rows = [drawn(rng, 40) for _ in range(900)]
+    for row in rows[:90]:
+        row[:20] = text
+    copies = [altered(rng, rows[k % 10], "1") for k in range(30)]
+    found = labels([*rows, *copies])
+    assert np.mean([found[900 + k] == found[k % 10] for k in range(30)]) >= 0.9
+    assert np.bincount(found).max() <= 8
+
+
+@pytest.mark.parametrize("forms", [4, 10, 15])
+def test_a_corpus_of_few_templates_is_one_of_copies_however_large_the_families(forms, rng):
+    originals = [drawn(rng, 32) for _ in range(forms)]
+    found = labels([altered(rng, originals[k % forms], "2") for k in range(600)])
+    largest = [np.bincount(found[k::forms]).max() for k in range(forms)]
+    assert np.mean(largest) >= 0.8 * 600 / forms
+
+
+def test_grouping_says_how_large_the_largest_group_is(rng):
+    copies = [altered(rng, form, "1") for form in [drawn(rng, 20)] * 12]
+    rows = [*(drawn(rng, 20) for _ in range(388)), *copies]
+    told = [
+        note
+        for corpus in (rows, [" ".join(f"w{t}" for t in row) for row in rows])
+        for note in gnomon.count(
+            [r if isinstance(r, str) else r.tolist() for r in corpus],
+            group="near-copies",
+            cache=False,
+        ).notes
+        if "near-copies" in note
+    ]
+    assert told == ["400 documents are 389 groups of near-copies, the largest of 12 (3 %)"] * 2
+
+
+def test_grouping_says_that_a_text_of_many_documents_joins_none(rng):
+    rows = with_boilerplate(rng, 0.1, 20, "start")
+    counts = gnomon.count([row.tolist() for row in rows], group="near-copies", cache=False)
+    assert any("share a text with 5 % of all or more" in note for note in counts.notes)
+    alone = gnomon.count([row.tolist() for row in rows], cache=False).near_copies
+    assert alone.copies < 0.02 * len(rows)
+    assert 60 <= alone.shared <= 100

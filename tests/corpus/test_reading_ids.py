@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.corpus.documents import id_keys
+from gnomon.corpus.options import Limits
 from gnomon.corpus.reading import ids as flat
-from gnomon.corpus.reading.options import Limits
 from gnomon.corpus.reading.resolve import open_source
 from gnomon.errors import CorpusError
 

@@ -105,6 +105,7 @@ def test_a_first_row_that_looks_like_a_document_is_said_to_without_its_text(tmp_
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_the_headless_table_of_sst2_is_noted_and_the_one_with_a_header_is_too(data_root):
     headless = count(data_root / "sst2" / "whole-sentences.tsv", tokenizer="words")
     lines = (data_root / "sst2" / "whole-sentences.tsv").read_bytes().splitlines()

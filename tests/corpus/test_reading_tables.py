@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.corpus.documents import id_keys, text_keys
-from gnomon.corpus.reading.options import Limits
+from gnomon.corpus.options import Limits
 from gnomon.corpus.reading.resolve import open_source
 from gnomon.errors import CorpusError
 
@@ -366,6 +366,7 @@ def test_real_corpora_have_the_rows_that_are_known_of_them(data_root, path, opti
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_sst2_equals_splitting_its_lines_at_tabs(data_root):
     path = data_root / "sst2" / "train.tsv"
     lines = path.read_text(encoding="utf-8").splitlines()[1:]

@@ -14,8 +14,8 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gnomon.corpus.options import Limits
 from gnomon.corpus.reading import streams
-from gnomon.corpus.reading.options import Limits
 from gnomon.corpus.reading.resolve import open_source
 from gnomon.errors import CorpusError
 

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from gnomon.corpus import cache
-from gnomon.corpus.counting import CountOptions, count_with
+from gnomon.corpus.counting import count_with
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.documents import mix
-from gnomon.corpus.shuffling import permuted, shuffled_counts, why_not_shuffled
+from gnomon.corpus.options import CountOptions
+from gnomon.corpus.shuffling import permute, shuffled_counts, why_not_shuffled
 from gnomon.corpus.windows import Windows
 from gnomon.errors import CorpusError, CountsError
 
@@ -83,7 +84,7 @@ def test_every_window_keeps_its_tokens_and_both_routes_agree_bit_for_bit(lengths
     for numba in ("1", "0"):
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("GNOMON_NUMBA", numba)
-            found.append(permuted(windows, keys))
+            found.append(permute(windows, keys))
     assert found[0].values.tolist() == found[1].values.tolist()
     assert found[0].lengths.tolist() == lengths
     for before, after in zip(content(windows), content(found[0]), strict=True):
@@ -141,7 +142,7 @@ def test_grids_are_permuted_inside_each_picture(rng):
 def test_all_orders_of_four_tokens_are_equally_likely(numba, monkeypatch):
     monkeypatch.setenv("GNOMON_NUMBA", numba)
     windows = windows_of([4] * 4800)
-    found = permuted(windows, mix(windows.keys)).values.reshape(-1, 4)
+    found = permute(windows, mix(windows.keys)).values.reshape(-1, 4)
     orders = Counter(map(tuple, (found % 4).tolist()))
     counts = [orders[order] for order in itertools.permutations(range(4))]
     assert stats.chisquare(counts).pvalue > 1e-3
@@ -262,6 +263,7 @@ def test_the_notes_say_inside_what_tokens_were_permuted(rng):
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_sst2_shuffled_keeps_its_documented_totals(data_root):
     options = CountOptions(
         column="sentence",

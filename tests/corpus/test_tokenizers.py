@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.corpus.reading.options import Limits
+from gnomon.corpus.options import Limits
 from gnomon.corpus.tokenizers import BUILT_IN, open_tokenizer
 from gnomon.errors import CorpusError, TokenizerError
 
@@ -300,7 +300,7 @@ def test_a_fork_after_tokenising_neither_warns_nor_hangs(tmp_path):
         env=environment | {"PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,  # a fork that hangs does so for ever
         check=False,
     )
     assert (run.returncode, run.stderr) == (0, "")
@@ -316,6 +316,7 @@ def by_position(tokenizer, texts, length, places):
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_sst2_has_the_published_tokens_at_every_position(data_root):
     with (data_root / "sst2" / "train.tsv").open(encoding="utf-8", newline="") as handle:
         reader = csv.reader(handle, delimiter="\t", quoting=csv.QUOTE_NONE)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnomon.diagnostics.apart import LEAST_SUM, LEVEL_Z, MOST_Z, standing_apart, stretches
+from gnomon.diagnostics.patterns import LEAST_SUM, LEVEL_Z, MOST_Z, find_apart, stretches
 
 FOLDS = 16
 
@@ -47,7 +47,7 @@ def laws(size: int, named: range | tuple[int, ...], rng, *, each: bool) -> np.nd
 )
 @pytest.mark.parametrize("each", [True, False])
 def test_a_stretch_is_found_at_its_place_however_many_positions_follow(size, named, each, rng):
-    found = standing_apart(*measured(laws(size, named, rng, each=each), rng))
+    found = find_apart(*measured(laws(size, named, rng, each=each), rng))
     truth = np.isin(np.arange(size), list(named))
     wrong = np.flatnonzero(found.named != truth)
     if not each and truth.sum() > size / 2:  # the other law is that of most: both are right
@@ -61,7 +61,7 @@ def test_weak_stretches_are_sure_only_as_far_as_they_can_be(rng):
     missed = 0
     for _ in range(40):
         points = 0.35 * laws(60, range(20), rng, each=True)
-        found = standing_apart(*measured(points, rng))
+        found = find_apart(*measured(points, rng))
         if found is None:
             continue
         wrong = found.named != (np.arange(60) < 20)
@@ -70,7 +70,7 @@ def test_weak_stretches_are_sure_only_as_far_as_they_can_be(rng):
 
 
 def test_noise_alone_has_no_stretches(rng):
-    alarms = sum(standing_apart(*measured(np.zeros((50, 12)), rng)) is not None for _ in range(40))
+    alarms = sum(find_apart(*measured(np.zeros((50, 12)), rng)) is not None for _ in range(40))
     assert alarms <= 3
 
 
@@ -78,7 +78,7 @@ def test_noise_alone_has_no_stretches(rng):
 def test_where_all_positions_differ_no_rest_is_made_up(kind, rng):
     places = np.arange(40)[:, None]
     points = rng.normal(size=(40, 12)) if kind == "own" else places * np.ones((1, 12)) / 8.0
-    found = standing_apart(*measured(points, rng, noise=0.05))
+    found = find_apart(*measured(points, rng, noise=0.05))
     assert found is None or (~found.named).sum() <= 8
 
 

@@ -13,7 +13,7 @@ from scipy.spatial.distance import pdist, squareform
 from gnomon.diagnostics.monotonicity import violations
 from gnomon.diagnostics.stress_report import stress
 from gnomon.encodings.biases.linear import best_slope
-from gnomon.encodings.fitted.fitted import fit
+from gnomon.encodings.fitted import fit
 from gnomon.encodings.registry import encoding
 
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnomon.diagnostics.monotonicity import violations
-from gnomon.diagnostics.monotonicity_numpy import inversions
+from gnomon.diagnostics.monotonicity import inversions, violations
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding
 from gnomon.errors import InputError
@@ -118,7 +117,7 @@ def test_violations_of_classical_mds_equal_those_of_the_distances_it_fits(rng):
     """At d = n - 1 the isometry is exact, so the test says nothing about MDS."""
     from scipy.spatial.distance import pdist, squareform
 
-    from gnomon.encodings.fitted.fitted import fit
+    from gnomon.encodings.fitted import fit
 
     laws = rng.dirichlet(np.full(40, 0.2), size=24)
     distances = squareform(pdist(np.sqrt(laws)))

@@ -11,15 +11,11 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.spatial.distance import pdist, squareform
 
-from gnomon.diagnostics.correlations import correlation
-from gnomon.diagnostics.dimension import stress_by_dimension
-from gnomon.diagnostics.lagsums import lag_sums
-from gnomon.diagnostics.parameters import parameter_table
-from gnomon.diagnostics.separations import separation
-from gnomon.diagnostics.shift import shift_equivariance
-from gnomon.diagnostics.stress_report import stress
+from gnomon.diagnostics.pairs import correlation, separation
+from gnomon.diagnostics.shift import lag_sums, shift_equivariance
+from gnomon.diagnostics.stress_report import parameter_table, stress, stress_by_dimension
 from gnomon.distances.gram import double_centred
-from gnomon.encodings.fitted.fitted import fit
+from gnomon.encodings.fitted import fit
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding
 from gnomon.errors import InputError

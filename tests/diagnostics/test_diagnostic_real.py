@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 from gnomon.diagnostics.monotonicity import violations
-from gnomon.diagnostics.separations import separation
+from gnomon.diagnostics.pairs import separation
 from gnomon.diagnostics.stress_report import stress
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding
@@ -50,6 +50,7 @@ def sst2(data_root):
     return squareform(pdist(np.sqrt(counts / counts.sum(axis=1, keepdims=True))))
 
 
+@pytest.mark.wide
 def test_the_sinusoid_on_sst2_measures_scale(sst2):
     """Raw 236.06, of which 0.0560 is shape: the rest a better scale would remove."""
     report = stress(encoding("sinusoidal", dimension=768), sst2)

@@ -11,6 +11,7 @@ from gnomon.distances.debiased.drift import measure_drift
 from gnomon.distances.debiased.estimate import debias, pair_mean
 from gnomon.distances.debiased.folded import folded
 from gnomon.distances.debiased.intervals import mean_squared
+from gnomon.distances.debiased.terms import frame_of
 
 FOLDS, SEEDS = 16, 4
 
@@ -77,7 +78,8 @@ def test_totals_without_a_fold_are_those_of_the_other_folds(rng):
     counts = counted(with_blank(np.linspace(0.6, 0.9, 6), 200), 800, rng)
     data = folded(counts)
     data = data.only(~measure_drift(data).outstanding)
-    found = between(totals_of(data, data.missing()), np.zeros((0, data.folds)))
+    frame = frame_of(data, np.zeros((0, data.folds)))
+    found = between(totals_of(data, data.missing(), frame), frame.signs)
     error = found.deleted.mean(axis=0) - found.squares
     assert np.abs(error).max() < 0.01
     np.testing.assert_allclose(found.squares, found.squares.T, atol=1e-12)

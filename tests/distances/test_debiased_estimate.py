@@ -16,6 +16,7 @@ from gnomon.distances.debiased.folded import folded
 from gnomon.distances.debiased.lowrank import low_rank, noise_edges, top_eigenvalue, whitened
 from gnomon.distances.debiased.profile import class_profile
 from gnomon.distances.debiased.sums import sums
+from gnomon.distances.debiased.terms import frame_of
 from gnomon.distances.geometry import measure
 
 FOLDS = 16
@@ -165,6 +166,7 @@ def test_same_seed_same_result(rng):
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_sst2_sentences_have_the_geometry_of_an_independent_implementation(data_root):
     """Its figures: core 42, mean 0.048 +- .005, position 0 at 0.570 +- .016, rank 6.
 
@@ -275,7 +277,7 @@ def test_without_draws_no_direction_is_claimed_and_u_is_the_same(rng):
 def test_all_mass_is_filled_even_that_of_types_seen_once(rng):
     """Without drift the profile is flat, and measured mass times extension is the whole mass: 1."""
     data = folded(drawn(np.tile(zipf(3000), (6, 1)), np.full(6, 900), rng))
-    found = sums(data, no_drift(data), np.zeros((0, FOLDS)))
+    found = sums(data, no_drift(data), frame_of(data, np.zeros((0, FOLDS))))
     flat = replace(found, energy=np.zeros_like(found.energy))
     alone = data.missing().sum(axis=1) / data.tokens
     masses, missing = (

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.stats import false_discovery_control, t
 
-from gnomon.corpus.counting import CountOptions, count_with
+from gnomon.corpus.counting import count_with
 from gnomon.corpus.counts import PositionCounts
+from gnomon.corpus.options import CountOptions
 from gnomon.corpus.shuffling import shuffled_counts
 from gnomon.distances.debiased import signal as module
 from gnomon.distances.debiased.drift import KAPPA

@@ -16,6 +16,7 @@ from gnomon.distances.debiased.pilot import pilot
 from gnomon.distances.debiased.rare_types import common_classes
 from gnomon.distances.debiased.separable import chebyshev_nodes, lagrange
 from gnomon.distances.debiased.sums import balanced_signs, sums
+from gnomon.distances.debiased.terms import frame_of
 from gnomon.errors import CountsError
 
 EXACT = 1e-9
@@ -119,7 +120,7 @@ def literal_classes(data, drift, leave_out=None):
 def test_energies_are_the_sums_over_pairs_of_different_folds(counts):
     data = folded(counts)
     drift = measure_drift(data)
-    found = sums(data, drift, np.zeros((0, data.folds)))
+    found = sums(data, drift, frame_of(data, np.zeros((0, data.folds))))
     np.testing.assert_allclose(found.energy, literal_classes(data, drift), atol=EXACT)
     assert found.flipped.shape == (0, data.size, data.size)
 
@@ -128,7 +129,7 @@ def test_energies_are_the_sums_over_pairs_of_different_folds(counts):
 def test_deleting_a_fold_is_leaving_it_out_of_every_sum(counts):
     data = folded(counts)
     drift = measure_drift(data)
-    found = sums(data, drift, np.zeros((0, data.folds)))
+    found = sums(data, drift, frame_of(data, np.zeros((0, data.folds))))
     for fold in range(data.folds):
         wanted = literal_classes(data, drift, fold)
         np.testing.assert_allclose(found.deleted[fold], wanted.sum(axis=0), atol=EXACT)
@@ -143,7 +144,7 @@ def test_flipped_signs_keep_only_products_of_different_folds(counts, rng):
     data = folded(counts)
     drift = measure_drift(data)
     signs = balanced_signs(data.folds, 11, rng)
-    found = sums(data, drift, signs)
+    found = sums(data, drift, frame_of(data, signs))
     for draw, flipped in zip(signs, found.flipped, strict=True):
         wanted = np.zeros((data.size, data.size))
         for _, at, y in parts(data, drift):
@@ -159,7 +160,7 @@ def test_flipped_signs_keep_only_products_of_different_folds(counts, rng):
 def test_masses_and_weights_are_sums_over_types(counts):
     data = folded(counts)
     drift = measure_drift(data)
-    found = sums(data, drift, np.zeros((0, data.folds)))
+    found = sums(data, drift, frame_of(data, np.zeros((0, data.folds))))
     measured, mass = np.zeros_like(found.measured), np.zeros_like(found.mass)
     squares = np.zeros((data.size, data.size))
     for block, at, _ in parts(data, drift):
@@ -213,11 +214,11 @@ def test_rare_types_go_their_own_way_where_loops_are_compiled(rng, monkeypatch):
 def test_many_small_blocks_give_what_few_large_ones_give(rng, monkeypatch, route):
     data = folded(rare_types_too(rng))
     drift, signs = measure_drift(data), balanced_signs(data.folds, 5, rng)
-    whole = sums(data, drift, signs)
+    whole = sums(data, drift, frame_of(data, signs))
     monkeypatch.setattr(folded_module, "_BLOCK_BYTES", 1)
     monkeypatch.setattr(rare_types, "_BLOCK_BYTES", 1)
     monkeypatch.setattr(common_types, "_HELD_BYTES", 1)
-    cut = sums(data, drift, signs)
+    cut = sums(data, drift, frame_of(data, signs))
     for name in ("energy", "measured", "weight_squares", "deleted"):
         np.testing.assert_allclose(getattr(cut, name), getattr(whole, name), atol=EXACT)
     size = np.sqrt(np.mean(whole.flipped**2))
@@ -230,7 +231,7 @@ def test_threads_do_not_change_the_sums(rng, monkeypatch):
     found = []
     for threads in ("1", "3"):
         monkeypatch.setenv("GNOMON_THREADS", threads)
-        found.append(sums(data, drift, signs))
+        found.append(sums(data, drift, frame_of(data, signs)))
     for name in ("energy", "deleted", "deleted_classes", "flipped"):
         np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
 
@@ -241,6 +242,7 @@ def jackknife_error(deleted):
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_both_routes_give_sst2_the_same_errors_and_nulls(data_root, monkeypatch):
     counts = count(
         data_root / "sst2" / "whole-sentences.tsv",
@@ -250,9 +252,9 @@ def test_both_routes_give_sst2_the_same_errors_and_nulls(data_root, monkeypatch)
     )
     data = folded(counts)
     drift, signs = measure_drift(data), balanced_signs(data.folds, 8, np.random.default_rng(0))
-    compiled = sums(data, drift, signs)
+    compiled = sums(data, drift, frame_of(data, signs))
     monkeypatch.setenv("GNOMON_NUMBA", "0")
-    dense = sums(data, drift, signs)
+    dense = sums(data, drift, frame_of(data, signs))
     np.testing.assert_allclose(compiled.energy, dense.energy, atol=EXACT)
     off = ~np.eye(data.size, dtype=bool)
     np.testing.assert_allclose(

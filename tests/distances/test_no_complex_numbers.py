@@ -21,8 +21,7 @@ from gnomon.distances.laws import counts_matrix
 from gnomon.distances.majorization import smacof
 from gnomon.distances.mds import classical_mds
 from gnomon.errors import GnomonError
-from gnomon.groups.blocks import Block
-from gnomon.groups.generator import Generator
+from gnomon.groups.generator import Block, Generator
 from gnomon.lab.heads import gini
 from gnomon.lab.stability import has_diverged
 from gnomon.lab.table import holm, over_seeds

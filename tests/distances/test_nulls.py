@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from gnomon.corpus.counting import CountOptions, count_with
+from gnomon.corpus.counting import count_with
+from gnomon.corpus.options import CountOptions
 from gnomon.corpus.shuffling import shuffled_counts
 from gnomon.distances import dealing, expected_null
 from gnomon.distances.dealing import deal
@@ -330,6 +331,7 @@ def options_of(data_root, **options):
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_most_of_the_distance_of_sst2_is_there_when_its_tokens_are_dealt(data_root):
     """95 % and 0.97 were found by an independent script with --minimum-count 1."""
     options = options_of(data_root, column="sentence", length=64, minimum_count=1, cache=False)
@@ -344,6 +346,7 @@ def test_most_of_the_distance_of_sst2_is_there_when_its_tokens_are_dealt(data_ro
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_expectation_on_sst2_is_the_mean_of_draws(data_root):
     options = options_of(data_root, column="sentence", length=64, cache=False)
     counts = count_with(data_root / "sst2" / "train.tsv", options)

@@ -13,16 +13,17 @@ import numpy as np
 import pytest
 
 import gnomon
+from gnomon.corpus.counting import Slots, count_slots
 from gnomon.corpus.counts import PositionCounts
-from gnomon.corpus.kernel import Slots, count_slots
 from gnomon.corpus.shuffling import _places, _swap, _swap_compiled
-from gnomon.diagnostics.lagsums import lag_sums
 from gnomon.diagnostics.monotonicity import violations
+from gnomon.diagnostics.shift import lag_sums
 from gnomon.distances.chord import chord_distances
 from gnomon.distances.dealing import deal
 from gnomon.distances.debiased.drift import measure_drift
 from gnomon.distances.debiased.folded import folded
 from gnomon.distances.debiased.sums import balanced_signs, sums
+from gnomon.distances.debiased.terms import frame_of
 from gnomon.distances.expected_null import expected_null_squares
 from gnomon.distances.gram import centred_gram, whole_laws
 from gnomon.distances.majorization import smacof
@@ -98,7 +99,8 @@ def near(rng):
 def debiased(rng):
     array = np.stack([text(rng, 14, 400) // 6 for _ in range(6)])
     data = folded(PositionCounts.from_array(array, minimum_count=1))
-    found = sums(data, measure_drift(data), balanced_signs(data.folds, 5, np.random.default_rng(3)))
+    signs = balanced_signs(data.folds, 5, np.random.default_rng(3))
+    found = sums(data, measure_drift(data), frame_of(data, signs))
     return [found.energy, found.measured, found.deleted]
 
 
@@ -146,10 +148,10 @@ def test_the_promise_states_the_bounds_that_are_tested():
 def test_every_module_that_chooses_a_route_is_run_here_or_listed():
     """A new kernel has to be added to the tables above, and here."""
     known = {
-        "corpus/kernel.py", "corpus/shuffling.py", "distances/gram.py", "distances/laws.py",
+        "corpus/counting.py", "corpus/shuffling.py", "distances/gram.py", "distances/laws.py",
         "distances/near.py", "distances/chord.py", "distances/expected_null.py",
         "distances/dealing.py", "distances/majorization.py", "distances/debiased/rare_types.py",
-        "diagnostics/monotonicity.py", "diagnostics/lagsums.py", "lags/line.py",
+        "diagnostics/monotonicity.py", "diagnostics/shift.py", "lags/line.py",
     }  # fmt: skip
     asking = re.compile(r"\buse_numba\(\)")
     found = {

@@ -12,6 +12,7 @@ from gnomon.distances.debiased.estimate import debias, pair_mean
 from gnomon.distances.debiased.folded import folded
 from gnomon.distances.debiased.intervals import mean_squared
 from gnomon.distances.debiased.sums import sums
+from gnomon.distances.debiased.terms import frame_of
 
 FOLDS, PLACES, TYPES = 16, 21, 1500
 
@@ -142,7 +143,7 @@ def test_the_curvature_ratio_is_that_of_the_true_energy_to_what_is_found(expecte
         data = folded(drawn(laws, int(1000 * expected), rng))
         drift = measure_drift(data)
         kap = curvature(data, drift)
-        plain = sums(data, drift, np.zeros((0, FOLDS)))
+        plain = sums(data, drift, frame_of(data, np.zeros((0, FOLDS))))
         turning = kap[data.type_indices < 60]
         ratios.append(np.average(turning, weights=data.type_tokens[data.type_indices < 60]))
         means = expected / (expected + 2.0)
@@ -183,3 +184,134 @@ def test_positions_of_one_law_are_nowhere_apart_on_average_beside_positions_that
         still = np.flatnonzero(laws[:, -1] < 0.1)
         same.append(pair_mean(found.squares[np.ix_(still, still)]))
     assert abs(np.mean(same)) < max(4.0 * np.std(same, ddof=1) / np.sqrt(len(same)), 0.001)
+
+
+def growing(step, first, types):
+    """Each position adds types to the vocabulary of the one before."""
+    sizes = first + step * np.arange(16)
+    return normalised(np.where(np.arange(types) < sizes[:, None], zipf(types), 0.0))
+
+
+def in_turn(common, period, types):
+    """Types beyond the common ones are there at one phase only."""
+    phase = np.random.default_rng(0).integers(period, size=types)
+    there = (np.arange(16)[:, None] % period == phase) | (np.arange(types) < common)
+    return normalised(np.where(there, zipf(types), 0.0))
+
+
+def zipf(types):
+    return 1.0 / np.arange(1, types + 1) ** 1.05
+
+
+def normalised(laws):
+    return laws / laws.sum(axis=1, keepdims=True)
+
+
+UNTOLD = {
+    "250 more types at each position": (growing(250, 250, 4000), {"new types", "rare types"}),
+    "100 more, after 1,000": (growing(100, 1000, 2500), {"new types", "rare types"}),
+    "rare types by parity": (in_turn(200, 2, 3000), {"rare types"}),
+    "rare types, three in turn": (in_turn(200, 3, 3000), {"rare types"}),
+    "equally rare types by parity": (in_turn(0, 2, 3000) > 0.0, {"rare types"}),
+}
+
+
+@pytest.mark.parametrize("tokens", [1_500, 2_000])
+@pytest.mark.parametrize("family", UNTOLD)
+def test_a_mean_that_rests_on_types_too_rare_to_be_told_says_so(family, tokens):
+    """Such means are up to half too small: no count says how rare types are spread."""
+    laws, codes = UNTOLD[family]
+    for seed in range(2):
+        rng = np.random.default_rng([seed, tokens])
+        found = debias(drawn(normalised(1.0 * laws), tokens, rng), rng=rng, draws=4)
+        assert codes & set(found.reservations)
+
+
+def smooth(strength, types):
+    tilt = np.outer(np.linspace(-1.0, 1.0, 16), np.random.default_rng(0).normal(size=types))
+    return normalised(zipf(types) * np.exp(strength * tilt))
+
+
+TOLD = {
+    "nothing drifts": lambda _: smooth(0.0, 4000),
+    "weak drift": lambda _: smooth(0.1, 4000),
+    "all types drift": lambda _: smooth(0.5, 4000),
+    "rare types drift little": lambda _: smooth(0.3, 30_000),
+    "few types": lambda _: smooth(0.5, 40),
+    "a blank": lambda _: np.hstack(
+        [smooth(0.0, 3000) * (share := np.where(np.arange(16) % 2, 0.1, 0.03)[:, None]), 1 - share]
+    ),
+    **{name: FAMILIES[name] for name in ("markers", "template", "burst")},
+}
+
+
+@pytest.mark.parametrize("tokens", [2_000, 10_000])
+@pytest.mark.parametrize("family", TOLD)
+def test_a_mean_that_can_be_told_is_given_without_reservation(family, tokens):
+    rng = np.random.default_rng([5, tokens])
+    counts = drawn(TOLD[family](rng), tokens, rng)
+    assert debias(counts, rng=rng, draws=4).reservations == ()
+
+
+def test_a_vocabulary_that_splits_and_one_that_grows_are_right_with_many_tokens():
+    for laws in (in_turn(100, 2, 600), growing(40, 40, 640)):
+        rng = np.random.default_rng(3)
+        truth = pair_mean(squared_chords(laws))
+        found = debias(drawn(laws, 50_000, rng), rng=rng, draws=4)
+        assert found.mean_squared == pytest.approx(truth, rel=0.05)
+
+
+def test_with_few_types_and_many_tokens_the_estimate_is_plugin_without_its_noise(rng):
+    """Each of 20 types adds about 1 / 4N at either position, which is all that is taken off."""
+    laws = smooth(0.6, 20)
+    counts = drawn(laws, 60_000, rng)
+    seen = np.asarray(counts.blocks.toarray()).reshape(16, FOLDS, 20).sum(axis=1)
+    plugin = pair_mean(squared_chords(seen / seen.sum(axis=1, keepdims=True)))
+    found = debias(counts, draws=4).mean_squared
+    assert found == pytest.approx(plugin - 19 / (2 * 60_000), rel=0.003)
+    assert found == pytest.approx(pair_mean(squared_chords(laws)), rel=0.02)
+
+
+HEADS = {
+    "all types as frequent": lambda: np.ones(3000),
+    "two levels, cut in the lower": lambda: np.repeat([8.0, 1.0], [200, 2500]),
+    "three levels": lambda: np.repeat([30.0, 2.0, 0.2], [50, 1500, 2000]),
+    "nearly as frequent": lambda: np.linspace(1.0, 1.1, 2000),
+}
+
+
+@pytest.mark.parametrize("tokens", [2_000, 20_000])
+@pytest.mark.parametrize("family", HEADS)
+def test_the_head_is_not_chosen_by_the_counts_that_measure_it(family, tokens):
+    """Types chosen for their luck held up to half too much of every position."""
+    rates, over = HEADS[family](), []
+    for seed in range(3):
+        rng = np.random.default_rng([seed, tokens])
+        laws = drifting(rates, rng)
+        head = drawn(laws, tokens, rng).coarsened(300)
+        seen = head.blocks.sum(axis=0)
+        over.append((1.0 - seen[-1] / seen.sum()) / merged(laws, head)[:, :-1].sum(axis=1).mean())
+    assert abs(np.mean(over) - 1.0) < 0.04
+
+
+@pytest.mark.parametrize("family", ["all types as frequent", "two levels, cut in the lower"])
+def test_the_distance_of_a_head_among_equals_is_right(family):
+    gaps = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        laws = drifting(HEADS[family](), rng)
+        head = drawn(laws, 20_000, rng).coarsened(300)
+        truth = pair_mean(squared_chords(merged(laws, head)))
+        gaps.append(debias(head, rng=rng, draws=4).mean_squared / truth - 1.0)
+    assert abs(np.mean(gaps)) < 0.06
+
+
+def drifting(rates, rng):
+    tilt = np.outer(np.linspace(-1.0, 1.0, 16), rng.normal(size=len(rates)))
+    return normalised(rates * np.exp(0.5 * tilt))
+
+
+def merged(laws, head):
+    """The laws with all but the types of the head as one."""
+    names = np.array([int(name) for name in head.vocabulary.tokens[:-1]])
+    return np.hstack([laws[:, names], 1.0 - laws[:, names].sum(axis=1, keepdims=True)])

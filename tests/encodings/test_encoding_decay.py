@@ -8,7 +8,7 @@ from scipy.linalg import expm
 
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
-from gnomon.groups import causal
+from gnomon.groups import actions as causal
 
 MADE = {
     "xpos": {"dimension": 16},

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 from gnomon.diagnostics.stress_report import stress
-from gnomon.encodings.fitted.fitted import fit
+from gnomon.encodings.fitted import fit
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
 

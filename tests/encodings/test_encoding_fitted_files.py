@@ -12,9 +12,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import gnomon
-from gnomon.encodings.fitted.files import FORMAT, fitted_bytes
-from gnomon.encodings.fitted.finishing import Finish, Points, finish
-from gnomon.encodings.fitted.fitted import Fitted
+from gnomon.encodings.files import FORMAT, fitted_bytes
+from gnomon.encodings.fitted import Finish, Fitted, Points, finish
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError, StorageError
 

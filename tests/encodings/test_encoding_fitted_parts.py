@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
-from gnomon.encodings.fitted.finishing import (
+from gnomon.encodings.fitted import (
     Finish,
     Points,
     filled,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gnomon
-from gnomon.encodings.fitted.group import (
+from gnomon.encodings.lag_groups import (
     apportioned,
     biases_of,
     encoding_of,

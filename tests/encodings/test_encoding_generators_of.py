@@ -10,7 +10,7 @@ import gnomon
 from gnomon.encodings.certified import dimension_of, heads_of
 from gnomon.encodings.registry import ENTRIES, encoding
 from gnomon.errors import EncodingError
-from gnomon.groups.commuting import Commuting
+from gnomon.groups.generator import Commuting
 
 CASES = [(name, place) for name, entry in ENTRIES.items() for place in range(len(entry.examples))]
 PLAIN = ("transform",)

@@ -8,8 +8,7 @@ from scipy.linalg import expm
 
 import gnomon
 from gnomon.errors import EncodingError
-from gnomon.groups.blocks import Block
-from gnomon.groups.generator import Generator
+from gnomon.groups.generator import Block, Generator
 
 BLOCKS = [
     Block(decay=-0.2, order=3, gain=0.5),

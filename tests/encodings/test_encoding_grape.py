@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from gnomon.encodings.generators.grape import orthonormal
+from gnomon.encodings.generators.skew import orthonormal
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
 

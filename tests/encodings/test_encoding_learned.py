@@ -84,8 +84,6 @@ def test_positions_without_a_row_are_refused_where_they_are_seen_and_nan_where_n
     torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
     import array_api_compat.torch as xp
 
-    from gnomon.encodings.arrays import numbers_in
-
     made, places = encoding(name, **TABLES[name]), np.array([11, 12, -1])
     for library in (np, torch, jax.numpy):
         with pytest.raises(EncodingError, match=r"Position 12 is "):
@@ -95,7 +93,7 @@ def test_positions_without_a_row_are_refused_where_they_are_seen_and_nan_where_n
     wanted = np.array([False, True, True])
     found = jax.jit(made.vectors)(jax.numpy.asarray(places))
     np.testing.assert_array_equal(np.isnan(found).all(axis=-1), wanted)
-    numbers = numbers_in(made, torch.zeros(1), xp=xp)
+    numbers = made.numbers_in(torch.zeros(1), xp=xp)
     call = torch.compile(
         lambda at: made.vectors_at(at, numbers, xp=xp), fullgraph=True, backend="aot_eager"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.encodings.portraits import portrait, unit_pairs
+from gnomon.encodings.lifts import portrait, unit_pairs
 from gnomon.encodings.registry import ENTRIES, described, encoding, shown, usual_parameters
 from gnomon.errors import EncodingError
 

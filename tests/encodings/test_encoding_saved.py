@@ -270,7 +270,7 @@ def test_a_pickle_is_never_loaded(tmp_path: Path) -> None:
 
 
 def test_other_rooms_say_what_such_a_file_is_for(file: Path) -> None:
-    from gnomon.encodings.fitted.fitted import Fitted
+    from gnomon.encodings.fitted import Fitted
 
     with pytest.raises(EncodingError, match=r"is no table of vectors but another encoding; open"):
         Fitted.load(file)

@@ -10,10 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnomon.encodings.registry import encoding
-from gnomon.encodings.rotary.partial import Proportional
-from gnomon.encodings.rotary.rope import Rope
-from gnomon.encodings.rotary.scaling import (
+from gnomon.encodings.frequencies import (
     KNOWN,
     DynamicNtk,
     Llama3,
@@ -22,6 +19,9 @@ from gnomon.encodings.rotary.scaling import (
     magnitude,
     scaling,
 )
+from gnomon.encodings.registry import encoding
+from gnomon.encodings.rotary.rope import Rope
+from gnomon.encodings.rotary.variants import Proportional
 from gnomon.errors import EncodingError
 
 LISTS = {"short_factor": [1.0, 1.5], "long_factor": [2.0, 4.0], "original_length": 100}

@@ -7,9 +7,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from gnomon.encodings.arrays import namespace_of
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
+from gnomon.numeric.arrays import namespace_of
 
 
 def vectors_of_pairs(table, at_q, at_k, before, after):

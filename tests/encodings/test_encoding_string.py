@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag, circulant, expm
 
-from gnomon.encodings.generators.string import fourier_basis, frequencies_of_columns
+from gnomon.encodings.generators.skew import fourier_basis, frequencies_of_columns
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from gnomon.encodings.biases.t5 import bucket_bounds
+from gnomon.encodings.biases.learned import bucket_bounds
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
 

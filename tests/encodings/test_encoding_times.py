@@ -11,9 +11,9 @@ import torch
 from gnomon import oracle
 from gnomon.encodings.additive import Ctlpe
 from gnomon.encodings.biases.linear import DecayTime
+from gnomon.encodings.positions import UNITS, unit_of
 from gnomon.encodings.registry import encoding
 from gnomon.encodings.rotary.axes import RopeTime
-from gnomon.encodings.units import UNITS, unit_of
 from gnomon.errors import EncodingError
 
 DAY = 86400.0

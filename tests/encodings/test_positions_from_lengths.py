@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.encodings.lengths import (
+from gnomon.encodings.positions import (
     continued_positions,
     documents,
     packed_positions,

@@ -43,7 +43,7 @@ def test_positions_that_are_no_seconds_get_a_round_number(gap, unit):
 
 
 def gnomon_units():
-    from gnomon.encodings.units import UNITS
+    from gnomon.encodings.positions import UNITS
 
     return UNITS
 

@@ -12,7 +12,7 @@ import torch
 from scipy.spatial.distance import cdist
 
 import gnomon
-from gnomon.encodings.fitted.fitted import Fitted
+from gnomon.encodings.fitted import Fitted
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 import pytest
 
-import gnomon
 from gnomon.encodings.content.ordering import reads_neighbours
-from gnomon.encodings.registry import ENTRIES
 from gnomon.errors import EncodingError
+from support.rules import HEADS, WIDTH, rule, rules
 
 torch = pytest.importorskip("torch")
 jax = pytest.importorskip("jax")
 
-MORE = {
-    "cope": [{"sigma": 1.0}],
-    "path": [{"sigma": 0.5}, {"sigma": 0.5, "kernel": 3}],
-    "selective-rope": [{}, {"kernel": 4}],
-    "dape": [{"inner": {"name": "alibi", "heads": 2}}, {"inner": {"name": "t5", "heads": 2}}],
-}
-ROOM, LENGTH, COUNT, HEADS, WIDTH = 12, 8, 3, 2, 8
+ROOM, LENGTH, COUNT = 12, 8, 3
 PLACES = np.arange(ROOM)
-
-
-def rules():
-    """Return every rule on content of the catalogue, by its name."""
-    for name, entry in ENTRIES.items():
-        if entry.read_card().kind == ("content",):
-            for more in MORE.get(name, [{}]):
-                yield pytest.param(name, more, id=f"{name}{'-'.join(map(str, more.values()))}")
-
-
-def made(name, more):
-    taken = inspect.signature(ENTRIES[name].factory).parameters
-    sizes = {"heads": HEADS, "dimension": WIDTH}
-    return gnomon.encoding(name, **{n: x for n, x in sizes.items() if n in taken}, **more)
 
 
 def run(library, encoding, q, k, v, **given):
@@ -106,11 +83,12 @@ def layouts():
     )
 
 
+@pytest.mark.compiles(library="jax")
 @pytest.mark.parametrize("library", ["torch", "jax"])
 @pytest.mark.parametrize(("name", "more"), list(rules()))
 def test_a_buffer_gives_what_a_trimmed_one_gives(name, more, library, vectors):
     q, k, v = vectors
-    encoding = made(name, more)
+    encoding = rule(name, more)
     trimmed = run(library, encoding, q, k[:, :, :LENGTH], v[:, :, :LENGTH], causal=True)
     for layout, order, given in layouts():
         found = run(library, encoding, q, k[:, :, order], v[:, :, order], causal=True, **given)
@@ -121,7 +99,7 @@ def test_a_buffer_gives_what_a_trimmed_one_gives(name, more, library, vectors):
 @pytest.mark.parametrize("name", ["fox", "path"])
 def test_what_no_order_explains_is_refused(name, library, vectors):
     q, k, v = vectors
-    encoding = made(name, {})
+    encoding = rule(name, {})
     for given in (
         {"positions_q": PLACES[:COUNT] + 20, "positions_k": PLACES},
         {"mask": (PLACES < LENGTH)[None, None, None]},
@@ -133,7 +111,7 @@ def test_what_no_order_explains_is_refused(name, library, vectors):
 
 def test_each_sequence_of_a_batch_may_have_a_length_of_its_own(vectors):
     _, k, v = vectors
-    encoding = made("fox", {})
+    encoding = rule("fox", {})
     q = k[:, :, :1] + 1.0
     places = np.array([[4], [9]])
     found = run("torch", encoding, q, k, v, positions_q=places, positions_k=np.stack([PLACES] * 2))
@@ -146,7 +124,7 @@ def test_compiled_code_masks_by_positions_and_gives_nan_where_it_can_not_refuse(
     from gnomon.jax import attention as attend
 
     q, k, v = vectors
-    encoding = made("fox", {})
+    encoding = rule("fox", {})
     call = jax.jit(lambda at: attend(q, k, v, encoding, positions_q=at, positions_k=PLACES))
     trimmed = attend(q, k[:, :, :LENGTH], v[:, :, :LENGTH], encoding)
     assert np.allclose(call(PLACES[LENGTH - COUNT : LENGTH]), trimmed, atol=1e-5)
@@ -158,11 +136,12 @@ SPARSE = (PLACES[:LENGTH, None] - PLACES[:LENGTH] < 2) | (PLACES[:LENGTH] == 0)
 TEXT = np.zeros(LENGTH, np.int32)
 
 
+@pytest.mark.compiles(library="jax")
 @pytest.mark.parametrize("library", ["torch", "jax"])
 @pytest.mark.parametrize(("name", "more"), list(rules()))
 def test_what_a_mask_hides_is_a_token_whichever_queries_are_asked(name, more, library, vectors):
     _, k, v = vectors
-    encoding = made(name, more)
+    encoding = rule(name, more)
     q, k, v = k[:, :, :LENGTH] + 1.0, k[:, :, :LENGTH], v[:, :, :LENGTH]
     whole = run(library, encoding, q, k, v, causal=True, mask=SPARSE)
     for first in (1, 4, LENGTH - 2, LENGTH - 1):
@@ -179,12 +158,13 @@ def test_what_a_mask_hides_is_a_token_whichever_queries_are_asked(name, more, li
         assert np.allclose(found, whole[:, :, first:], atol=1e-5)
 
 
+@pytest.mark.compiles(library="jax")
 @pytest.mark.parametrize("library", ["torch", "jax"])
 @pytest.mark.parametrize(("name", "more"), list(rules()))
 def test_a_window_hides_no_neighbour_from_a_short_convolution(name, more, library, vectors):
     """Before the first key that is seen, a token tells only where taps reach back to it."""
     _, k, v = vectors
-    encoding = made(name, more)
+    encoding = rule(name, more)
     q, k, v = k[:, :, :LENGTH] + 1.0, k[:, :, :LENGTH], v[:, :, :LENGTH]
     window = PLACES[:LENGTH, None] - PLACES[:LENGTH] < 3
     whole = run(library, encoding, q, k, v, causal=True, mask=window)
@@ -197,12 +177,13 @@ def test_a_window_hides_no_neighbour_from_a_short_convolution(name, more, librar
     assert np.allclose(found, whole[:, :, -1:], atol=1e-5)
 
 
+@pytest.mark.compiles(library="jax")
 @pytest.mark.parametrize("library", ["torch", "jax"])
 @pytest.mark.parametrize(("name", "more"), list(rules()))
 def test_heads_may_have_masks_of_their_own_beside_segments(name, more, library, vectors):
     """Segments lie beside keys as they are given, whatever order these are taken in."""
     q, k, v = vectors
-    encoding, order = made(name, more), np.random.default_rng(1).permutation(ROOM)
+    encoding, order = rule(name, more), np.random.default_rng(1).permutation(ROOM)
     segments = (PLACES >= LENGTH).astype(np.int32)
     mask = np.ones((1, HEADS, 1, ROOM), bool)
     mask[:, 0, :, 1], mask[:, 1, :, 3] = False, False
@@ -231,7 +212,7 @@ def test_heads_may_have_masks_of_their_own_beside_segments(name, more, library, 
 @pytest.mark.parametrize("library", ["torch", "jax"])
 def test_room_to_spare_may_hold_anything(library, vectors):
     q, k, v = vectors
-    encoding = made("fox", {})
+    encoding = rule("fox", {})
     trimmed = run(library, encoding, q, k[:, :, :LENGTH], v[:, :, :LENGTH])
     k, v = k.copy(), v.copy()
     k[:, :, LENGTH:], v[:, :, LENGTH:] = np.nan, np.inf

@@ -90,6 +90,7 @@ def test_no_keys_have_gradients_of_zero():
     assert v.grad.shape == v.shape
 
 
+@pytest.mark.compiles
 @every_kind
 @pytest.mark.parametrize(("n", "m"), [(0, N), (N, 0)])
 def test_no_queries_and_no_keys_serve_jax_as_well(name, n, m):
@@ -224,12 +225,14 @@ class Attending(torch.nn.Module):
 
 
 @pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore::DeprecationWarning")
-@every_kind
+@pytest.mark.compiles
 @pytest.mark.parametrize("placed", [False, True])
-@pytest.mark.parametrize(("first", "other"), [(6, 9), (300, 6)])
+@pytest.mark.parametrize(
+    ("name", "first", "other"),
+    # a table has rows for 40 positions
+    [(name, *n) for name in KINDS for n in ((6, 9), (300, 6)) if name != "learned" or max(n) < 40],
+)
 def test_a_trace_serves_other_positions_and_lengths(name, placed, first, other):
-    if name == "learned" and first > 40:
-        pytest.skip("it has rows for 40 positions")
     module = Attending(name, placed=placed).eval()
     with torch.no_grad():
         at = torch.arange(first, dtype=torch.float64)
@@ -279,6 +282,7 @@ def test_float64_is_refused_on_routes_of_jax_whose_softmax_is_float32(name, rout
         assert "float32" in plan(*wide, encoded(name)).alternatives[route]
 
 
+@pytest.mark.compiles("fox", "rope", "clock")
 @pytest.mark.parametrize("name", ["fox", "path", "liere", "shaw", "wavelet", "rope", "clock"])
 @pytest.mark.parametrize("placed", [False, True])
 def test_no_device_is_named_to_jax(name, placed):

@@ -84,6 +84,7 @@ def test_long_sequences_train_through_tiles():
 
 
 @pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`")
+@pytest.mark.compiles
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [

@@ -16,7 +16,7 @@ import pytest
 import torch
 
 import gnomon
-from gnomon.encodings.fitted.fitted import Fitted
+from gnomon.encodings.fitted import Fitted
 from gnomon.torch import load
 
 with warnings.catch_warnings():

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 import pytest
 
 import gnomon
-from gnomon.encodings.registry import ENTRIES
 from gnomon.errors import EncodingError
+from support.rules import HEADS, WIDTH, rule, rules
 
 torch = pytest.importorskip("torch")
 jax = pytest.importorskip("jax")
 
-MORE = {
-    "cope": [{"sigma": 1.0}],
-    "path": [{"sigma": 0.5}, {"sigma": 0.5, "kernel": 3}],
-    "selective-rope": [{}, {"kernel": 4}],
-    "dape": [{"inner": {"name": "alibi", "heads": 2}}],
-}
-ROOM, LENGTH, COUNT, HEADS, WIDTH = 12, 8, 3, 2, 8
+ROOM, LENGTH, COUNT = 12, 8, 3
 QUERIES = np.arange(LENGTH - COUNT, LENGTH)
 LAYOUTS = {
     "longer": np.arange(ROOM),
@@ -30,20 +22,6 @@ LAYOUTS = {
     "ring, full": np.roll(np.arange(LENGTH), 3),
 }
 WAYS = ("numpy", "torch", "torch layer", "jax", "jax layer", "jax compiled")
-
-
-def rules():
-    """Return every rule on content of the catalogue."""
-    for name, entry in ENTRIES.items():
-        if entry.read_card().kind == ("content",):
-            for more in MORE.get(name, [{}]):
-                yield pytest.param(name, more, id=f"{name}{more.get('kernel', '')}")
-
-
-def made(name, more):
-    taken = inspect.signature(ENTRIES[name].factory).parameters
-    sizes = {"heads": HEADS, "dimension": WIDTH}
-    return gnomon.encoding(name, **{n: x for n, x in sizes.items() if n in taken}, **more)
 
 
 def logits(way, encoding, q, k, at_q, at_k, **given):
@@ -70,11 +48,12 @@ def vectors():
     return q[:, :, QUERIES], k
 
 
+@pytest.mark.compiles(way="jax")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("name", "more"), list(rules()))
 def test_logits_are_those_of_the_trimmed_and_sorted_text(name, more, way, vectors):
     q, k = vectors
-    encoding = made(name, more)
+    encoding = rule(name, more)
     truth = np.full((2, HEADS, COUNT, ROOM), -np.inf)
     truth[..., :LENGTH] = encoding.scores(q, k[:, :, :LENGTH], QUERIES, np.arange(LENGTH))
     for layout, order in LAYOUTS.items():
@@ -83,11 +62,12 @@ def test_logits_are_those_of_the_trimmed_and_sorted_text(name, more, way, vector
         assert np.allclose(found[..., near], truth[..., order[near]], atol=2e-5), layout
 
 
+@pytest.mark.compiles(way="jax")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("name", "more"), list(rules()))
 def test_queries_may_be_shuffled_with_their_keys(name, more, way, vectors):
     _, k = vectors
-    encoding, order = made(name, more), LAYOUTS["shuffled and longer"]
+    encoding, order = rule(name, more), LAYOUTS["shuffled and longer"]
     q = k[:, :, ::-1] * 0.5
     truth = encoding.scores(q, k, np.arange(ROOM), np.arange(ROOM))
     found = logits(way, encoding, q[:, :, order], k[:, :, order], order, order)
@@ -106,11 +86,12 @@ def test_tokens_of_their_own_move_with_their_keys(way, vectors):
     assert (found[..., order >= LENGTH] == -np.inf).all()
 
 
+@pytest.mark.compiles(way="jax")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("name", "more"), list(rules()))
 def test_packed_documents_stay_as_they_are(name, more, way, vectors):
     _, k = vectors
-    encoding, at = made(name, more), np.r_[0:5, 0:7]
+    encoding, at = rule(name, more), np.r_[0:5, 0:7]
     found = logits(way, encoding, k, k, at, at)
     for part in (slice(0, 5), slice(5, 12)):
         own = k[:, :, part]
@@ -121,7 +102,7 @@ def test_packed_documents_stay_as_they_are(name, more, way, vectors):
 @pytest.mark.parametrize("way", WAYS)
 def test_queries_that_are_no_tokens_are_refused_or_nan(way, vectors):
     q, k = vectors
-    encoding, at = made("fox", {}), np.arange(ROOM)
+    encoding, at = rule("fox", {}), np.arange(ROOM)
     twice = np.r_[0:5, 0:5, 5, 6]  # two documents, the queries in the midst of them
     cases = [(wrong, at) for wrong in (QUERIES + 20, np.array([5, 6, 9]), np.array([5, 5, 6]))]
     for wrong, keys in [*cases, (np.array([3, 4, 5]), twice)]:
@@ -135,7 +116,7 @@ def test_queries_that_are_no_tokens_are_refused_or_nan(way, vectors):
 def test_gradients_are_those_of_the_sorted_text(vectors):
     q, k = (torch.tensor(x) for x in vectors)
     order = torch.tensor(LAYOUTS["shuffled and longer"])
-    layer = gnomon.torch.layer(made("path", {"sigma": 0.5}))
+    layer = gnomon.torch.layer(rule("path", {"sigma": 0.5}))
     found = {}
     for way, keys, at in (("given", k[:, :, order], order), ("sorted", k, torch.arange(ROOM))):
         layer.zero_grad()

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gnomon.encodings.registry import ENTRIES, encoding
+from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
+from support.examples import FIRST, heads_of
 
 jax = pytest.importorskip("jax", reason="JAX is not installed")
 jnp = jax.numpy
@@ -17,15 +18,6 @@ attention, attention_plan, layer = room.attention, room.attention_plan, room.lay
 
 CLOSE = {"rtol": 0.0, "atol": 3e-6}
 """float32 outputs that are means of values of size 1 to 3."""
-FIRST = [
-    pytest.param(
-        (name, entry.examples[0]),
-        id=name,
-        marks=() if name in ("rope", "retnet") else (pytest.mark.wide,),
-    )
-    for name, entry in ENTRIES.items()
-    if entry.examples
-]
 
 
 def truth(made: Any, q: Any, k: Any, v: Any, **given: Any) -> Any:
@@ -73,14 +65,6 @@ def called(q: Any, k: Any, v: Any, made: Any, **given: Any) -> Any:
     return jax.jit(lambda q, k, v: attention(q, k, v, made, **given))(q, k, v)
 
 
-def heads_of(made: Any) -> int:
-    inside = getattr(made, "inner", made)
-    frequencies = getattr(inside, "frequencies", None)
-    if frequencies is not None and frequencies.ndim == 3:
-        return len(frequencies)
-    return getattr(inside, "heads", None) or 1
-
-
 def routes(made: Any, *arrays: Any, **given: Any) -> list[str]:
     """Every route that does not refuse."""
     plan = attention_plan(*arrays, made, **given)
@@ -88,6 +72,7 @@ def routes(made: Any, *arrays: Any, **given: Any) -> list[str]:
     return [plan.route, *able]
 
 
+@pytest.mark.compiles("rope", "retnet")
 @pytest.mark.parametrize("case", FIRST)
 def test_every_route_gives_the_sums_over_keys_beside_a_cache(case: Any, rng: Any) -> None:
     """Fewer queries than keys; for an encoding that can not be cached, as many."""

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from flax import nnx
 
-from gnomon.encodings.fitted.fitted import Fitted
+from gnomon.encodings.fitted import Fitted
 from gnomon.errors import EncodingError
 from gnomon.jax import PositionVectors, embed, load, to_fitted
 from gnomon.jax.nnx import Frozen, PositionEmbedding

@@ -12,7 +12,7 @@ import pytest
 from jax.test_util import check_grads
 
 import gnomon
-from gnomon.encodings.lengths import documents, packed_positions, padded_positions, real
+from gnomon.encodings.positions import documents, packed_positions, padded_positions, real
 from gnomon.errors import EncodingError
 from gnomon.jax import Layer, Places, Tables, layer, split
 

@@ -16,7 +16,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import gnomon
-from gnomon.encodings.fitted.fitted import Fitted
+from gnomon.encodings.fitted import Fitted
 from gnomon.errors import InputError
 from gnomon.sklearn import PositionalMDS
 

@@ -16,7 +16,7 @@ from safetensors.numpy import save_file
 
 import gnomon.jax
 import gnomon.torch
-from gnomon.encodings.fitted.fitted import Rules
+from gnomon.encodings.fitted import Rules
 from gnomon.errors import EncodingError, GnomonError
 from gnomon.jax.embedding import rows_of as jax_rows
 from gnomon.torch.embedding import _guarded

@@ -15,8 +15,8 @@ import torch
 from safetensors import safe_open
 from torch import nn
 
-from gnomon.encodings.fitted.files import FILE
-from gnomon.encodings.fitted.fitted import Fitted
+from gnomon.encodings.files import FILE
+from gnomon.encodings.fitted import Fitted
 from gnomon.errors import EncodingError
 from gnomon.torch import FactoredPositionEmbedding, PositionEmbedding, load
 
@@ -198,6 +198,7 @@ def test_a_compiled_layer_is_one_graph_with_the_same_bits(holed: Fitted) -> None
             compiled(torch.tensor([0, 3, bad]))
 
 
+@pytest.mark.wide  # the C++ compiler takes as long as for the layer above
 @COMPILER
 @COMPILING
 def test_a_compiled_grid_clamps_and_trains_its_factors(grid: Fitted) -> None:

@@ -15,7 +15,7 @@ from gnomon.encodings.rotary.rope import turn as formula
 from gnomon.errors import EncodingError
 from gnomon.torch import Transform, layer
 from gnomon.torch.coordinates import XP
-from gnomon.torch.rotate import Tables, is_complex_in_memory, rotate_exact
+from gnomon.torch.layers import Tables, is_complex_in_memory, rotate_exact
 
 LAYOUTS = ["interleaved", "half"]
 DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.float16]

@@ -98,6 +98,7 @@ def test_a_layer_equals_its_definition(name: str, example: dict[str, Any]) -> No
         assert error(found, defined(made, kind, inputs)) < 3e-7
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize(("name", "example"), CASES)
 def test_a_layer_compiles_without_a_graph_break(name: str, example: dict[str, Any]) -> None:
     made = encoding(name, **example)
@@ -108,6 +109,7 @@ def test_a_layer_compiles_without_a_graph_break(name: str, example: dict[str, An
         assert error(quietly(compiled, *inputs), defined(made, kind, inputs)) < 3e-7
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize(("name", "example"), CASES)
 def test_a_layer_exports(name: str, example: dict[str, Any]) -> None:
     made = encoding(name, **example)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 import gnomon
-from gnomon.encodings.lengths import documents, packed_positions, padded_positions, real
+from gnomon.encodings.positions import documents, packed_positions, padded_positions, real
 from gnomon.errors import EncodingError
 from gnomon.torch import Transform, layer
 

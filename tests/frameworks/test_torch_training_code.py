@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from gnomon.encodings.fitted.fitted import Fitted
+from gnomon.encodings.fitted import Fitted
 from gnomon.torch import load
 
 

@@ -14,9 +14,8 @@ import pytest
 from scipy.linalg import block_diag, expm
 
 from gnomon.errors import GroupError
-from gnomon.groups.basis import generator_of
-from gnomon.groups.blocks import Block
-from gnomon.groups.classification import Structure, classify
+from gnomon.groups.classification import Structure, classify, generator_of
+from gnomon.groups.generator import Block
 
 Plan = list[tuple[float, float, int]]
 """Decay a, frequency b and order m of every block."""

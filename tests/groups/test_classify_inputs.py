@@ -10,7 +10,7 @@ from scipy.linalg import block_diag, expm
 
 from gnomon.errors import GroupError
 from gnomon.groups.classification import classify
-from gnomon.groups.clusters import part_of, schur_of, single_part
+from gnomon.groups.jordan import part_of, schur_of, single_part
 
 
 def turn(a: float, b: float) -> np.ndarray:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag
 
-from gnomon.groups.blocks import Block
 from gnomon.groups.classification import classify
+from gnomon.groups.generator import Block
 
 
 def mixed(seed, condition, *blocks):

@@ -11,7 +11,7 @@ import pytest
 from scipy.linalg import block_diag
 
 from gnomon.groups.classification import classify
-from gnomon.groups.scalings import scaling_words
+from gnomon.groups.names import words_of_scaling
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -85,7 +85,7 @@ def test_the_lengths_that_yarn_leaves_open_all_have_the_same_frequencies():
     def of(length: int):
         return frequencies(64, original_max_position_embeddings=length, **known)
 
-    words = scaling_words(of(4096), EXACT[:32])
+    words = words_of_scaling(of(4096), EXACT[:32])
     least, most = (int(one) for one in words.split("as any from ")[1].split(",")[0].split(" to "))
     np.testing.assert_array_equal(of(least), of(4096))
     np.testing.assert_array_equal(of(most), of(4096))
@@ -102,7 +102,7 @@ def test_yarn_between_other_turns_is_not_given_a_length():
         original_max_position_embeddings=4096,
         beta_fast=128.0,
     )
-    assert scaling_words(rates, EXACT[:32]).endswith("(ends of other turns than 32 and 1)")
+    assert words_of_scaling(rates, EXACT[:32]).endswith("(ends of other turns than 32 and 1)")
 
 
 @pytest.mark.parametrize(("head", "factor"), [(64, 32.0), (128, 8.0)])
@@ -139,7 +139,7 @@ def test_the_length_of_llama_3_and_its_low_factor_are_known_only_as_a_ratio():
         **known,
     )
     np.testing.assert_array_equal(one, other)
-    assert scaling_words(one, EXACT[:32]) == scaling_words(other, EXACT[:32])
+    assert words_of_scaling(one, EXACT[:32]) == words_of_scaling(other, EXACT[:32])
 
 
 def test_linear_scaling_divides_positions():
@@ -217,8 +217,8 @@ def test_frequencies_at_random_are_called_no_scaling(seed):
     rng = np.random.default_rng(seed)
     rates = np.sort(np.exp(rng.uniform(np.log(1e-4), 0.0, 32)))[::-1]
     rates[0] = 1.0
-    assert "YaRN" not in scaling_words(rates, EXACT[:32])
-    assert "Llama" not in scaling_words(rates, EXACT[:32])
+    assert "YaRN" not in words_of_scaling(rates, EXACT[:32])
+    assert "Llama" not in words_of_scaling(rates, EXACT[:32])
 
 
 def test_a_ramp_that_is_bent_is_not_called_yarn():
@@ -226,6 +226,6 @@ def test_a_ramp_that_is_bent_is_not_called_yarn():
     k = np.arange(32)
     ramp = 0.5 - 0.5 * np.cos(np.pi * np.clip((k - 10) / 13, 0.0, 1.0))
     rates = 1e4 ** (-k / 32) * (1.0 - 0.75 * ramp)
-    words = scaling_words(rates, EXACT[:32])
+    words = words_of_scaling(rates, EXACT[:32])
     assert words == ""
     assert "on no single ladder: one divided by rising factors" in named(rates)

@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag
 
-from gnomon.groups.clusters import schur_of, split
-from gnomon.groups.staircase import commuting_basis, conjugate, jordan_chains, staircase
+from gnomon.groups.jordan import (
+    centraliser_basis,
+    conjugate,
+    jordan_chains,
+    schur_of,
+    split,
+    staircase,
+)
 
 PARTITIONS = [(1,), (3,), (2, 2), (3, 1), (3, 2, 2, 1), (1, 1, 1), (5, 3, 1)]
 
@@ -48,7 +54,7 @@ def test_chains_turn_the_matrix_into_shifts(sizes):
 def test_commuting_matrices_commute_and_are_all_there_is(sizes):
     """The kernel of Kronecker's C -> JC - CJ, less the identity, which has a trace."""
     form = shifts(sizes)
-    basis = commuting_basis(sizes)
+    basis = centraliser_basis(sizes)
     one = np.eye(len(form))
     operator = np.kron(form, one) - np.kron(one, form.T)
     kernel = len(form) ** 2 - np.linalg.matrix_rank(operator)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag
 
-from gnomon.groups.blocks import Block
 from gnomon.groups.classification import classify
+from gnomon.groups.generator import Block
 
 
 def noisy(blocks, level, rng, condition=30.0):
@@ -136,3 +136,57 @@ def test_where_no_tolerance_settles_it_none_is_advised():
     found = classify(np.diag(steps) + 1e-9 * np.random.default_rng(0).normal(size=(14, 14)))
     assert advised(found) is None
     assert any("no tolerance was found at which the answer is settled" in w for w in found.warnings)
+
+
+def slow(rate, seed, *, condition=1e3):
+    """A turn far slower than the rest, in a random basis; X is exact to rounding."""
+    blocks = [Block(frequency=rate), Block(frequency=1.0), Block(decay=-0.3), Block()]
+    return blocks, noisy(blocks, 0.0, np.random.default_rng(seed), condition=condition)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("rate", [1e-5, 1e-6, 1e-7, 1e-8, 1e-9])
+def test_a_turn_near_the_tolerance_is_never_settled_as_something_else(rate, seed):
+    """Below a tenth of the tolerance it is what rounding of X is taken to be."""
+    blocks, x = slow(rate, seed)
+    found = classify(x)
+    if found.settled and found.residual > 0.1 * found.tolerance:
+        assert kinds(found) == sorted((one.kind, one.order) for one in blocks)
+    if rate >= 1e-5:
+        assert kinds(found) == sorted((one.kind, one.order) for one in blocks)
+
+
+@pytest.mark.parametrize("rate", [1e-6, 1e-8])
+def test_what_cannot_be_told_stands_with_both_readings_and_their_residuals(rate):
+    blocks, x = slow(rate, 0, condition=1.5)
+    found = classify(x, tolerance=3.0 * rate)
+    told = found.to_dict()
+    assert (found.verdict, kinds(found)[-2:]) == ("cannot be told", [("zero", 1), ("zero", 1)])
+    truth = sorted((one.kind, one.order) for one in blocks)
+    (right,) = [one for one in found.alternatives if kinds(one) == truth]
+    assert right.residual < 1e-12 < 0.1 * rate < found.residual < 3.0 * rate
+    assert right.blocks in [one["blocks"] for one in told["alternatives"]]
+
+
+def test_what_is_settled_has_no_other_reading():
+    _, x = slow(0.1, 0, condition=10.0)
+    found = classify(x)
+    assert (found.verdict, found.alternatives) == ("settled", ())
+    assert found.to_dict()["verdict"] == "settled"
+
+
+def test_a_reading_at_another_tolerance_is_what_classify_gives_there():
+    _, x = slow(1e-8, 1)
+    for one in classify(x).alternatives:
+        assert kinds(classify(x, tolerance=one.tolerance)) == kinds(one)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_decays_that_noise_made_of_one_chain_are_not_settled(seed):
+    """A chain whose link is far below |X|: noise of 1e-6 parts its eigenvalues by 1e-4 only."""
+    rng = np.random.default_rng(seed)
+    chain = np.array([[-0.18, 4e-3 * 0.18], [5e-7 * 0.18, -0.18]])
+    turn = np.linalg.qr(rng.standard_normal((2, 2)))[0]
+    found = classify(turn @ chain @ turn.T)
+    assert not found.settled
+    assert [("jordan", 2)] in [kinds(one) for one in found.alternatives]

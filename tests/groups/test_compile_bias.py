@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gnomon.errors import GroupError
-from gnomon.groups.compile import compile_bias
+from gnomon.groups.compilation import compile_bias
 
 LENGTH = 8192
 

@@ -8,10 +8,7 @@ import pytest
 from scipy.linalg import expm
 
 from gnomon.errors import GroupError
-from gnomon.groups.blocks import Block
-from gnomon.groups.commuting import Commuting, commutator_defect
-from gnomon.groups.generator import Generator
-from gnomon.groups.kronecker import kronecker_sum
+from gnomon.groups.generator import Block, Commuting, Generator, commutator_defect, kronecker_sum
 
 BLOCKS = [
     Block(),

@@ -10,8 +10,7 @@ from scipy.linalg import expm
 from scipy.linalg import hankel as dense_hankel
 
 from gnomon.errors import GroupError
-from gnomon.groups.hankel import hankel, least_error
-from gnomon.groups.realisation import realise
+from gnomon.groups.realisation import hankel, least_error, realise
 
 
 def example(lags):

@@ -10,8 +10,7 @@ import pytest
 from scipy.linalg import expm, logm
 
 import gnomon
-from gnomon.groups.blocks import Block
-from gnomon.groups.generator import Generator
+from gnomon.groups.generator import Block, Generator
 
 
 def doubled(x, at):

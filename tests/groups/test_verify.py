@@ -8,11 +8,9 @@ from scipy.linalg import expm
 
 from gnomon.conformance.verification import verify
 from gnomon.errors import EncodingError, GroupError
-from gnomon.groups.blocks import Block
-from gnomon.groups.clocks import modulo
-from gnomon.groups.generator import Generator
-from gnomon.groups.subject import Subject, of_maps
-from gnomon.groups.verify import certify
+from gnomon.groups.certificate import certify
+from gnomon.groups.generator import Block, Generator
+from gnomon.groups.logit_function import LogitFunction, modulo, of_maps
 from gnomon.testing import assert_encoding
 
 D = 8
@@ -102,7 +100,7 @@ def test_a_stabilised_jordan_block_is_relative_and_no_group():
         squashed = lags / (1.0 + np.abs(lags) / 16.0)
         return np.einsum("ni,nmij,mj->nm", q, expm(squashed[..., None, None] * x), k)
 
-    found = certify(Subject(name="it", dimension=D, logits=logits, causal=True))
+    found = certify(LogitFunction(name="it", dimension=D, logits=logits, causal=True))
     assert found.laws["shift"].holds
     assert "group" in found.broken
     assert found.level == "L5"
@@ -122,7 +120,7 @@ def test_frequencies_that_follow_the_length_break_the_cache():
             turned.append(np.concatenate([a * cosine - b * sine, a * sine + b * cosine], axis=1))
         return turned[0] @ turned[1].T
 
-    found = certify(Subject(name="it", dimension=D, logits=dynamic))
+    found = certify(LogitFunction(name="it", dimension=D, logits=dynamic))
     assert "cache" in found.broken
 
 
@@ -156,7 +154,9 @@ def test_a_bias_of_the_lag_is_augmented_if_its_rank_is_finite(bias, level):
     def logits(q, k, t, s):
         return q @ k.T + bias(np.asarray(t)[:, None] - np.asarray(s)[None, :])
 
-    found = certify(Subject(name="it", dimension=D, logits=logits, causal=True), promised=level)
+    found = certify(
+        LogitFunction(name="it", dimension=D, logits=logits, causal=True), promised=level
+    )
     assert (found.level, found.holds) == (level, True)
 
 
@@ -164,7 +164,9 @@ def test_a_slope_on_both_sides_has_a_kink_and_no_finite_rank():
     def logits(q, k, t, s):
         return q @ k.T - 0.5 * np.abs(np.asarray(t)[:, None] - np.asarray(s)[None, :])
 
-    assert certify(Subject(name="it", dimension=D, logits=logits), promised="L5").level == "L5"
+    assert (
+        certify(LogitFunction(name="it", dimension=D, logits=logits), promised="L5").level == "L5"
+    )
 
 
 def test_phases_in_float32_are_lost_far_from_the_origin():
@@ -202,7 +204,9 @@ def test_what_softmax_does_not_see_is_told_apart():
     def logits(q, k, t, s):
         return q @ k.T + 0.5 * np.asarray(s)[None, :]
 
-    found = certify(Subject(name="it", dimension=D, logits=logits, causal=True), promised=["gauge"])
+    found = certify(
+        LogitFunction(name="it", dimension=D, logits=logits, causal=True), promised=["gauge"]
+    )
     assert found.holds
     assert not found.laws["shift"].holds
 
@@ -222,7 +226,7 @@ REFUSED = [
 @pytest.mark.parametrize(("logits", "how", "sentence"), REFUSED)
 def test_what_can_not_be_certified_is_refused_in_words(logits, how, sentence):
     with pytest.raises(GroupError, match=sentence):
-        certify(Subject(name="it", dimension=D, logits=logits), **how)
+        certify(LogitFunction(name="it", dimension=D, logits=logits), **how)
 
 
 def test_maps_that_change_the_number_of_vectors_are_refused():

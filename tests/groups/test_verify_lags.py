@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gnomon
-from gnomon.groups.recurrence import coefficients, unmet
+from gnomon.groups.ranks import coefficients, unmet
 
 D = 8
 RATES = 10000.0 ** (-np.arange(4) / 4)
@@ -136,6 +136,73 @@ def test_a_mask_of_ten_thousand_is_spoken_of_and_a_steep_slope_is_none():
     assert steep.level[:2] == "L1"
 
 
+REAL = {
+    "all but multiples of 1/64": lambda n: np.abs(64 * n - np.round(64 * n)) > 0.01,
+    "two percent beside a third": lambda n: np.abs(n % 1 - 0.37) < 0.01,
+    "one percent at an irrational period": lambda n: np.abs(n) * np.pi % 1 < 0.01,
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("which", REAL)
+def test_a_fault_between_the_lags_of_a_lattice_is_no_group_and_of_no_rank(which, seed):
+    """Before, lags were multiples of 1/64, and a fault between them was a level L1."""
+    assert asked(scaled(REAL[which]), seed=seed).level[:2] == "L5"
+    biased = asked(added(lambda n: -0.05 * n + 0.5 * REAL[which](n)), causal=True, seed=seed)
+    assert biased.level[:2] == "L5"
+
+
+GRIDS = {2: (31.0, [5, -9]), 3: (11.0, [2, -3, 1])}
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("axes", GRIDS)
+def test_one_lag_off_the_axes_of_a_small_grid_is_found(axes, causal):
+    reach, lag = GRIDS[axes]
+    lag = np.abs(lag) if causal else lag
+    wrong = scaled(lambda n: (n == lag).all(axis=-1))
+    found = asked(wrong, axes=axes, whole=True, reach=reach, causal=causal)
+    assert "group" in found.broken
+
+
+PLANES = {
+    "tokens of one frame": lambda n: (n[..., 0] == 0) & (n[..., 1] != 0) & (n[..., 2] != 0),
+    "tokens of one column": lambda n: (n[..., 2] == 0) & (n[..., 0] != 0) & (n[..., 1] != 0),
+    "tokens of text": lambda n: (np.ptp(n, axis=-1) == 0) & (n[..., 0] != 0),
+}
+
+
+@pytest.mark.parametrize("which", PLANES)
+def test_lags_in_planes_of_two_axes_and_on_diagonals_are_asked(which):
+    assert {"group", "shift"} & set(asked(scaled(PLANES[which]), axes=3).broken)
+
+
+def test_random_lags_are_uniform_and_on_no_lattice():
+    """So many of them miss a share s with probability (1 - s)^n, as the certificate says."""
+    seen = []
+
+    def spy(q, k, t, s):
+        seen.append(np.abs(lags(t, s)).ravel())
+        return rotary(q, t) @ rotary(k, s).T
+
+    found = asked(spy, causal=True).to_dict()["asked"]
+    at = np.unique(np.concatenate(seen))
+    between = at[(at * 2.0**14) % 1 != 0]
+    assert len(between) >= found["random_lags"] == 512
+    assert found["missed"]["lags"] == pytest.approx(0.99**512)
+    assert found["missed"]["share"] == 0.01
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_fault_of_one_percent_is_missed_no_more_often_than_stated(seed):
+    """Below 0.6 %: not once in 20 seeds, for bands anywhere in positions and in lags."""
+    start = np.random.default_rng(seed).uniform(0.0, 4000.0)
+    band = lambda n: (np.abs(n) > start) & (np.abs(n) < start + 41.0)
+    assert "group" in asked(scaled(band), seed=seed).broken
+    wrong = lambda x, at: np.where(band(at)[:, None], np.roll(x, 1, axis=1), rotary(x, at))
+    assert "shift" in gnomon.verify(wrong, dimension=D, seed=seed).broken
+
+
 def test_a_certificate_says_at_how_many_lags_and_how():
     found = gnomon.verify("rope")
     shown = found.to_dict()["asked"]
@@ -146,6 +213,18 @@ def test_a_certificate_says_at_how_many_lags_and_how():
         f"laws of the lag at {shown['lags']:,} lags up to 4095; none below 0, {shown['rows']} rows"
     )
     assert line in found.text()
+    assert (
+        "may be missed: a fault in 1% of positions with probability below 0.006, in 1% of lags "
+        "with probability below 0.006, and one at a single point or lag"
+    ) in found.text()
+
+
+def test_where_all_was_asked_nothing_is_said_to_be_missed():
+    found = gnomon.verify(rotary, dimension=D, whole=True, reach=512.0)
+    assert found.asked.every
+    assert found.asked.random_lags is None
+    assert found.to_dict()["asked"]["missed"] is None
+    assert "may be missed" not in found.text()
 
 
 class Sticky:

@@ -8,11 +8,10 @@ from scipy.linalg import expm
 
 import gnomon
 from gnomon.errors import GroupError
-from gnomon.groups.blocks import Block
+from gnomon.groups.certificate import ALWAYS, certify
 from gnomon.groups.classification import classify
-from gnomon.groups.generator import Generator
-from gnomon.groups.subject import Subject, of_maps
-from gnomon.groups.verify import ALWAYS, certify
+from gnomon.groups.generator import Block, Generator
+from gnomon.groups.logit_function import LogitFunction, of_maps
 
 D = 4
 
@@ -96,7 +95,7 @@ def test_a_bias_may_fall_without_bound_and_may_not_rise(bias, bounded):
     def logits(q, k, t, s):
         return q @ k.T + bias(np.maximum(np.asarray(t)[:, None] - np.asarray(s)[None, :], 0.0))
 
-    subject = Subject(name="it", dimension=D, logits=logits, causal=True)
+    subject = LogitFunction(name="it", dimension=D, logits=logits, causal=True)
     assert certify(subject, promised=["boundedness"]).holds is bounded
 
 
@@ -111,7 +110,7 @@ def test_whole_positions_show_growth_up_to_the_reach():
             return np.array([[q[i] @ powers[lag] @ k[j] for j, lag in enumerate(row)]
                              for i, row in enumerate(lags)])  # fmt: skip
 
-        subject = Subject(
+        subject = LogitFunction(
             name="it", dimension=4, logits=logits, causal=True, whole=True, reach=200.0
         )
         found = certify(subject, promised=["boundedness", "group"])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import gnomon
-from gnomon.groups.places import ROWS, moves, special
-from gnomon.groups.subject import Subject
+from gnomon.groups.laws import ROWS, moves
+from gnomon.groups.logit_function import LogitFunction, special
 
 D = 8
 RATES = np.array([1.0, 0.3, 0.1, 0.03])
@@ -225,7 +225,9 @@ def test_the_same_seed_asks_the_same_and_another_seed_asks_elsewhere():
 @pytest.mark.parametrize("whole", [False, True])
 def test_every_place_of_the_design_and_its_shift_is_within_the_reach(axes, whole):
     for reach in (8.0, 31.0, 1000.0):
-        subject = Subject(name="it", dimension=2, logits=None, axes=axes, whole=whole, reach=reach)
+        subject = LogitFunction(
+            name="it", dimension=2, logits=None, axes=axes, whole=whole, reach=reach
+        )
         seen = []
         for one in moves(subject, np.random.default_rng(0)):
             for places in (one.queries, one.keys):
@@ -239,7 +241,7 @@ def test_every_place_of_the_design_and_its_shift_is_within_the_reach(axes, whole
 
 def test_places_of_the_design_lie_evenly_over_the_plane():
     """All of 64 squares hold some, so that no half, quadrant or stripe of an eighth is missed."""
-    subject = Subject(name="it", dimension=2, logits=None, axes=2, reach=REACH)
+    subject = LogitFunction(name="it", dimension=2, logits=None, axes=2, reach=REACH)
     at = np.concatenate(
         [
             places + step

@@ -172,7 +172,7 @@ def test_a_worker_that_is_killed_is_replaced_and_its_cell_goes_on_from_its_check
         return ask(worker, job)
 
     def kill(worker):
-        checkpoint, until = cell.file(tmp_path, ".checkpoint"), time.monotonic() + 120
+        checkpoint, until = cell.file(tmp_path, ".checkpoint"), time.monotonic() + 600
         while not checkpoint.exists() and time.monotonic() < until:
             time.sleep(0.01)
         worker.kill()

@@ -23,7 +23,13 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("said", [None, "", ".", "./", os.pathsep, f".{os.pathsep}"])
+WIDE = pytest.mark.wide  # each case starts a process that loads PyTorch
+
+
+@pytest.mark.parametrize(
+    "said",
+    [None, "", f".{os.pathsep}", *(pytest.param(x, marks=WIDE) for x in (".", "./", os.pathsep))],
+)
 def test_a_worker_imports_nothing_from_the_folder_it_stands_in(planted, monkeypatch, said) -> None:
     if said is None:
         monkeypatch.delenv("PYTHONPATH", raising=False)

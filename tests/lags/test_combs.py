@@ -290,7 +290,7 @@ def test_a_smooth_period_is_named_and_not_the_whole_one_it_divides(period):
         assert not any(abs(one / period - k) < 0.02 for one in found.periods for k in (2, 3, 4, 5))
 
 
-@pytest.mark.parametrize(("one", "other"), [(5.3, 14.1), (6.2, 17.9)])
+@pytest.mark.parametrize(("one", "other"), [(5.3, 14.1), (6.2, 17.9), (7.3, 22.4), (9.4, 26.1)])
 def test_two_smooth_periods_are_named_and_not_a_longer_one_of_both(one, other):
     """8 / 42.4 and 3 / 42.4 are 1 / 5.3 and 1 / 14.1 within errors; 3 / 17.9 is beside 1 / 6.2."""
     for seed in range(4):
@@ -301,3 +301,5 @@ def test_two_smooth_periods_are_named_and_not_a_longer_one_of_both(one, other):
         assert sorted(found.periods[:2]) == pytest.approx([one, other], rel=0.005)
         assert not any(abs(named / one - 2.0) < 0.02 for named in found.periods)
         assert not any(abs(named / other - 3.0) < 0.02 for named in found.periods)
+        lives = [mode.half_life_interval or (0.0, np.inf) for mode in found.modes]
+        assert all(np.isinf(high) for _, high in lives)  # both last

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.encodings.fitted.group import encoding_of
+from gnomon.encodings.lag_groups import encoding_of
 from gnomon.errors import EncodingError, GroupError
 from gnomon.lags.kernel import LagKernel, jackknife_errors, lag_kernel
 from gnomon.lags.modes import dependence

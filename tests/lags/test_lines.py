@@ -5,26 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.lags.kernel import LagKernel, jackknife_errors
 from gnomon.lags.lines import lines_of
+from support.lag_kernels import kernel_of_folds
 
 
 def kernel_of(values, rng, noise):
     """A kernel that is known, with noise that 16 folds share out."""
     folds, lags = 16, len(values)
     parts = values + noise * np.sqrt(folds) * rng.normal(size=(folds, lags))
-    mean = parts.mean(axis=0)
-    left_out = (folds * mean - parts) / (folds - 1)
-    return LagKernel(
-        lags=np.arange(1, lags + 1),
-        values=mean,
-        errors=jackknife_errors(left_out),
-        shuffled=np.zeros(lags),
-        across=np.zeros(lags),
-        pairs=np.full(lags, 10**6),
-        replicates=left_out,
-        documents=folds,
-    )
+    return kernel_of_folds(parts)
 
 
 def waves(frequencies, sizes, lags=512):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.lags.kernel import LagKernel, jackknife_errors, lag_kernel
+from gnomon.lags.kernel import lag_kernel
 from gnomon.lags.modes import dependence
 from gnomon.lags.waves import waves_of
+from support.lag_kernels import kernel_of_folds
 
 
 def noisy(values, rng, *, noise=0.01, shared=0.0, folds=32):
@@ -17,18 +18,7 @@ def noisy(values, rng, *, noise=0.01, shared=0.0, folds=32):
     for lag in range(1, lags):
         fresh[:, lag] = shared * fresh[:, lag - 1] + np.sqrt(1 - shared**2) * fresh[:, lag]
     parts = values + noise * np.sqrt(folds) * fresh
-    mean = parts.mean(axis=0)
-    left_out = (folds * mean - parts) / (folds - 1)
-    return LagKernel(
-        lags=np.arange(1, lags + 1),
-        values=mean,
-        errors=jackknife_errors(left_out),
-        shuffled=np.zeros(lags),
-        across=np.zeros(lags),
-        pairs=np.full(lags, 10**6),
-        replicates=left_out,
-        documents=folds,
-    )
+    return kernel_of_folds(parts)
 
 
 def turning(rng, period, *, documents=300, length=128, types=12, size=0.6):

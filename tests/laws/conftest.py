@@ -1,6 +1,7 @@
 """One list for all laws: every example of every entry of the catalogue.
 
 A law asks for `subject`; it then runs on every example, and on those of encodings added later.
+A law that speaks of some encodings only says of which: `@pytest.mark.subjects(where=...)`.
 """
 
 from __future__ import annotations
@@ -15,12 +16,7 @@ import pytest
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.registry import ENTRIES, encoding
 from gnomon.errors import EncodingError
-
-EXAMPLES = [
-    pytest.param((name, parameters), id=f"{name}-{count}")
-    for name, entry in ENTRIES.items()
-    for count, parameters in enumerate(entry.examples)
-]
+from support.examples import EXAMPLES, heads_of, on_axes, width_of
 
 
 @dataclass(frozen=True)
@@ -74,25 +70,6 @@ class Subject:
         return q, k
 
 
-def on_axes(steps: Any, axes: int) -> Any:
-    """Give positions their axes: the place on every axis is its number times the step."""
-    return steps if axes == 1 else np.stack([steps] * axes, axis=-1)
-
-
-def heads_of(made: Encoding) -> int:
-    """How many heads an encoding tells apart, or the one inside of it."""
-    made = getattr(made, "inner", made)
-    frequencies = getattr(made, "frequencies", None)
-    if frequencies is not None and frequencies.ndim == 3:
-        return len(frequencies)
-    return getattr(made, "heads", None) or 1
-
-
-def width_of(made: Encoding) -> int:
-    """How many coordinates a query has."""
-    return getattr(made, "width", None) or getattr(made, "dimension", 8)
-
-
 def accepts(made: Encoding, position: float) -> bool:
     """Whether an encoding has something at a position."""
     at = on_axes(np.asarray([position]), made.axes)
@@ -121,18 +98,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.wide)
 
 
-@pytest.fixture(params=EXAMPLES)
-def subject(request: pytest.FixtureRequest) -> Subject:
-    """Every example in turn."""
-    name, parameters = request.param
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a law on the examples that it speaks of; one that speaks of none is a mistake."""
+    marks = metafunc.definition.iter_markers("parametrize")
+    if "subject" not in metafunc.fixturenames or any(m.args[0] == "subject" for m in marks):
+        return
+    mark = metafunc.definition.get_closest_marker("subjects")
+    asked = {} if mark is None else mark.kwargs
+    among, where = asked.get("among", EXAMPLES), asked.get("where")
+    chosen = [case for case in among if where is None or where(built(*case.values[0]))]
+    if not chosen:
+        pytest.fail(f"{metafunc.definition.name} speaks of no example of the catalogue")
+    metafunc.parametrize("subject", chosen, indirect=True)
+
+
+def built(name: str, parameters: dict[str, Any]) -> Subject:
+    """One example, made anew."""
     return Subject(name=name, parameters=parameters, encoding=encoding(name, **parameters))
 
 
-@pytest.fixture(name="heads_of")
-def _heads_of() -> Any:
-    return heads_of
-
-
-@pytest.fixture(name="width_of")
-def _width_of() -> Any:
-    return width_of
+@pytest.fixture
+def subject(request: pytest.FixtureRequest) -> Subject:
+    """Every example in turn."""
+    return built(*request.param)

@@ -17,20 +17,22 @@ def calls(subject):
     return [made.scores, made.transform] if "transform" in made.kinds else [made.scores]
 
 
+@pytest.mark.subjects(where=lambda subject: subject.heads > 1)
 def test_another_number_of_heads_is_refused(subject, rng):
     heads = subject.heads
-    if heads == 1:
-        pytest.skip("it does not tell heads apart")
     q = rng.normal(size=(heads + 1, 4, subject.width))
     for call in calls(subject):
         with pytest.raises(EncodingError, match=rf"\({heads + 1}, .* {heads}\s+heads; pass"):
             call(q, q, subject.line(4))
 
 
+def needs_a_dimension(subject):
+    """Not so where contents of any will do, and in layers that leave the encoding out."""
+    return hasattr(subject.encoding, "dimension") and getattr(subject.encoding, "encoded", True)
+
+
+@pytest.mark.subjects(where=needs_a_dimension)
 def test_queries_of_another_dimension_are_refused(subject, rng):
-    acts = getattr(subject.encoding, "encoded", True)  # layers that leave the encoding out do not
-    if not hasattr(subject.encoding, "dimension") or not acts:
-        pytest.skip("contents of any dimension will do")
     q = rng.normal(size=(subject.heads, 4, subject.width + 2))
     for call in calls(subject):
         with pytest.raises(EncodingError, match=rf"q has shape .* dimension\s+{subject.width}; "):
@@ -68,9 +70,8 @@ def test_tokens_are_read_or_refused(subject, rng):
         subject.encoding.scores(q, k, subject.line(5), tokens=tokens)
 
 
+@pytest.mark.subjects(where=lambda subject: subject.parameters)
 def test_a_parameter_of_another_name_is_refused_with_the_nearest(subject):
-    if not subject.parameters:
-        pytest.skip("it is made without parameters")
     known = next(iter(subject.parameters))
     with pytest.raises(EncodingError, match=rf"no parameter '{known}s': did you mean"):
         encoding(subject.name, **subject.parameters, **{f"{known}s": 1})

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 LAGS = np.array([0, 1, 2, 3, 7])
-OTHERS = {
-    "pope": "softplus acts on contents: its kernel is that of magnitudes 1",
-}
+OTHERS = ("pope",)
+"""Softplus acts on contents: its kernel is that of magnitudes 1."""
 
 
 def bias_of(encoding, lags):
@@ -41,13 +40,32 @@ def half_trace(subject, lags):
     return np.asarray(found)
 
 
+def has_closed_kernel(subject):
+    """Whether a transform or bias of its own, not that of one inside, has a closed form."""
+    made = subject.encoding
+    plain = made.kinds in (("bias",), ("transform",)) and not hasattr(made, "inner")
+    return (
+        plain
+        and made.name not in OTHERS
+        and "kernel" in made.lifts
+        and made.lag_distances("kernel") is not None
+    )
+
+
+def has_closed_probe(subject):
+    """Whether distances of turned copies of one vector have a closed form."""
+    made = subject.encoding
+    return (
+        made.kinds == ("transform",)
+        and "probe" in made.lifts
+        and made.lag_distances("probe", np.ones(subject.width)) is not None
+    )
+
+
+@pytest.mark.subjects(where=has_closed_kernel)
 def test_distances_of_the_kernel_are_those_of_logits_and_biases(subject):
     encoding = subject.encoding
-    closed = encoding.lag_distances("kernel") if "kernel" in encoding.lifts else None
-    if encoding.kinds not in (("bias",), ("transform",)) or closed is None:
-        pytest.skip("no transform or bias with a closed form of its kernel")
-    if encoding.name in OTHERS or hasattr(encoding, "inner"):
-        pytest.skip(OTHERS.get(encoding.name, "the encoding inside has the closed form"))
+    closed = encoding.lag_distances("kernel")
     kernel = bias_of if "bias" in encoding.kinds else lambda _, lags: half_trace(subject, lags)
     both = kernel(encoding, LAGS)
     if not encoding.card.causal_only:
@@ -58,12 +76,11 @@ def test_distances_of_the_kernel_are_those_of_logits_and_biases(subject):
     np.testing.assert_allclose(closed(lags) ** 2, wanted, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.subjects(where=has_closed_probe)
 def test_distances_of_a_probe_are_those_of_its_turned_copies(subject, rng):
     encoding, width = subject.encoding, subject.width
     probe = rng.normal(size=width)
-    closed = encoding.lag_distances("probe", probe) if "probe" in encoding.lifts else None
-    if encoding.kinds != ("transform",) or closed is None:
-        pytest.skip("no transform with a closed form for a probe")
+    closed = encoding.lag_distances("probe", probe)
     lags = np.zeros((len(LAGS), encoding.axes))
     lags[:, 0] = LAGS
     copies = np.broadcast_to(probe, (subject.heads, len(LAGS), width))

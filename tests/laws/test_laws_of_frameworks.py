@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gnomon.encodings.arrays import namespace_of, numbers_in
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.registry import ENTRIES
+from gnomon.numeric.arrays import namespace_of
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 jax = pytest.importorskip("jax", reason="JAX is not installed")
@@ -29,29 +28,6 @@ WIDE_ULPS = 32.0
 """In float64 at positions below 16: phases, below 2^5 radians, may differ by their last bit."""
 SLOPES = 2e-5
 """Of the largest slope: float32 against float64."""
-
-
-def examples(*names: str) -> list[Any]:
-    """Every example; the first of the entries with these names, or of all, in the default run.
-
-    JAX compiles each anew, which takes far longer than what is computed: the rest is marked wide.
-    """
-    wide = (pytest.mark.wide,)
-    return [
-        pytest.param(
-            (name, given),
-            id=f"{name}-{n}",
-            marks=wide if n or name not in (names or ENTRIES) else (),
-        )
-        for name, entry in ENTRIES.items()
-        for n, given in enumerate(entry.examples)
-    ]
-
-
-def learnable(case: Any) -> bool:
-    """Whether an example learns anything."""
-    name, given = case.values[0]
-    return bool(ENTRIES[name].factory(**given).learnable)
 
 
 def ulps(made: Any, wanted: Any, kind: type, least: Any = 0.0) -> float:
@@ -140,24 +116,24 @@ def test_pytorch_gives_the_numbers_of_numpy(
     check_wide(subject, route, rng)
 
 
-@pytest.mark.parametrize("subject", examples(), indirect=True)
+@pytest.mark.compiles
 def test_compiled_jax_gives_the_numbers_of_numpy(subject: Any, rng: np.random.Generator) -> None:
     check(subject, "jax compiled", rng)
 
 
-@pytest.mark.parametrize("subject", examples("rope", "alibi", "t5"), indirect=True)
+@pytest.mark.compiles("rope", "alibi", "t5")
 @pytest.mark.parametrize("route", ["jax border", "jax layer"])
 def test_jax_gives_the_numbers_of_numpy(subject: Any, route: str, rng: np.random.Generator) -> None:
     check(subject, route, rng)
 
 
-@pytest.mark.parametrize("subject", examples("rope", "alibi", "t5"), indirect=True)
+@pytest.mark.compiles("rope", "alibi", "t5")
 def test_jax_in_float64_gives_the_numbers_of_numpy(subject: Any, rng: np.random.Generator) -> None:
     with jax.enable_x64(True):
         check_wide(subject, "jax compiled", rng)
 
 
-@pytest.mark.parametrize("subject", examples(), indirect=True)
+@pytest.mark.compiles(library="jax")
 @pytest.mark.parametrize("library", ["torch", "jax"])
 def test_frameworks_give_the_scores_of_numpy(
     subject: Any, library: str, rng: np.random.Generator
@@ -176,7 +152,8 @@ def test_frameworks_give_the_scores_of_numpy(
         assert ulps(made, truth, np.float32, least) <= ULPS[library]
 
 
-@pytest.mark.parametrize("subject", [*filter(learnable, examples())], indirect=True)
+@pytest.mark.compiles(library="jax")
+@pytest.mark.subjects(where=lambda subject: subject.encoding.learnable)
 @pytest.mark.parametrize("library", ["torch", "jax"])
 def test_a_layer_that_has_learned_is_its_encoding_of_numpy(
     subject: Any, library: str, rng: np.random.Generator
@@ -221,7 +198,7 @@ def moved_layer(encoding: Encoding, library: str, kind: str) -> tuple[Encoding, 
     return held.encoding, jax.jit(asked(held, kind))
 
 
-@pytest.mark.parametrize("subject", examples("rope-mixed", "learned", "t5"), indirect=True)
+@pytest.mark.compiles("rope-mixed", "learned", "t5")
 def test_slopes_of_queries_and_learned_numbers_agree(
     subject: Any, rng: np.random.Generator
 ) -> None:
@@ -246,7 +223,7 @@ def test_slopes_of_queries_and_learned_numbers_agree(
 def torch_slopes(encoding: Encoding, q: Any, k: Any, at: Any, weights: Any) -> dict[str, Any]:
     """Slopes of weighed scores in q and in every learnable number, by PyTorch in float64."""
     query = torch.asarray(q).requires_grad_()
-    numbers = numbers_in(encoding, query, xp=namespace_of(query))
+    numbers = encoding.numbers_in(query, xp=namespace_of(query))
     for name in encoding.learnable:
         numbers[name] = numbers[name].clone().requires_grad_()
     given = {"numbers": numbers} if encoding.learnable else {}

@@ -9,10 +9,9 @@ from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
 
 
+@pytest.mark.subjects(where=lambda subject: not subject.encoding.mixes_heads)
 def test_heads_with_places_of_their_own_score_as_each_head_alone(subject, rng):
     """Also where the batch is as large as there are heads: shapes then fit by chance."""
-    if subject.encoding.mixes_heads:
-        pytest.skip("a head sees what others do at their places")
     heads = max(subject.heads, 2) if subject.heads == 1 else subject.heads
     for batch in ((), (heads,), (3,)):
         q, k = rng.normal(size=(2, *batch, heads, 4, subject.width))

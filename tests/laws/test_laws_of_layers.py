@@ -18,28 +18,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gnomon.encodings.lengths import packed_positions, padded_positions, real
-from gnomon.encodings.registry import ENTRIES, encoding
+from gnomon.encodings.positions import packed_positions, padded_positions, real
+from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
+from support.examples import FIRST
 
 torch = pytest.importorskip("torch")
 layer = pytest.importorskip("gnomon.torch").layer
 
 Given = Callable[[Any, Any, Any], dict[str, Any]]
 """From queries, keys and positions to all that the layers of an encoding give, by name."""
-WIDE = (pytest.mark.wide,)
-IN_JAX = [  # JAX compiles every operation for every shape, which takes seconds each
-    pytest.param(
-        (name, given), id=f"{name}-{n}", marks=WIDE if n or name not in ("rope", "alibi") else ()
-    )
-    for name, entry in ENTRIES.items()
-    for n, given in enumerate(entry.examples)
-]
-FIRST = [
-    pytest.param((name, entry.examples[0]), id=name)
-    for name, entry in ENTRIES.items()
-    if entry.examples
-]
 
 
 def through_torch(subject: Any) -> Given:
@@ -137,18 +125,21 @@ def test_a_module_pads_documents_as_separate_ones(subject: Any, side: str, rng: 
     check_padded(subject, through_torch(subject), 1e-12, side, rng)
 
 
-@pytest.mark.parametrize("subject", IN_JAX, indirect=True)
+@pytest.mark.compiles("rope", "alibi")
 def test_a_pytree_packs_and_pads_documents_as_separate_ones(subject: Any, rng: Any) -> None:
     given = through_jax(subject)
     check_packed(subject, given, 2e-6, rng)
     check_padded(subject, given, 2e-6, "left", rng)
 
 
+def turns_counted_positions(subject: Any) -> bool:
+    return "transform" in subject.encoding.kinds and subject.encoding.axes == 1
+
+
+@pytest.mark.subjects(where=turns_counted_positions)
 def test_a_module_counts_on_after_a_cache(subject: Any, rng: Any) -> None:
     """With `offset`, in three steps, queries and keys are those of one pass."""
     made = subject.encoding
-    if "transform" not in made.kinds or made.axes != 1:
-        pytest.skip("nothing is turned, or positions can not be counted")
     turn = layer(made, kind="transform", dtype=torch.float64)
     q, k = (torch.asarray(x) for x in subject.content(rng, 2, 6))
     whole = turn(q, k, torch.arange(6))
@@ -173,18 +164,19 @@ def test_a_module_makes_its_results_where_the_input_is(subject: Any, rng: Any) -
                 assert tensor.device.type == "meta"
 
 
+def takes_timestamps(subject: Any) -> bool:
+    """Real positions; a matrix learned entry by entry turns by no better than its entries."""
+    return not subject.whole and not hasattr(subject.encoding, "fastest")
+
+
 def timestamps(subject: Any, rng: np.random.Generator) -> tuple[Any, Any, Any, Any]:
     """Seconds of a year with their fractions, contents in float32, and NumPy's logits in float64.
 
     Learned numbers are rounded to float32 first, as layers hold them.
     """
     made = subject.encoding
-    if subject.whole:
-        pytest.skip("whole positions only")
     if hasattr(made, "at_length"):  # a scaling that follows the length needs one out there
         made = made.at_length(2**31 - 1)
-    if hasattr(made, "fastest"):
-        pytest.skip("a matrix learned entry by entry turns by no better than its entries")
     seconds = 1.7e9 + np.sort(rng.uniform(0.0, 3e7, size=6))
     at = seconds if made.axes == 1 else np.stack([seconds] * made.axes, axis=-1)
     q, k = (part.astype(np.float32) for part in subject.content(rng, 6))
@@ -200,6 +192,7 @@ def error(found: Any, wanted: Any) -> float:
     return float(np.abs(found[seen] - wanted[seen]).max() / max(1.0, np.abs(wanted[seen]).max()))
 
 
+@pytest.mark.subjects(where=takes_timestamps)
 def test_a_module_is_right_at_timestamps(subject: Any, rng: Any) -> None:
     made, at, (q, k), wanted = timestamps(subject, rng)
     module = layer(made, kind=made.kinds[0], learn=False)
@@ -207,7 +200,8 @@ def test_a_module_is_right_at_timestamps(subject: Any, rng: Any) -> None:
     assert error(found, wanted) < 1e-6
 
 
-@pytest.mark.parametrize("subject", IN_JAX, indirect=True)
+@pytest.mark.compiles("rope", "alibi")
+@pytest.mark.subjects(where=takes_timestamps)
 def test_a_pytree_is_right_at_timestamps_that_were_split(subject: Any, rng: Any) -> None:
     """Without float64. Frequencies of pictures are many turns per unit: 4e-6 is for them."""
     jax, room = pytest.importorskip("jax"), pytest.importorskip("gnomon.jax")
@@ -283,12 +277,10 @@ def test_a_pytree_makes_its_results_where_the_input_is() -> None:
 
 
 @pytest.mark.wide
-@pytest.mark.parametrize("subject", FIRST, indirect=True)
+@pytest.mark.subjects(among=FIRST, where=lambda subject: subject.encoding.card.onnx)
 def test_every_module_leaves_as_onnx_and_gives_the_same_there(subject: Any, rng: Any) -> None:
     pytest.importorskip("onnxscript")
     runtime = pytest.importorskip("onnxruntime")
-    if not subject.encoding.card.onnx:
-        pytest.skip("its card does not claim it")
     q, k = (torch.asarray(x, dtype=torch.float32) for x in subject.content(rng, 2, 4))
     at = torch.asarray(subject.line(4, start=1))
     for kind in subject.encoding.kinds:

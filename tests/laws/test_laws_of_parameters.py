@@ -6,7 +6,6 @@ type; an entry passes when, for each parameter its maker takes, some example sho
 
 from __future__ import annotations
 
-import inspect
 import json
 from dataclasses import replace
 from typing import Any
@@ -14,8 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gnomon.encodings.card import DECLARED
 from gnomon.encodings.registry import ENTRIES, encoding
 from gnomon.errors import EncodingError
+from support.examples import heads_of, width_of
 
 WORDS = ("interleaved", "half", "chunked", "open", "closed")
 WITH_EXAMPLES = [name for name, entry in ENTRIES.items() if entry.examples]
@@ -219,12 +220,12 @@ TOGETHER: dict[tuple[str, str], tuple[dict[str, Any], dict[str, Any]]] = {
 """Two sets of parameters that tell one of them apart, where it can not change all by itself."""
 
 
-def behaviour(name: str, parameters: dict[str, Any], heads: Any, width: Any) -> list[Any] | None:
+def behaviour(name: str, parameters: dict[str, Any]) -> list[Any] | None:
     """What an encoding does at near and far positions; None where it can not be made."""
     try:
         made = encoding(name, **parameters)
         near, far = np.array([0, 1, 2, 3, 5, 7]), np.array([63, 100, 500, 40_000])
-        size = heads(made), len(near), width(made)
+        size = heads_of(made), len(near), width_of(made)
         q = np.random.default_rng(5).normal(size=size)
         k = np.roll(q, 1, axis=-1)
         there = [place for place in far if reaches(made, q, place)]
@@ -270,42 +271,39 @@ def differ(first: list[Any], second: list[Any]) -> bool:
     return not all(np.allclose(a, b, rtol=1e-9, atol=1e-9) for a, b in pairs)
 
 
-def matters(name: str, parameter: str, default: Any, heads: Any, width: Any) -> bool:
+def matters(name: str, parameter: str, default: Any) -> bool:
     """Whether some alternative of a parameter changes what some example does."""
     if (name, parameter) in TOGETHER:
-        first, second = (behaviour(name, p, heads, width) for p in TOGETHER[name, parameter])
+        first, second = (behaviour(name, p) for p in TOGETHER[name, parameter])
         assert first is not None
         assert second is not None
         return differ(first, second)
     for example in ENTRIES[name].examples:
-        usual = behaviour(name, example, heads, width)
+        usual = behaviour(name, example)
         assert usual is not None, f"{name} with {example} does nothing at small positions"
         for other in alternatives(example.get(parameter, default)):
-            changed = behaviour(name, {**example, parameter: other}, heads, width)
+            changed = behaviour(name, {**example, parameter: other})
             if changed is not None and differ(usual, changed):
                 return True
     return False
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
-def test_changing_any_parameter_changes_what_is_computed(name, heads_of, width_of):
-    signature = inspect.signature(ENTRIES[name].factory)
+def test_changing_any_parameter_changes_what_is_computed(name):
     idle = [
         parameter
-        for parameter, declared in signature.parameters.items()
-        if parameter not in NO_CHANGE
-        and not matters(name, parameter, declared.default, heads_of, width_of)
+        for parameter, declared in ENTRIES[name].parameters.items()
+        if parameter not in NO_CHANGE and not matters(name, parameter, declared.default)
     ]
     assert not idle, f"{name}: nothing changes with {idle}"
 
 
-def test_the_law_sees_a_parameter_that_does_nothing(monkeypatch, heads_of, width_of):
+def test_the_law_sees_a_parameter_that_does_nothing(monkeypatch):
     """Without this, a law that always passes would look the same."""
-    planted = replace(ENTRIES["rope"], examples=({"dimension": 8},))
-    monkeypatch.setitem(ENTRIES, "rope", planted)
-    monkeypatch.setattr(type(planted), "factory", property(lambda _: idle_base))
-    assert matters("rope", "dimension", None, heads_of, width_of)
-    assert not matters("rope", "base", 10000.0, heads_of, width_of)
+    planted = replace(ENTRIES["rope"], examples=({"dimension": 8},), maker=idle_base)
+    monkeypatch.setitem(DECLARED, "rope", planted)
+    assert matters("rope", "dimension", None)
+    assert not matters("rope", "base", 10000.0)
 
 
 def idle_base(dimension: int, base: float = 10000.0) -> Any:

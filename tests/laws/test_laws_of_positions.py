@@ -81,9 +81,8 @@ def test_positions_that_are_no_numbers_are_refused(subject, rng):
                 ask[kind](at)
 
 
+@pytest.mark.subjects(where=lambda subject: subject.whole)
 def test_the_fraction_of_a_timestamp_is_named_where_whole_positions_are_needed(subject, rng):
-    if not subject.whole:
-        pytest.skip("it takes real positions")
     q, k = subject.content(rng, 2)
     at = on_every_axis([1_700_000_000.25, 0.0], subject.encoding.axes)
     with pytest.raises(EncodingError, match=r"Position 1700000000\.25 is not a whole number"):
@@ -101,9 +100,8 @@ def on_every_axis(words, axes):
     return words if axes == 1 else [[word] * axes for word in words]
 
 
+@pytest.mark.subjects(where=lambda subject: subject.encoding.axes > 1)  # on one, all is a batch
 def test_positions_with_another_number_of_axes_are_refused(subject, rng):
-    if subject.encoding.axes == 1:
-        pytest.skip("on one axis every shape is a batch")
     q, k = subject.content(rng, 5)
     with pytest.raises(EncodingError, match=r"The positions have shape .* axes; pass positions"):
         subject.encoding.scores(q, k, np.zeros((5, subject.encoding.axes + 1)))

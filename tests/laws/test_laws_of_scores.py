@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.encodings.lengths import documents, packed_positions, padded_positions, real
+from gnomon.encodings.positions import documents, packed_positions, padded_positions, real
 from gnomon.encodings.registry import ENTRIES, encoding
 
 TOLERANCE = {"rtol": 1e-10, "atol": 1e-10}
@@ -47,9 +47,8 @@ def test_logits_depend_on_lags_alone_exactly_where_the_level_says_so(subject, rn
     assert invariant(subject) or max(defects) > 1e-2 * np.abs(before[finite]).mean()
 
 
+@pytest.mark.subjects(where=lambda subject: subject.level == "L0" and not subject.whole)
 def test_shifts_by_any_real_number_change_nothing_at_level_l0(subject, rng):
-    if subject.level != "L0" or subject.whole:
-        pytest.skip("not a strict group on real positions")
     n = 5
     q, k = subject.content(rng, n)
     at = subject.places(rng, n) + rng.random()
@@ -59,9 +58,8 @@ def test_shifts_by_any_real_number_change_nothing_at_level_l0(subject, rng):
         np.testing.assert_allclose(after, before, **TOLERANCE)
 
 
+@pytest.mark.subjects(where=lambda subject: "bias" in subject.encoding.kinds and invariant(subject))
 def test_a_bias_depends_on_lags_alone(subject, rng):
-    if "bias" not in subject.encoding.kinds or not invariant(subject):
-        pytest.skip("no bias, or none that is relative")
     at, other = subject.places(rng, 5, most=512), subject.places(rng, 9, most=512)
     before = subject.encoding.bias(at, other)
     assert before.shape[-2:] == (5, 9)
@@ -112,11 +110,15 @@ def test_scores_token_by_token_are_those_of_one_pass(subject, rng):
         np.testing.assert_allclose(step[:, 0], whole[:, now, : now + 1], **TOLERANCE)
 
 
+def keeps_keys(subject):
+    """Whether keys are turned, and the card does not say that a cache is wrong."""
+    return "transform" in subject.encoding.kinds and subject.encoding.card.cacheable
+
+
+@pytest.mark.subjects(where=keeps_keys)
 def test_keys_are_turned_once_and_kept(subject, rng):
     """A cache holds keys as they were turned when they came; later queries find them right."""
     made = subject.encoding
-    if "transform" not in made.kinds or not made.card.cacheable:
-        pytest.skip("keys are not turned, or the card says that they can not be kept")
     q, k = subject.content(rng, 6)
     at = subject.line(6)
     cached = [made.transform(q[:, i : i + 1], k[:, i : i + 1], at[i : i + 1])[1] for i in range(6)]
@@ -127,11 +129,12 @@ def test_keys_are_turned_once_and_kept(subject, rng):
     np.testing.assert_allclose(found, made.scores(q, k, at)[:, 5:], **TOLERANCE)
 
 
-@pytest.mark.parametrize("name", [name for name, entry in ENTRIES.items() if entry.examples])
+NOT_CACHED = [n for n, entry in ENTRIES.items() if entry.examples and not entry.card.cacheable]
+
+
+@pytest.mark.parametrize("name", NOT_CACHED)
 def test_what_can_not_be_cached_turns_old_keys_differently_at_a_new_length(name, rng):
     """The card says so, and it is true: the encoding of a longer context is another one."""
-    if ENTRIES[name].read_card().cacheable:
-        pytest.skip("keys can be kept")
     changes = []
     for parameters in ENTRIES[name].examples:
         made = encoding(name, **parameters)
@@ -141,10 +144,9 @@ def test_what_can_not_be_cached_turns_old_keys_differently_at_a_new_length(name,
     assert max(changes) > 1e-3
 
 
+@pytest.mark.subjects(where=lambda subject: not subject.encoding.in_order)
 def test_query_and_key_positions_may_differ_in_number_and_place(subject, rng):
     """A block of scores for some queries and some keys is that block of all scores."""
-    if subject.encoding.in_order:
-        pytest.skip("tokens that are left out count, too")
     n = 8
     q, k = subject.content(rng, n)
     at = subject.places(rng, n, most=subject.reach)
@@ -153,9 +155,8 @@ def test_query_and_key_positions_may_differ_in_number_and_place(subject, rng):
     np.testing.assert_allclose(block, whole[:, 2:5, 1:], **TOLERANCE)
 
 
+@pytest.mark.subjects(where=lambda subject: not subject.encoding.in_order)
 def test_the_order_in_which_positions_are_asked_for_does_not_matter(subject, rng):
-    if subject.encoding.in_order:
-        pytest.skip("its tokens are the keys in their order")
     q, k = subject.content(rng, 7)
     at, order = subject.places(rng, 7), rng.permutation(7)
     whole = subject.encoding.scores(q, k, at)

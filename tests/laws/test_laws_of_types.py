@@ -62,9 +62,8 @@ def test_queries_and_keys_of_two_libraries_are_refused(subject, rng):
             call(torch.asarray(q), k, subject.line(3))
 
 
+@pytest.mark.subjects(where=lambda subject: "bias" in subject.encoding.kinds)
 def test_positions_of_two_libraries_are_refused(subject):
-    if "bias" not in subject.encoding.kinds:
-        pytest.skip("no bias")
     at = subject.line(3)
     with pytest.raises(EncodingError, match=r"come from numpy and torch; pass both from one"):
         subject.encoding.bias(torch.asarray(at), at)
@@ -84,11 +83,10 @@ def test_gradients_of_scores_are_those_of_finite_differences(subject, rng):
     assert torch.autograd.gradcheck(visible, (q, k), fast_mode=True)
 
 
+@pytest.mark.subjects(where=lambda subject: subject.encoding.learnable)
 def test_gradients_reach_every_learnable_number(subject, rng):
     """Through the formulas with numbers in torch, as a module holds them."""
     made = subject.encoding
-    if not made.learnable:
-        pytest.skip("nothing to learn")
     given = {n: torch.asarray(np.array(v)) for n, v in made.numbers.items()}
     learned = [given[name].clone().requires_grad_() for name in made.learnable]
     formula = formula_of(subject, given, rng)

@@ -13,25 +13,12 @@ import pytest
 
 from gnomon import oracle
 from gnomon.errors import EncodingError
+from support.examples import heads_of, width_of
 
 pytest.importorskip("mpmath")
 UNIT = 2.0**-53
 WHOLE = [0, 1, 2, 3, 7, 31, 1000, 65_535, 999_999, 1_000_000]
 REAL = [0.5, -3.25, 1234.5678, 1e6 + 0.1, 1.7e9 + 0.123456, 1_712_345_678.9]
-
-
-def heads_of(made):
-    """How many heads an encoding tells apart."""
-    made = getattr(made, "inner", made)
-    frequencies = getattr(made, "frequencies", None)
-    if frequencies is not None and frequencies.ndim == 3:
-        return len(frequencies)
-    return getattr(made, "heads", None) or 1
-
-
-def width_of(made):
-    """How many coordinates a query has."""
-    return getattr(made, "dimension", 8)
 
 
 def usable(made, position, kind):
@@ -95,9 +82,8 @@ def test_every_example_is_known_to_the_oracle(example):
     assert offered == set(example.kinds)
 
 
+@pytest.mark.kind("vectors")
 def test_vectors_are_those_of_the_oracle(example):
-    if "vectors" not in example.kinds:
-        pytest.skip("no vectors")
     for at in places_of(example):
         found = example.vectors(np.asarray([at]))[0]
         [wanted] = oracle.vectors(example, [at])
@@ -105,10 +91,9 @@ def test_vectors_are_those_of_the_oracle(example):
         assert close(found, wanted, size, largest_phase(example, at)), at
 
 
+@pytest.mark.kind("transform")
 @pytest.mark.parametrize("side", ["q", "k"])
 def test_turned_vectors_are_those_of_the_oracle(example, side, rng):
-    if "transform" not in example.kinds:
-        pytest.skip("no transform")
     heads = heads_of(example)
     x = rng.normal(size=(heads, 1, width_of(example)))
     for at in places_of(example, "transform"):
@@ -120,9 +105,8 @@ def test_turned_vectors_are_those_of_the_oracle(example, side, rng):
             assert close(found, wanted, size, largest_phase(example, at)), at
 
 
+@pytest.mark.kind("bias")
 def test_biases_are_those_of_the_oracle(example):
-    if "bias" not in example.kinds:
-        pytest.skip("no bias")
     at = places_of(example)
     found = example.bias(np.asarray(at))
     for head in range(heads_of(example)):

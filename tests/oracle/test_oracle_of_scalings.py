@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gnomon.encodings.frequencies import KNOWN, scaling
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.rotary.scaling import KNOWN, scaling
 from gnomon.oracle.definition import number
 from gnomon.oracle.rotary import RULES, attention_factor, frequencies
 

@@ -64,3 +64,19 @@ def test_a_few_copies_among_many_documents_are_named_only_where_they_matter(rng)
     found = gnomon.survey(rows.tolist(), dimension=16, cache=False)
     assert found.counts.near_copies.copies == 2
     assert found.verdict.caution is None
+
+
+def test_grouping_as_advised_loses_nothing_where_documents_only_share_a_text(rng):
+    """A tenth begins with the same twelve tokens: that is order, grouped or not."""
+    rows = rng.choice(TYPES, (900, 24), p=LAW)
+    rows[:90, :12] = rng.choice(TYPES, 12, p=LAW)
+    rows = rows[rng.permutation(900)].tolist()
+    plain, grouped = (
+        gnomon.survey(rows, dimension=16, cache=False, group=group)
+        for group in (None, "near-copies")
+    )
+    assert plain.verdict.caution is None
+    assert "10 % of the 900 documents looked at share a text with many others" in plain.summary
+    assert grouped.noise.mean.value == pytest.approx(plain.noise.mean.value, rel=0.1)
+    assert grouped.noise.pattern.kind == plain.noise.pattern.kind == "start"
+    assert grouped.noise.pattern.positions.tolist() == list(range(12))

@@ -35,10 +35,11 @@ def test_sharp_regimes_are_not_explained_by_dealing():
 def test_equal_laws_are_a_result_and_not_an_error():
     found = gnomon.survey(["a b", "b a"] * 10, tokenizer="words", dimension=4)
     assert found.entries == ()
-    assert "exactly the same law" in found.summary
+    assert "exactly the same token distribution" in found.summary
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_most_of_sst2_is_noise_as_documented(data_root):
     """95 % of the mean squared distance, correlation 0.97 with the distances themselves."""
     found = gnomon.survey(

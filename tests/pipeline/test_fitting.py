@@ -11,10 +11,10 @@ from scipy.spatial.distance import pdist, squareform
 
 import gnomon
 from gnomon.corpus.counts import PositionCounts
-from gnomon.encodings.fitted.fitted import Fitted
+from gnomon.encodings.fitted import Fitted
 from gnomon.errors import EncodingError, InputError
 from gnomon.pipeline.fitting import fit_survey
-from gnomon.pipeline.saving import save_survey
+from gnomon.pipeline.survey_file import save_survey
 
 FOLDS, TYPES = 16, 30
 
@@ -115,7 +115,7 @@ def test_a_corpus_without_signal_is_fitted_and_says_so(noise) -> None:
     assert "effective rank 0" in made.warnings[0]
     assert "these vectors rest on sampling noise" in made.warnings[0]
     assert any(
-        "Position can not be told from noise in this corpus (p = " in w for w in made.warnings
+        "Nothing of position stands out from noise in this corpus (p = " in w for w in made.warnings
     )
     assert made.origin["informative"] is False
 
@@ -230,7 +230,7 @@ def test_the_file_does_not_depend_on_the_number_of_threads(
 ) -> None:
     from threadpoolctl import threadpool_limits
 
-    from gnomon.encodings.fitted.files import fitted_bytes
+    from gnomon.encodings.files import fitted_bytes
 
     with threadpool_limits(threads):
         made = fitted_bytes(gnomon.fit(counts, dimension=48, method=method))

@@ -76,7 +76,10 @@ def test_a_bar_and_its_beat_are_said_together(rng):
     text = gnomon.dependence(documents, lags=128).text()
     assert "a period of 16 [" in text
     assert "in 8 harmonics, of which a period of 4 is the strongest" in text
-    assert "it follows no law of falling: dependence does not fall" in text
+    assert (
+        "neither a power law nor an exponential describes how it falls: dependence does not fall"
+        in text
+    )
 
 
 def test_lines_longer_than_half_the_lags_are_found_from_further_lags(rng):
@@ -114,8 +117,8 @@ def test_a_period_that_documents_begin_with_is_said_apart_from_dependence(in_pha
     ).groups()
     assert float(low) <= 10.0 <= float(high)
     assert positions.endswith(
-        "(documents start in phase): that is a law of positions, no dependence between tokens "
-        "beyond it"
+        "(documents start in phase): tokens are distributed so over positions, and it is no "
+        "dependence between tokens beyond that"
     )
 
 
@@ -372,7 +375,7 @@ def test_documents_in_which_no_token_repeats_are_said_to_be_that(rng):
 def test_rare_words_are_said_to_be_merged(rng):
     words = rng.zipf(1.4, size=(40, 100)).clip(max=300)
     text = gnomon.dependence(words.tolist(), lags=16).text()
-    assert "rare ones, " in text
+    assert "rarer ones, " in text
     assert "which can only lower the information" in text
 
 

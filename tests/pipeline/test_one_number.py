@@ -12,9 +12,8 @@ import pytest
 from tests.pipeline.test_verdict import LENGTH, planted
 
 import gnomon
-from gnomon.report.page.build import page
-from gnomon.report.page.numbers import lookup, shown
-from gnomon.report.text import bounded, cell, survey_text
+from gnomon.report.page.build import lookup, page, shown
+from gnomon.report.text import cell, interval_text, survey_text
 
 COLUMNS = {
     "d": "dimension",
@@ -100,7 +99,7 @@ def test_the_terminal_has_the_numbers_of_the_json(contents, first):
         for column, printed in zip(header[2:], row[2:], strict=True):
             value = lookup(entry, COLUMNS[column])
             if column == "interval":
-                assert printed == ("-" if value is None else bounded(*value))
+                assert printed == ("-" if value is None else interval_text(*value))
             elif isinstance(value, float) and abs(value) < 1e-12:
                 assert printed in ("0", "<1e-12", "0.0000")
             else:

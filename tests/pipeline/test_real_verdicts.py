@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 import gnomon
-from gnomon.corpus.counting import CountOptions
+from gnomon.corpus.options import CountOptions
 from gnomon.corpus.shuffling import shuffled_counts
 from gnomon.pipeline.measured import Recounts, measure_counts
-from gnomon.pipeline.surveys import SurveyOptions, survey_measured
+from gnomon.pipeline.options import SurveyOptions
+from gnomon.pipeline.surveys import survey_measured
 
 
 @pytest.fixture
@@ -25,7 +26,6 @@ def imdb(data_root: Path) -> tuple[str, CountOptions]:
 
 @pytest.mark.data
 @pytest.mark.wide
-@pytest.mark.timeout(600)
 def test_imdb_shuffled_inside_its_documents_is_called_uninformative(imdb) -> None:
     """With two other shuffles as the null, and also where only the counts are known."""
     path, counting = imdb

@@ -13,7 +13,7 @@ import pytest
 
 import gnomon
 from gnomon.cli.app import run
-from gnomon.pipeline.schema import survey_schema
+from gnomon.pipeline.survey_file import survey_schema
 
 VALIDATOR = jsonschema.Draft202012Validator(survey_schema())
 

@@ -83,6 +83,7 @@ def test_an_exact_fit_has_the_violations_and_the_ties_of_its_corpus() -> None:
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_sst2_has_the_published_stress_and_the_scale_free_one(data_root: Path) -> None:
     """236.06 and 0.0560 were found by an independent script on the same 762,340 tokens."""
     found = gnomon.survey(

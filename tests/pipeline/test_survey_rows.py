@@ -11,11 +11,11 @@ import pytest
 
 import gnomon
 from gnomon.encodings import registry
-from gnomon.encodings.registry import ENTRIES, Row
+from gnomon.encodings.card import DECLARED, Row
+from gnomon.encodings.registry import ENTRIES
 from gnomon.errors import EncodingError
-from gnomon.pipeline import entries
-from gnomon.pipeline.entries import candidates
-from gnomon.pipeline.nearest import known_names
+from gnomon.pipeline.rows import candidates
+from gnomon.pipeline.verdict import known_names
 
 PUBLISHED = [
     ("sinusoidal", "kernel"),
@@ -63,7 +63,7 @@ def test_no_row_of_the_catalogue_needs_training(line) -> None:
     """What training decides has no distances of its own before it."""
     listed = [name for name, entry in ENTRIES.items() if entry.surveyed]
     assert {row.encoding.name for row in rows(line)} >= set(listed)
-    assert not any(ENTRIES[name].read_card().learnable for name in listed)
+    assert not any(ENTRIES[name].card.learnable for name in listed)
 
 
 def test_a_dimension_is_cut_to_whole_pairs_where_pairs_are_needed(grid) -> None:
@@ -78,15 +78,15 @@ def test_an_entry_that_is_added_to_the_catalogue_is_surveyed(
     line, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     added = dataclasses.replace(ENTRIES["nope"], surveyed=(Row(label="nothing"),))
-    monkeypatch.setitem(registry.ENTRIES, "nope", added)
+    monkeypatch.setitem(DECLARED, "nope", added)
     assert "nothing" in [row.label for row in rows(line)]
 
 
 def test_an_encoding_without_grids_has_no_row_on_one(grid, monkeypatch) -> None:
-    made = registry.entry_of("nope").factory
+    made = registry.entry_of("nope").makes
     monkeypatch.setattr(made, "on_grids", False)
     added = dataclasses.replace(ENTRIES["nope"], surveyed=(Row(label="nothing"),))
-    monkeypatch.setitem(registry.ENTRIES, "nope", added)
+    monkeypatch.setitem(DECLARED, "nope", added)
     assert "nothing" not in [row.label for row in rows(grid)]
 
 
@@ -110,7 +110,7 @@ def test_the_best_slope_is_no_entry_of_its_own(line) -> None:
     upper = np.triu_indices(9, 1)
     slope = np.linalg.lstsq(np.abs(lags)[upper][:, None], line.distances[upper], rcond=None)[0]
     assert best.encoding.slopes == pytest.approx(slope)
-    assert entries.best_slope(line.distances) == pytest.approx(float(slope[0]))
+    assert gnomon.encodings.best_slope(line.distances) == pytest.approx(float(slope[0]))
 
 
 def test_an_encoding_that_is_asked_for_has_a_row_of_its_own(line) -> None:

@@ -14,7 +14,7 @@ from gnomon.cli.app import run
 from gnomon.encodings.tables import open_table
 from gnomon.errors import EncodingError, InputError
 from gnomon.pipeline.debiased_stress import scale_free, without_each
-from gnomon.pipeline.table_rows import rows_of
+from gnomon.pipeline.rows import rows_of
 
 SIZE = 64
 

@@ -11,7 +11,7 @@ import pytest
 
 import gnomon
 from gnomon.cli.app import run
-from gnomon.pipeline.typical import MOST_POSITIONS, MOST_TOKENS, typical_tokens
+from gnomon.pipeline.surveys import MOST_POSITIONS, MOST_TOKENS, typical_tokens
 
 
 def test_typical_tokens_are_those_that_add_most_to_the_distance_from_the_rest(

@@ -13,7 +13,7 @@ import gnomon
 from gnomon.cli.app import run
 from gnomon.distances.debiased.estimate import debias
 from gnomon.errors import CountsError
-from gnomon.pipeline.schema import survey_schema
+from gnomon.pipeline.survey_file import survey_schema
 from gnomon.report.text import survey_text
 
 TYPES = 60
@@ -51,7 +51,7 @@ def test_row_ids_are_told_as_what_they_are(rng):
     assert 1.5 < low <= high <= 2.0
     assert found.verdict.informative is True
     assert "Position 0 shares no token with a second group" in found.summary
-    assert "position is not in the marginals" not in found.summary
+    assert "show no dependence on position" not in found.summary
     said = survey_text(written)
     assert "masked (under 10 tokens): none" in said
     assert "not debiased: 0 (no token there" in said

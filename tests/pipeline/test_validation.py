@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import gnomon
-from gnomon.pipeline.schema import survey_schema
-from gnomon.pipeline.validation import fault
+from gnomon.pipeline.survey_file import fault, survey_schema
 
 
 def mutations(value: Any, place: tuple[Any, ...] = ()) -> Any:

@@ -121,7 +121,7 @@ def vectors_of(name: str, folder: Path, minilm: Any) -> Any:
 NAMES = [
     name
     for name, entry in ENTRIES.items()
-    if "vectors" in entry.read_card().kind or name in ("nope", "randomised")
+    if "vectors" in entry.card.kind or name in ("nope", "randomised")
 ]
 
 

@@ -10,13 +10,12 @@ import re
 import numpy as np
 import pytest
 
-from gnomon.encodings.portraits import portrait
+from gnomon.encodings.lifts import portrait
 from gnomon.encodings.registry import ENTRIES, described, encoding, shown
-from gnomon.report.cards import card_text
 from gnomon.report.figure import Figure, to_plotly
-from gnomon.report.figures.card import EXPLAINED, card_figures, explanation
-from gnomon.report.figures.card_ladder import ladder_figure
-from gnomon.report.page.card import card_page
+from gnomon.report.figures.card import EXPLAINED, card_figures, explanation, ladder_figure
+from gnomon.report.page.pages import card_page
+from gnomon.report.text import card_text
 
 HOSTILE = "<script>alert(1)</script>"
 DRAWN = [name for name, entry in ENTRIES.items() if entry.examples]

@@ -12,7 +12,7 @@ import pytest
 from gnomon.pipeline.page_data import pictures
 from gnomon.report.figure import Figure
 from gnomon.report.figures import compare_figures, figure_named, survey_figures
-from gnomon.report.figures.maps import notable
+from gnomon.report.figures.directions import notable
 
 
 def drawn(contents: dict[str, Any], key: str, found: Any = None) -> Figure:
@@ -97,7 +97,7 @@ def test_each_eigenvalue_is_drawn_against_the_edge_it_was_judged_by(surveyed) ->
     assert figure.table["edge"][:4] == [5.0, 3.0, 2.5, None]
     few = replace(changed, edges=np.array([5.0, 3.0, np.nan], np.float32))
     figure = drawn(contents, "eigenvalues", few)
-    assert figure.summary.endswith("above its edge, as many as so few types of token can show.")
+    assert figure.summary.endswith("(the noise edge), as many as so few types of token can show.")
     steps = next(t for t in figure.data if t.get("name") == "noise edge")
     assert max(steps["x"]) == 2.5
 

@@ -15,7 +15,7 @@ from gnomon.errors import InputError
 from gnomon.pipeline.page_data import pictures
 from gnomon.report.figure import CATEGORIES, DARK, Figure, Symmetric, Triangles, to_plotly
 from gnomon.report.figures import KEYS, compare_figures, survey_figures
-from gnomon.report.figures.places import rate
+from gnomon.report.phrases import rate
 
 CASES = (
     "seven", "flat", "two", "noise", "untrusted", "masked", "projected", "one direction", "grid",
@@ -76,7 +76,7 @@ def test_every_figure_can_be_drawn_or_says_why_not(figures, case: str) -> None:
             json.loads(to_plotly(figure).to_json())
         else:
             assert not figure.data
-            with pytest.raises(InputError, match="can not be drawn: "):
+            with pytest.raises(InputError, match="cannot be drawn: "):
                 to_plotly(figure)
 
 
@@ -245,8 +245,8 @@ def test_two_directions_leave_the_third_axis_to_the_position(figures, surveyed) 
 
 def test_a_summary_says_in_words_when_nothing_is_left(figures) -> None:
     found = figures("noise")
-    assert "can not be told from nothing" in found["distances"].summary
-    assert "no direction stands above its edge" in found["eigenvalues"].summary
+    assert "which is not significant" in found["distances"].summary
+    assert "no direction exceeds it (the noise edge)" in found["eigenvalues"].summary
     assert "2 coordinates hold" in found["map2d"].summary
     assert "3 coordinates hold" in found["map3d"].summary
 
@@ -260,7 +260,9 @@ def test_equal_laws_leave_only_the_counts_to_draw(figures) -> None:
     found = figures("flat")
     assert found["counts"].missing is None
     reasons = {figure.missing for key, figure in found.items() if key != "counts"}
-    assert reasons == {"all positions have exactly the same law, so every distance is 0"}
+    assert reasons == {
+        "all positions have exactly the same token distribution, so every distance is 0"
+    }
 
 
 def test_without_the_file_of_pictures_the_other_figures_are_still_drawn(surveyed) -> None:
@@ -326,7 +328,8 @@ def test_several_surveys_stand_side_by_side(surveyed) -> None:
     assert [trace["name"] for trace in stress.data] == ["same, no. 1", "same, no. 4"]
     assert "none closer than equal distances for same, no. 1" in stress.summary
     assert stress.layout["xaxis"]["range"][0] < 0.0  # a mark at 0 does not cover its name
-    assert stress.summary.endswith("no trusted geometry: same, no. 2, same, no. 3.")
+    rest = "no geometry that stands out from noise: same, no. 2, same, no. 3."
+    assert stress.summary.endswith(rest)
 
 
 @pytest.mark.parametrize("measures", [("scale_free", "squared"), ("squared", "scale_free")])
@@ -353,7 +356,7 @@ def test_surveys_without_a_geometry_can_not_be_compared_by_stress(surveyed) -> N
     flat = surveyed("flat").to_dict()
     _, directions, stress = compare_figures([("a", flat), ("b", flat)])
     assert directions.missing == "the noise could be taken out of none of these corpora"
-    assert stress.missing == "none of these corpora has a geometry that can be trusted"
+    assert stress.missing == "none of these corpora has a geometry that stands out from noise"
 
 
 @pytest.mark.data

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gnomon.report.figure import to_plotly
-from gnomon.report.figures.lab_curvature import hessian_figure, logits_figure
-from gnomon.report.figures.lab_pairs import pairs_figure
-from gnomon.report.page.lab import lab_page
+from gnomon.report.figures.lab_heads import pairs_figure
+from gnomon.report.figures.lab_models import hessian_figure, logits_figure
+from gnomon.report.page.pages import lab_page
 
 
 def row(encoding, *, task="distance", **more):

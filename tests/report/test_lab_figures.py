@@ -8,13 +8,17 @@ import numpy as np
 import pytest
 
 from gnomon.report.figure import to_plotly
-from gnomon.report.figures.lab_beside import spectra_figure, stress_figure
-from gnomon.report.figures.lab_curves import curves_figure, lengths_figure
-from gnomon.report.figures.lab_heads import deposit_figure, heads_figure, rates_figure, subject
-from gnomon.report.figures.lab_pairs import pairs_figure, redundancy_figure
-from gnomon.report.figures.lab_rows import style
-from gnomon.report.figures.lab_scores import scores_figure
-from gnomon.report.page.lab import lab_page
+from gnomon.report.figures.lab_heads import (
+    deposit_figure,
+    heads_figure,
+    pairs_figure,
+    rates_figure,
+    redundancy_figure,
+    subject,
+)
+from gnomon.report.figures.lab_models import spectra_figure, stress_figure
+from gnomon.report.figures.lab_scores import curves_figure, lengths_figure, scores_figure, style
+from gnomon.report.page.pages import lab_page
 
 
 def row(task: str, encoding: str, scores: list[float], rate: float = 3e-3, **more: Any) -> dict:

@@ -17,7 +17,7 @@ from gnomon.report.figures.lags import (
     modes_figure,
     periods_of,
 )
-from gnomon.report.page.lags import lags_page
+from gnomon.report.page.pages import lags_page
 
 WRITTEN: dict[str, Any] = {"file": "e.safetensors", "encoding": {"name": "jordan"}}
 NONE: dict[str, Any] = {"file": None, "encoding": None, "reason": "there is nothing to encode"}
@@ -63,13 +63,13 @@ def test_information_that_is_not_above_zero_is_not_drawn_on_a_logarithmic_axis()
     assert min(band["y"]) > 0.0
     assert shuffled["name"] == "taken off: documents shuffled"
     assert figure.table["bits"] == [0.4, -0.1, 0.1]
-    assert "told from chance at 1 lag, the furthest 1 (5 % for" in figure.summary
+    assert "significant at 1 lag, the furthest 1 (5 % for" in figure.summary
     nothing = information_figure(curves | {"values": [-0.1, 0.0, -0.2]})
     assert nothing.missing == "no lag has more than its nulls"
     less = information_figure(curves | {"p_values": [0.01, 0.01, 0.3]})
-    assert "told from chance at 1 lag, the furthest 1 (" in less.summary
+    assert "significant at 1 lag, the furthest 1 (" in less.summary
     unsure = information_figure(curves | {"p_values": [0.9] * 3})
-    assert unsure.summary.endswith("at no lag is that told from chance.")
+    assert unsure.summary.endswith("at no lag is that significant.")
 
 
 def test_a_mode_is_drawn_by_what_it_has() -> None:
@@ -95,9 +95,13 @@ def test_modes_of_the_law_of_positions_are_drawn_and_said_to_be_that() -> None:
     placed = mode(period=3.0, half_life=None, half_life_interval=None)
     figure = modes_figure([], placed=[placed])
     assert figure.data[0]["x"] == [3.0]
-    assert figure.summary.endswith("All are in the law of positions, which is no dependence.")
+    assert figure.summary.endswith(
+        "All are in how tokens are distributed over positions, which is no dependence."
+    )
     both = modes_figure([mode()], placed=[placed]).summary
-    assert both.endswith("Of them 1 is in the law of positions, which is no dependence.")
+    assert both.endswith(
+        "Of them 1 is in how tokens are distributed over positions, which is no dependence."
+    )
 
 
 def test_the_page_says_in_words_what_the_text_says(bars: Any) -> None:

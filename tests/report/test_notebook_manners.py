@@ -18,17 +18,16 @@ import pytest
 from scipy.spatial.distance import squareform
 
 import gnomon
-from gnomon.diagnostics.parameters import parameter_table
+from gnomon.diagnostics.stress_report import parameter_table
 from gnomon.distances.debiased.intervals import figure
 from gnomon.distances.debiased.survivorship import Survivorship
 from gnomon.distances.mds import scale
-from gnomon.encodings.lifts import lift
-from gnomon.encodings.portraits import portrait
+from gnomon.encodings.lifts import lift, portrait
 from gnomon.encodings.tables import Table
 from gnomon.errors import InputError
 from gnomon.pipeline.page_data import pictures
 from gnomon.pipeline.surveys import Survey
-from gnomon.report.figures.own import DRAWN
+from gnomon.report.figures.results import DRAWN
 from gnomon.reproduce.claims import Published, Reproduction, Row, Verdict, spread
 from gnomon.results import Result
 
@@ -82,12 +81,12 @@ def bars() -> Any:
 
 EXAMPLES: dict[str, Callable[[Survey], Any]] = {
     "gnomon.corpus.counts.PositionCounts": lambda s: s.counts,
-    "gnomon.diagnostics.dimension.StressByDimension": lambda s: s.by_dimension,
-    "gnomon.diagnostics.parameters.ParameterTable": lambda _: parameter_table(8, 4, [1, 2]),
+    "gnomon.diagnostics.stress_report.StressByDimension": lambda s: s.by_dimension,
+    "gnomon.diagnostics.stress_report.ParameterTable": lambda _: parameter_table(8, 4, [1, 2]),
     "gnomon.encodings.lifts.Lifted": lambda s: lift(
         gnomon.encoding("sinusoidal", dimension=8), s.geometry.coordinates
     ),
-    "gnomon.encodings.portraits.Portrait": lambda _: portrait(gnomon.encoding("rope", dimension=8)),
+    "gnomon.encodings.lifts.Portrait": lambda _: portrait(gnomon.encoding("rope", dimension=8)),
     "gnomon.distances.debiased.estimate.Debiased": lambda s: s.noise.debiased,
     "gnomon.distances.debiased.survivorship.Survivorship": lambda _: survivorship(),
     "gnomon.distances.mds.Coordinates": lambda s: scale(s.geometry, dimension=3),
@@ -98,7 +97,7 @@ EXAMPLES: dict[str, Callable[[Survey], Any]] = {
     "gnomon.reproduce.claims.Reproduction": lambda _: reproduction(),
     "gnomon.spectra.of_encoding.Spectrum": lambda _: gnomon.spectrum("rope", 32, coupled=False),
     "gnomon.pipeline.lags.LagStructure": lambda _: bars(),
-    "gnomon.pipeline.page_data.Pictures": pictures,
+    "gnomon.pipeline.survey_file.Pictures": pictures,
     "gnomon.pipeline.surveys.Survey": lambda s: s,
     "gnomon.pipeline.noise.NoiseReport": lambda s: s.noise,
 }

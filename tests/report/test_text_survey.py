@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gnomon.report.text import bounded, survey_text
+from gnomon.report.text import interval_text, survey_text
 
 Surveyed = Callable[[str], Any]
 
@@ -52,4 +52,4 @@ def test_zero_is_printed_in_one_way_and_intervals_in_brackets(lines: list[str]) 
 def test_an_interval_has_digits_enough_to_tell_its_ends_apart(
     ends: tuple[float, float], shown: str
 ) -> None:
-    assert bounded(*ends) == shown
+    assert interval_text(*ends) == shown

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gnomon.corpus.counting import Silence, count
-from gnomon.encodings.generators.jordan import Jordan
+from gnomon.encodings.generators.fading import Jordan
 from gnomon.encodings.registry import encoding
 from gnomon.errors import LabError
 from gnomon.lab.grid import EncodingEntry, PartConfig, grid_of

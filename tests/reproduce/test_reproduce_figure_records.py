@@ -118,6 +118,7 @@ def test_a_fresh_reproduction_has_the_verdicts_of_the_record(name: str) -> None:
 
 
 @pytest.mark.data
+@pytest.mark.wide
 @pytest.mark.parametrize("name", ["figure1", "remark8"])
 def test_sst2_again_has_the_verdicts_and_numbers_of_the_record(name: str, data_root: Path) -> None:
     report = reproduce(

@@ -13,7 +13,8 @@ from scipy.linalg import svdvals
 from scipy.spatial.distance import cdist, squareform
 
 from gnomon.cli.app import run
-from gnomon.corpus.counting import CountOptions, count_with
+from gnomon.corpus.counting import count_with
+from gnomon.corpus.options import CountOptions
 from gnomon.corpus.reading.builtin import three_regimes
 from gnomon.reproduce.claims import Reproduction, Row, Spread
 from gnomon.reproduce.figure1 import cumulative_share, largest_drop

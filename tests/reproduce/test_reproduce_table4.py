@@ -121,6 +121,7 @@ def test_two_positions_are_too_few(tmp_path: Path) -> None:
 
 
 @pytest.mark.data
+@pytest.mark.wide
 def test_sst2_has_the_known_stress_and_is_mostly_noise(data_root: Path) -> None:
     """An independent script found 236.06 and 0.0560; most of it is there when dealt."""
     report = reproduce(

@@ -117,7 +117,7 @@ def test_opposite_numbers_give_opposite_verdicts_in_table2() -> None:
 
 
 def _count(factored: int, degrees: int) -> object:
-    from gnomon.diagnostics.parameters import ParameterCount
+    from gnomon.diagnostics.stress_report import ParameterCount
 
     return ParameterCount(
         rank=3, factored=factored, degrees=degrees, geometry=degrees, free=4096, saving=0.1

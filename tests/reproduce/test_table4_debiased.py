@@ -10,7 +10,8 @@ import pytest
 
 import gnomon
 from gnomon.cli.app import run
-from gnomon.corpus.counting import CountOptions, Silence
+from gnomon.corpus.counting import Silence
+from gnomon.corpus.options import CountOptions
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding
 from gnomon.pipeline.measured import Measured

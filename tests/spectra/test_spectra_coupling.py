@@ -11,7 +11,7 @@ from scipy.linalg import toeplitz
 from gnomon.encodings.registry import encoding
 from gnomon.errors import SpectrumError
 from gnomon.spectra.bounds import schur
-from gnomon.spectra.coupling import compared, contraction, couple, drawn_content, hadamard
+from gnomon.spectra.coupling import compare, contraction, couple, drawn_content, hadamard
 
 SEEDS = st.integers(0, 2**31)
 ROPE = encoding("rope", dimension=8)
@@ -74,7 +74,7 @@ def test_a_single_frequency_leaves_a_complex_spectrum_as_it_is(seed, frequency, 
     a = a + a.conj().T if hermitian else a
     wave = np.exp(1j * frequency * np.arange(9))
     made = hadamard([a], [np.outer(wave, wave.conj())])
-    found = compared(a, made, name="one turn", kind="multiplicative")
+    found = compare(a, made, name="one turn", kind="multiplicative")
     np.testing.assert_allclose(found.singular_after, found.singular_before, rtol=1e-10)
     assert found.norm == pytest.approx(1.0)
     assert found.condition == pytest.approx(1.0)

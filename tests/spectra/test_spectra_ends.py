@@ -15,7 +15,7 @@ from gnomon.encodings.registry import shown
 from gnomon.spectra import eigenvalues as room
 from gnomon.spectra.eigenvalues import eigenvalues_of
 from gnomon.spectra.kernel import Kernel, kernel_of
-from gnomon.spectra.modes import Modes, joined, modes
+from gnomon.spectra.modes import Modes, add_modes, modes
 from gnomon.spectra.symbol import (
     cut_symbol,
     inner_ends,
@@ -253,7 +253,7 @@ def test_a_polynomial_does_not_pass_its_ends_between_the_angles_that_were_seen(c
 @pytest.mark.parametrize("signs", [(1.0, 1.0), (1.0, -1.0), (-1.0, -1.0)])
 def test_masses_beside_a_function_move_the_outer_ends_by_their_own(signs) -> None:
     masses = modes(np.array(signs), np.array([0.4, 2.0]))
-    kernel = given_kernel(joined(masses, modes(np.ones(1), 1.0, -0.05)))
+    kernel = given_kernel(add_modes(masses, modes(np.ones(1), 1.0, -0.05)))
     values = np.linalg.eigvalsh(toeplitz(kernel.modes.at(np.arange(300.0))))
     low, high = outer_ends(kernel, kernel.column(300))
     assert low <= values[0]

@@ -15,7 +15,7 @@ from gnomon.encodings.registry import ENTRIES, encoding
 from gnomon.errors import SpectrumError
 from gnomon.spectra.eigenvalues import eigenvalues_of
 from gnomon.spectra.kernel import LEVELS, kernel_of
-from gnomon.spectra.modes import joined, modes
+from gnomon.spectra.modes import add_modes, modes
 from gnomon.spectra.symbol import distance, symbol_of
 
 LENGTH = 24
@@ -167,7 +167,7 @@ def test_the_symbol_of_a_distance_is_abels_sum() -> None:
 
 
 def test_masses_of_equal_frequency_are_one() -> None:
-    made = joined(modes(np.ones(2), np.array([0.5, 0.5])), modes(np.array([2.0]), rates=-1.0))
+    made = add_modes(modes(np.ones(2), np.array([0.5, 0.5])), modes(np.array([2.0]), rates=-1.0))
     places, masses = made.masses()
     np.testing.assert_array_equal(places, [0.5])
     np.testing.assert_array_equal(masses, [2.0])

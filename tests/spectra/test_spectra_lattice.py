@@ -178,4 +178,4 @@ def test_the_command_writes_numbers_and_a_page(tmp_path: Path) -> None:
         assert refused.exit_code != 0
         assert words in str(refused.exception) + refused.output
     refused = CliRunner().invoke(app, [*asked[:-1], "5;4"])
-    assert "no list of whole numbers" in str(refused.exception) + refused.output
+    assert "no list of integers" in str(refused.exception) + refused.output

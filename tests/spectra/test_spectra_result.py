@@ -12,7 +12,7 @@ import gnomon
 from gnomon.errors import SpectrumError
 from gnomon.report.figure import to_plotly
 from gnomon.report.figures.spectrum import spectrum_figures
-from gnomon.report.page.spectrum import spectrum_page
+from gnomon.report.page.pages import spectrum_page
 
 PROMISED = {
     "length",

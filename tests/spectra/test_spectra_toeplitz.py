@@ -12,7 +12,7 @@ from scipy.linalg import matmul_toeplitz, toeplitz
 from scipy.optimize import brentq
 
 from gnomon.errors import SpectrumError
-from gnomon.spectra.eigenvalues import conditioning
+from gnomon.spectra.eigenvalues import rank_and_condition
 from gnomon.spectra.modes import cosine_eigenvalues, dirichlet, most_rank
 from gnomon.spectra.symbol import cut_symbol, inner_ends
 from gnomon.spectra.toeplitz import (
@@ -199,12 +199,12 @@ def test_rank_and_condition_are_those_of_numpy_on_the_range() -> None:
     rng = np.random.default_rng(3)
     factor = rng.standard_normal((20, 6))
     matrix = factor @ factor.T
-    found = conditioning(np.linalg.eigvalsh(matrix), 20)
+    found = rank_and_condition(np.linalg.eigvalsh(matrix), 20)
     assert found.rank == np.linalg.matrix_rank(matrix) == 6
     assert found.condition_on_range == pytest.approx(np.linalg.cond(factor) ** 2)
     assert found.negative == 0
-    assert conditioning(np.ones(7), 7).effective_rank == pytest.approx(7.0)
-    assert conditioning([], 3).condition_on_range is None
+    assert rank_and_condition(np.ones(7), 7).effective_rank == pytest.approx(7.0)
+    assert rank_and_condition([], 3).condition_on_range is None
 
 
 @pytest.mark.parametrize(
@@ -219,13 +219,16 @@ def test_rank_and_condition_are_those_of_numpy_on_the_range() -> None:
         (lambda: cosine_eigenvalues([1.0], [1.0], 2.5), "length is 2.5; pass a whole number"),
         (lambda: cosine_eigenvalues([1.0], [1.0, 2.0], 4), "1 frequencies and 2 weights"),
         (lambda: cosine_eigenvalues([1.0], [1.0], 0), "length is 0"),
-        (lambda: conditioning([1.0, 2.0], 1), "2 eigenvalues of a matrix with 1 rows"),
-        (lambda: conditioning([1.0], 1, tolerance=2.0), "tolerance is 2.0"),
-        (lambda: conditioning([1.0], 1, tolerance="x"), "tolerance is 'x'; pass a number from 0"),
-        (lambda: conditioning([np.nan, 1.0], 2), "values holds numbers that are not finite"),
-        (lambda: conditioning([1j], 2), "values holds complex128; pass eigenvalues"),
-        (lambda: conditioning([[1.0], [1.0, 2.0]], 2), "values holds rows of unequal length"),
-        (lambda: conditioning([1.0], 1.5), "length is 1.5; pass a whole number from 1 on"),
+        (lambda: rank_and_condition([1.0, 2.0], 1), "2 eigenvalues of a matrix with 1 rows"),
+        (lambda: rank_and_condition([1.0], 1, tolerance=2.0), "tolerance is 2.0"),
+        (
+            lambda: rank_and_condition([1.0], 1, tolerance="x"),
+            "tolerance is 'x'; pass a number from 0",
+        ),
+        (lambda: rank_and_condition([np.nan, 1.0], 2), "values holds numbers that are not finite"),
+        (lambda: rank_and_condition([1j], 2), "values holds complex128; pass eigenvalues"),
+        (lambda: rank_and_condition([[1.0], [1.0, 2.0]], 2), "values holds rows of unequal length"),
+        (lambda: rank_and_condition([1.0], 1.5), "length is 1.5; pass a whole number from 1 on"),
         (lambda: Toeplitz([2.0, 1.0, 0.0]) @ np.arange(9.0), "have shape (9,) and hold float64"),
         (lambda: Toeplitz([2.0, 1.0, 0.0]) @ np.ones(2), "pass real numbers (3,) or (3, m)"),
         (lambda: Toeplitz([2.0, 1.0, 0.0]) @ np.ones((1, 3)), "have shape (1, 3)"),

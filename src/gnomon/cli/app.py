@@ -20,12 +20,11 @@ from typer.core import TyperGroup
 
 import gnomon
 from gnomon.cli.cache import app as cache_app
-from gnomon.cli.card import card
-from gnomon.cli.catalogue import catalogue
+from gnomon.cli.catalogue import card, catalogue
 from gnomon.cli.classify import classify
 from gnomon.cli.fit import fit
 from gnomon.cli.lab import app as lab_app
-from gnomon.cli.output import warn
+from gnomon.cli.output import abandon, warn
 from gnomon.cli.report import report
 from gnomon.cli.reproduce import reproduce
 from gnomon.cli.spectrum import spectrum
@@ -128,7 +127,7 @@ def main() -> None:
     os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
     _fill_descriptors()
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # what a terminal can not show is escaped
+        if isinstance(stream, io.TextIOWrapper):  # what a terminal cannot show is escaped
             stream.reconfigure(errors="backslashreplace")
     with np.errstate(all="ignore"):  # what it would warn of ends in a sentence, or is no harm
         code = run()
@@ -140,26 +139,26 @@ def run(arguments: list[str] | None = None) -> int:
     try:
         outcome = app(arguments, prog_name="gnomon", standalone_mode=False)
     except _MISUSED as error:
-        return _misused(error)
+        return _explain_misuse(error)
     except _ClosedPipeError:
-        _abandon_output()
+        abandon(sys.stdout)
         return 0
     except BaseException as error:  # noqa: BLE001 - the border: a fault of ours is one sentence, too
-        return _ended(error)
+        return _report_end(error)
     if outcome == INTERRUPTED:  # before a verb began, where typer answers for itself
         return _say("interrupted; nothing was left half-written.", INTERRUPTED)
     return outcome if isinstance(outcome, int) else 0
 
 
-def _ended(error: BaseException) -> int:
+def _report_end(error: BaseException) -> int:
     """Say in one sentence what ended a verb; return the exit code of its kind."""
     if isinstance(error, GnomonError):
         return _say(str(error), error.exit_code)
     if isinstance(error, (KeyboardInterrupt, _InterruptedError, typer.Abort)):
         return _say("interrupted; nothing was left half-written.", INTERRUPTED)
     if isinstance(error, OSError):
-        _abandon_output()
-        return _say(_refused(error), 2)
+        abandon(sys.stdout)
+        return _say(_explain_refusal(error), 2)
     kind = next((one for one in _TOO_LARGE if isinstance(error, one)), None)
     if kind is not None:
         return _say(_TOO_LARGE[kind].format(error), 2)
@@ -185,7 +184,7 @@ def _fill_descriptors() -> None:
     """Give closed standard streams a place, or the next file that is opened would be one of them.
 
     Standard error that was closed goes nowhere, as was asked for. Standard output that was closed
-    stays one that can not be written to: what was to be printed is missed, and that is said.
+    stays one that cannot be written to: what was to be printed is missed, and that is said.
     """
     for number in range(3):
         try:
@@ -198,7 +197,7 @@ def _fill_descriptors() -> None:
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
 
 
-def _refused(error: OSError) -> str:
+def _explain_refusal(error: OSError) -> str:
     """Say what the system refused; results have sentences of their own, so this is the rest."""
     reason = error.strerror or type(error).__name__
     if error.filename is not None:
@@ -211,17 +210,7 @@ def _refused(error: OSError) -> str:
     )
 
 
-def _abandon_output(stream: Any = None) -> None:
-    """Point a standard stream nowhere, so that leaving does not fail on what is still in it."""
-    with contextlib.suppress(
-        OSError, ValueError, AttributeError
-    ):  # there may be no such descriptor
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, (sys.stdout if stream is None else stream).fileno())
-        os.close(nowhere)
-
-
-def _misused(error: Any) -> int:
+def _explain_misuse(error: Any) -> int:
     """Explain a wrong option or verb in one sentence; without arguments, print the help."""
     message = error.format_message().rstrip()
     if type(error).__name__ == "NoArgsIsHelpError":

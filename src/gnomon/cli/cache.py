@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gnomon.cli import options as o
-from gnomon.cli.output import emit
+from gnomon.cli.options import takes
+from gnomon.cli.output import Output
 from gnomon.errors import InputError
 
 app = typer.Typer(
@@ -19,16 +19,51 @@ app = typer.Typer(
 @app.callback(invoke_without_command=True)
 def _default(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
-        list_entries()
+        _list(Output())
 
 
 @app.command("list")
-def list_entries(*, json_file: o.Json = None, quiet: o.Quiet = False) -> None:
+@takes(output=Output)
+def list_entries(*, output: Output) -> None:
     """List the entries: what was tokenised, how large it is, when it was last used."""
+    _list(output)
+
+
+@app.command("clear")
+@takes(output=Output)
+def clear(
+    *,
+    older_than: Annotated[
+        float | None, typer.Option("--older-than", help="Only entries unused for this many days.")
+    ] = None,
+    output: Output,
+) -> None:
+    """Remove entries; the cache can always be rebuilt."""
+    from gnomon.corpus import clear
+
+    if older_than is not None and not older_than >= 0:  # also NaN
+        raise InputError(f"--older-than is {older_than:g}; give days, 0 or more.")
+    removed, freed = clear(older_than=older_than)
+    text = f"removed {removed} entries, {freed / 1e6:,.1f} MB"
+    output.emit({"removed": removed, "bytes": freed}, text)
+
+
+def _describe(entry: Any) -> dict[str, Any]:
+    return {
+        "key": entry.key,
+        "source": entry.source,
+        "rows": entry.rows,
+        "tokens": entry.tokens,
+        "bytes": entry.bytes,
+        "days": round((time.time() - entry.used) / 86_400, 1),
+    }
+
+
+def _list(output: Output) -> None:
     from gnomon.corpus import entries, folder, limit_bytes, total_bytes
     from gnomon.report import table
 
-    rows = [_described(entry) for entry in entries()]
+    rows = [_describe(entry) for entry in entries()]
     header = ["key", "source", "documents", "tokens", "MB", "days unused"]
     value: dict[str, Any] = {
         "folder": str(folder()),
@@ -41,39 +76,4 @@ def list_entries(*, json_file: o.Json = None, quiet: o.Quiet = False) -> None:
         [r["key"][:12], r["source"], r["rows"], r["tokens"], r["bytes"] / 1e6, r["days"]]
         for r in rows
     ]
-    emit(
-        value,
-        total + ("\n" + table(header, shown) if rows else ""),
-        json_file=json_file,
-        quiet=quiet,
-    )
-
-
-@app.command("clear")
-def clear(
-    *,
-    older_than: Annotated[
-        float | None, typer.Option("--older-than", help="Only entries unused for this many days.")
-    ] = None,
-    json_file: o.Json = None,
-    quiet: o.Quiet = False,
-) -> None:
-    """Remove entries; the cache can always be rebuilt."""
-    from gnomon.corpus import clear
-
-    if older_than is not None and not older_than >= 0:  # also NaN
-        raise InputError(f"--older-than is {older_than:g}; give days, 0 or more.")
-    removed, freed = clear(older_than=older_than)
-    text = f"removed {removed} entries, {freed / 1e6:,.1f} MB"
-    emit({"removed": removed, "bytes": freed}, text, json_file=json_file, quiet=quiet)
-
-
-def _described(entry: Any) -> dict[str, Any]:
-    return {
-        "key": entry.key,
-        "source": entry.source,
-        "rows": entry.rows,
-        "tokens": entry.tokens,
-        "bytes": entry.bytes,
-        "days": round((time.time() - entry.used) / 86_400, 1),
-    }
+    output.emit(value, total + ("\n" + table(header, shown) if rows else ""))

@@ -1,177 +1,166 @@
-"""Options that keep their names across verbs, declared once."""
+"""Flags of the command line, made from options that are declared once (`gnomon.options`).
+
+    @takes(counting=CountOptions, output=Output)
+    def verb(corpus: Corpus, *, counting: CountOptions, output: Output) -> None: ...
+
+`takes` gives a verb a flag for every option of a group, with its help and default, and hands the
+verb the group as one object. Parameters that belong to one verb stay in its own signature.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import typer
 
-from gnomon.numeric.checks import check_range
+from gnomon.errors import InputError
+from gnomon.files import check_place
+from gnomon.options import SEED, About, about, hints, spelling
+
+V = TypeVar("V", bound=Callable[..., None])
 
 
-def in_range(parameter: typer.CallbackParam, value: Any) -> Any:
-    """Return the value of an option if it is in its range, on every verb alike."""
-    check_range(str(parameter.name), value)
-    return value
+@dataclass(frozen=True)
+class Some:
+    """Some options of a group, which a verb takes as a dictionary."""
+
+    kind: type
+    names: tuple[str, ...]
 
 
-Column = Annotated[
-    str | None,
-    typer.Option(
-        "--column",
-        help="Column or field of text or ids; a number (from 0) where there is no header.",
-    ),
-]
-Group = Annotated[
-    str | None,
-    typer.Option(
-        "--group",
-        help="What is independent: a column; `contained` (a row inside a longer row belongs to "
-        "it); `near-copies` (documents that agree in far more tokens than chance gives belong "
-        "together); `rows` (every document by itself, equal ones too). Default: the document, "
-        "equal ones together unless they are equal by chance.",
-    ),
-]
-Tokenizer = Annotated[
-    str | None,
-    typer.Option(
-        "--tokenizer",
-        help="A tokenizer.json, or words, characters, bytes, dna, protein. "
-        "Default: words (FASTA: its alphabet).",
-    ),
-]
-Length = Annotated[
-    int | None,
-    typer.Option(
-        "--length",
-        help="Number of positions n. Default: 512, or the longest document if that is shorter.",
-    ),
-]
-Window = Annotated[
-    str,
-    typer.Option("--window", help="start, end (position 0 is the last token), sliding, or packed."),
-]
-Stride = Annotated[
-    int | None, typer.Option("--stride", help="Step of sliding windows. Default: the length.")
-]
-MinimumCount = Annotated[
-    int, typer.Option("--minimum-count", help="Positions with fewer tokens are masked.")
-]
-TopK = Annotated[
-    int | None,
-    typer.Option("--top-k", help="Coarsen the vocabulary to the k commonest types and OTHER."),
-]
-Bins = Annotated[
-    str | None,
-    typer.Option(
-        "--bins",
-        help="Merge this many neighbouring positions, or `auto`: until each bin is counted well "
-        "enough to be debiased. Default: every position by itself.",
-    ),
-]
-Folds = Annotated[int, typer.Option("--folds", help="Random sets of groups, a power of two.")]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        help="text, csv, tsv, jsonl, parquet, fasta, npy, memmap or datasets. "
-        "Default: by the file's name.",
-    ),
-]
-Unit = Annotated[
-    str,
-    typer.Option(
-        "--unit",
-        help="What a document is in plain text: line, file or block (blank lines between).",
-    ),
-]
-Split = Annotated[str | None, typer.Option("--split", help="Split of a Hugging Face data set.")]
-Separator = Annotated[
-    int | None, typer.Option("--separator", help="Id that ends a document in a flat file of ids.")
-]
-Dtype = Annotated[
-    str | None, typer.Option("--dtype", help="uint16 or uint32: the type of a flat file of ids.")
-]
-Vocabulary = Annotated[
-    int | None, typer.Option("--vocabulary", help="Size of the vocabulary that ids must keep to.")
-]
-Errors = Annotated[
-    str,
-    typer.Option(
-        "--errors",
-        help="strict, or replace: what happens to undecodable bytes and unknown letters.",
-    ),
-]
-Engine = Annotated[str, typer.Option("--engine", help="Where counting runs: local.")]
-Memory = Annotated[
-    float,
-    typer.Option(
-        "--memory", help="Memory for counts in GB; beyond it folds are merged, and that is said."
-    ),
-]
-Threads = Annotated[
-    int | None, typer.Option("--threads", help="Threads for counting. Default: all cores.")
-]
-NoCache = Annotated[
-    bool, typer.Option("--no-cache", help="Neither read nor write the token cache.")
-]
-LimitLine = Annotated[
-    int, typer.Option("--limit-line", help="Longest line, field or document in bytes.")
-]
-LimitExpansion = Annotated[
-    float,
-    typer.Option("--limit-expansion", help="Largest ratio of decompressed to compressed bytes."),
-]
-LimitTokenizer = Annotated[
-    int, typer.Option("--limit-tokenizer", help="Largest tokenizer file in bytes.")
-]
-Dimension = Annotated[
-    int, typer.Option("--dimension", help="Dimension d of the encodings.", callback=in_range)
-]
-Rank = Annotated[
-    int,
-    typer.Option("--rank", help="Rank of the low-rank and SMACOF encodings.", callback=in_range),
-]
-Metric = Annotated[
-    str,
-    typer.Option(
-        "--metric", help="chord (Hellinger, |sqrt p - sqrt q|) or angle (arccos of the affinity)."
-    ),
-]
-Shuffles = Annotated[
-    int,
-    typer.Option(
-        "--shuffles",
-        help="Passes over the corpus with every window shuffled, to tell the order of tokens from "
-        "which documents reach a position; 0 for none.",
-        callback=in_range,
-    ),
-]
-Draws = Annotated[
-    int | None,
-    typer.Option(
-        "--draws",
-        help="Random draws of the tests: no p-value is below 2 / (draws + 1). Default: 99, beyond "
-        "128 positions 59.",
-        callback=in_range,
-    ),
-]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.", callback=in_range)]
-Out = Annotated[Path | None, typer.Option("--out", help="Folder that receives the files.")]
-Json = Annotated[
-    str | None,
-    typer.Option("--json", help="Write the result as JSON to this file; - for standard output."),
-]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print no table and no progress.")]
+def some(kind: type, *names: str) -> Some:
+    """Return a group of these options alone."""
+    return Some(kind, names)
+
+
+def takes(**groups: type | Some) -> Callable[[V], V]:
+    """Give a verb the flags of groups; several groups share a flag of one name."""
+
+    def build(verb: V) -> V:
+        typed = get_type_hints(verb, include_extras=True)
+        parameters: dict[str, inspect.Parameter] = {}
+        for one in inspect.signature(verb).parameters.values():
+            if one.name in groups:
+                made = dict(_flags(groups[one.name]))
+                parameters |= {name: made[name] for name in made if name not in parameters}
+            else:
+                parameters[one.name] = one.replace(annotation=typed[one.name])
+
+        @functools.wraps(verb)
+        def run(**given: Any) -> None:
+            values = {name: _make(group, given) for name, group in groups.items()}
+            own = {name: given[name] for name in given if name in typed}
+            verb(**(own | values))
+
+        del run.__wrapped__  # its signature is not this one's
+        listed = list(parameters.values())
+        run.__signature__ = inspect.Signature(listed)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in listed}
+        return run  # type: ignore[return-value]
+
+    return build
+
+
+def flag(name: str, known: About, *, text: str | None = None) -> Any:
+    """Return the flag of an option that one verb takes by itself, with its range."""
+
+    def check(value: Any) -> Any:
+        known.check(name, value)
+        return value
+
+    return typer.Option(spelling(name), help=text or known.help, callback=check)
+
+
+Seed = Annotated[int, flag("seed", SEED)]
 Verbose = Annotated[
     bool, typer.Option("-v", "--verbose", help="Say more: notes, eigenvalues, masked positions.")
 ]
 
 
-def number_or_word(text: str | None) -> int | str | None:
-    """Return a whole number as one; any other word stays, for its option to judge."""
-    try:
-        return None if text is None else int(text)
-    except ValueError:
-        return text
+def _items(group: type | Some) -> Iterator[tuple[Field[Any], About]]:
+    kind = group.kind if isinstance(group, Some) else group
+    for item in fields(kind):
+        known = about(item)
+        wanted = not isinstance(group, Some) or item.name in group.names
+        if known is not None and wanted:
+            yield item, known
+
+
+def _flags(group: type | Some) -> Iterator[tuple[str, inspect.Parameter]]:
+    """Give a parameter for every option; one that is a group itself gives those of its own."""
+    types_of = hints(group.kind if isinstance(group, Some) else group)
+    for item, known in _items(group):
+        hint = types_of[item.name]
+        if is_dataclass(hint):
+            yield from _flags(hint)  # type: ignore[arg-type]
+            continue
+        spelt = known.flag
+        kind = _command_type(spelt.kind or hint)
+        names = (spelt.name or spelling(item.name)).split()
+        default = _shown_default(item) if spelt.default is ... else spelt.default
+        optional = kind if default is not None else kind | None
+        yield (
+            item.name,
+            inspect.Parameter(
+                item.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=default,
+                annotation=Annotated[optional, typer.Option(*names, help=spelt.help or known.help)],
+            ),
+        )
+
+
+def _shown_default(item: Field[Any]) -> Any:
+    """Return a default as the command line has it: an empty list is one that was not given."""
+    return None if item.default in (MISSING, ()) else item.default
+
+
+def _command_type(hint: Any) -> Any:
+    """Return what the command line reads for a type: of several that the keyword takes, text."""
+    if get_origin(hint) is Literal:
+        return str
+    if get_origin(hint) in (Union, types.UnionType):
+        parts = [one for one in get_args(hint) if one is not type(None)]
+        return parts[0] if len(parts) == 1 else str
+    return hint
+
+
+def _make(group: type | Some, given: dict[str, Any]) -> Any:
+    """Return the object of a group; what was not given has the default of its class."""
+    types_of = hints(group.kind if isinstance(group, Some) else group)
+    values: dict[str, Any] = {}
+    for item, known in _items(group):
+        hint = types_of[item.name]
+        if is_dataclass(hint):
+            values[item.name] = _make(hint, given)  # type: ignore[arg-type]
+            continue
+        value = given[item.name]
+        if known.flag.parse is not None:
+            value = known.flag.parse(value)
+        if value is not None:
+            values[item.name] = tuple(value) if isinstance(value, list) else value
+    if not isinstance(group, Some):
+        return group(**values)
+    for item, known in _items(group):
+        known.check(item.name, values.get(item.name))
+    return {name: values.get(name) for name in group.names}
+
+
+def check_page(page: Path | None, option: str, example: str, *, saves: bool = False) -> None:
+    """Refuse a place that no page can be written to, before the work is done for it."""
+    if page is None:
+        return
+    if page.is_dir():
+        raise InputError(f"{page} is a folder; name a file with {option}, such as {example}.")
+    if page.suffix.lower() not in {".html", ".htm"}:
+        more = " (the page saves each of its figures as SVG)" if saves else ""
+        raise InputError(
+            f"{option} {page} is no HTML file; give it a name that ends in .html{more}."
+        )
+    check_place(page)

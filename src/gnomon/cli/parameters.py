@@ -20,19 +20,19 @@ Parameter = Annotated[
     ),
 ]
 
-_LISTED = re.compile(r"[-+.\deE\s]+(,[-+.\deE\s]+)+")
+_LIST = re.compile(r"[-+.\deE\s]+(,[-+.\deE\s]+)+")
 """Numbers with commas between them, as people write a list."""
 
 
-def given_parameters(texts: list[str] | None) -> dict[str, Any]:
-    """Return parameters by name.
+def parse_parameters(texts: list[str] | None) -> dict[str, Any]:
+    """Return the parameters of an encoding by name.
 
-    >>> given_parameters(["heads=12", "sections=[2, 1, 1]", "layout=half"])
+    >>> parse_parameters(["heads=12", "sections=[2, 1, 1]", "layout=half"])
     {'heads': 12, 'sections': [2, 1, 1], 'layout': 'half'}
     """
     given: dict[str, Any] = {}
     for text in texts or []:
-        name, value = _pair(text)
+        name, value = _parse_pair(text)
         if name == "name":
             raise InputError(
                 f"--parameter {text!r} is no parameter; the encoding is named by the argument."
@@ -43,7 +43,7 @@ def given_parameters(texts: list[str] | None) -> dict[str, Any]:
     return given
 
 
-def _pair(text: str) -> tuple[str, Any]:
+def _parse_pair(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
         raise InputError(f"--parameter {text!r} has no '='; write it like heads=12.")
@@ -56,7 +56,7 @@ def _pair(text: str) -> tuple[str, Any]:
             continue
     if value[:1] in ("[", "{"):
         raise InputError(f"--parameter {text!r} is no JSON; write it like sections=[16,24,24].")
-    if _LISTED.fullmatch(value):
+    if _LIST.fullmatch(value):
         raise InputError(
             f"--parameter {text!r} is a list without brackets; write it like "
             f"{name.strip()}=[{value}]."

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gnomon.cli import options as o
-from gnomon.cli.output import check_json, emit
+from gnomon.cli.options import takes
+from gnomon.cli.output import Output
 from gnomon.errors import InputError
 from gnomon.files import check_place, write_with
 
@@ -25,17 +25,16 @@ Page = Annotated[
 ]
 
 
-def report(
-    surveys: Surveys, *, out: Page = None, json_file: o.Json = None, quiet: o.Quiet = False
-) -> None:
+@takes(output=Output)
+def report(surveys: Surveys, *, out: Page = None, output: Output) -> None:
     """Make one self-contained page of a survey, or of several side by side."""
-    from gnomon.report import drawing, folders_from, page_bytes, read_surveys
+    from gnomon.report import folders_from, page_bytes, read_surveys, refuse_mixed
 
     place = _place(surveys, out)
     check_place(place)
-    check_json(json_file)
+    output.check()
     found = read_surveys(surveys)
-    with drawing(surveys):
+    with refuse_mixed(surveys):
         page = page_bytes(found, folders=folders_from(place.parent, surveys))
     write_with(place, lambda handle: handle.write(page))
     value = {
@@ -43,7 +42,7 @@ def report(
         "bytes": len(page),
         "surveys": [_line(label, contents) for label, contents, _ in found],
     }
-    emit(value, f"page: {place}", json_file=json_file, quiet=quiet)
+    output.emit(value, f"page: {place}")
 
 
 def _place(surveys: list[Path], out: Path | None) -> Path:

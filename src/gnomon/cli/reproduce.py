@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from gnomon.cli import options as o
-from gnomon.cli.output import emit
-from gnomon.cli.progress import TerminalProgress
+from gnomon.cli.options import Seed, flag, some, takes
+from gnomon.cli.output import Output
+from gnomon.corpus import CountOptions
+from gnomon.options import DIMENSION, SEEDS
 from gnomon.reproduce import REPRODUCTIONS
 
 Name = Annotated[
@@ -22,13 +23,13 @@ Corpora = Annotated[
         "scaling: a model (GGUF file or folder of transformers), then text files."
     ),
 ]
-Seeds = Annotated[int, typer.Option("--seeds", help="Number of repetitions.", callback=o.in_range)]
+Seeds = Annotated[int, flag("seeds", SEEDS)]
 Dimension = Annotated[
     int | None,
-    typer.Option(
-        "--dimension",
-        help="Dimension d. Default: 768 on corpora, 128 on the synthetic one.",
-        callback=o.in_range,
+    flag(
+        "dimension",
+        DIMENSION,
+        text="Dimension d. Default: 768 on corpora, 128 on the synthetic one.",
     ),
 ]
 Length = Annotated[
@@ -65,65 +66,56 @@ Data = Annotated[
 ]
 
 
+@takes(reading=some(CountOptions, "column", "group", "tokenizer", "bins"), output=Output)
 def reproduce(
     name: Name = None,
     corpora: Corpora = None,
     *,
-    column: o.Column = None,
-    group: o.Group = None,
-    tokenizer: o.Tokenizer = None,
+    reading: dict[str, Any],
     length: Length = None,
     dimension: Dimension = None,
     minimum_count: MinimumCount = None,
-    bins: o.Bins = None,
     factor: Factor = None,
     records: Records = None,
     workers: Workers = None,
     data: Data = None,
-    seed: o.Seed = 0,
+    seed: Seed = 0,
     seeds: Seeds = 10,
-    json_file: o.Json = None,
-    quiet: o.Quiet = False,
+    output: Output,
 ) -> None:
     """Make a published table again: as published, ours, and whether each claim holds.
 
     On corpora stress is given against plug-in distances and with the noise taken out.
     """
     if name is None:
-        _list(json_file=json_file, quiet=quiet)
+        _list(output)
         return
     from gnomon.reproduce import reproduce as make_again
     from gnomon.reproduce import reproduction_text
 
-    progress = TerminalProgress(quiet=quiet)
-    try:
+    with output.progress() as progress:
         found = make_again(
             name,
             corpora or (),
             progress=progress,
             seed=seed,
             seeds=seeds,
-            column=column,
-            group=group,
-            tokenizer=tokenizer,
             length=length,
             dimension=dimension,
             minimum_count=minimum_count,
-            bins=o.number_or_word(bins),
             factor=factor,
             records=records,
             workers=workers,
             data=data,
+            **reading,
         )
-    finally:
-        progress.close()
     text, dense = reproduction_text(found), REPRODUCTIONS[name].runs_grids
-    emit(found.to_dict(), text, json_file=json_file, quiet=quiet, dense=dense)
+    output.emit(found.to_dict(), text, dense=dense)
 
 
-def _list(*, json_file: str | None, quiet: bool) -> None:
+def _list(output: Output) -> None:
     from gnomon.report import table
 
     rows = [(name, entry.description) for name, entry in REPRODUCTIONS.items()]
     value = {"reproductions": [{"name": name, "description": said} for name, said in rows]}
-    emit(value, table(["name", "what it is"], rows), json_file=json_file, quiet=quiet)
+    output.emit(value, table(["name", "what it is"], rows))

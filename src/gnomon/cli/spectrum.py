@@ -8,12 +8,12 @@ from typing import Annotated, Any
 import typer
 
 import gnomon
-from gnomon.cli import options as o
-from gnomon.cli.output import check_json, emit
-from gnomon.cli.parameters import Parameter, given_parameters
-from gnomon.cli.progress import TerminalProgress
+from gnomon.cli.options import Seed, Verbose, check_page, flag, takes
+from gnomon.cli.output import Output
+from gnomon.cli.parameters import Parameter, parse_parameters
 from gnomon.errors import InputError
-from gnomon.files import check_place, write_with
+from gnomon.files import write_with
+from gnomon.options import DIMENSION
 
 Name = Annotated[
     str,
@@ -59,11 +59,11 @@ Means = Annotated[
 ]
 Dimension = Annotated[
     int | None,
-    typer.Option(
-        "--dimension",
-        help="Dimension of drawn queries and keys where an encoding takes any, as a bias does. "
+    flag(
+        "dimension",
+        DIMENSION,
+        text="Dimension of drawn queries and keys where an encoding takes any, as a bias does. "
         "Default: 64.",
-        callback=o.in_range,
     ),
 ]
 Apart = Annotated[
@@ -79,6 +79,7 @@ Page = Annotated[
 ]
 
 
+@takes(output=Output)
 def spectrum(
     name: Name,
     *,
@@ -92,25 +93,23 @@ def spectrum(
     dimension: Dimension = None,
     apart: Apart = False,
     figure: Page = None,
-    seed: o.Seed = 0,
-    json_file: o.Json = None,
-    quiet: o.Quiet = False,
-    verbose: o.Verbose = False,
+    seed: Seed = 0,
+    output: Output,
+    verbose: Verbose = False,
 ) -> None:
     """Show what an encoding does to logits: its kernel's eigenvalues, and coupling with content."""
     from gnomon.encodings import shown
     from gnomon.spectra import MEANS, lattice_spectrum
     from gnomon.spectra import spectrum as measured
 
-    check_json(json_file)
-    check_page(figure)
-    encoding = shown(name, **given_parameters(parameter))
+    output.check()
+    check_page(figure, "--figure", "spectrum.html", saves=True)
+    encoding = shown(name, **parse_parameters(parameter))
     asked: dict[str, Any] = {"head": head, "tolerance": tolerance}
     of_line: dict[str, Any] = {"length": length, "direction": direction, "mean": mean}
     of_line |= {"dimension": dimension, "apart": apart or None}
-    progress = TerminalProgress(quiet=quiet)
     found: Any
-    try:
+    with output.progress() as progress:
         if shape is not None:
             sizes = _sizes(shape, of_line)
             found = lattice_spectrum(encoding, sizes, **asked, progress=progress.stage)
@@ -119,8 +118,6 @@ def spectrum(
             asked |= {"means": tuple(mean) if mean else MEANS, "tied": not apart}
             count = LENGTH if length is None else length
             found = measured(encoding, count, **asked, progress=progress.stage)
-    finally:
-        progress.close()
     text = found.text(verbose=verbose)
     if figure is not None:
         from gnomon.report import spectrum_page
@@ -128,7 +125,7 @@ def spectrum(
         page = spectrum_page(found, version=gnomon.__version__)
         write_with(figure, lambda handle: handle.write(page))
         text += f"\n\npage: {figure}"
-    emit(found.to_dict(), text, json_file=json_file, quiet=quiet)
+    output.emit(found.to_dict(), text)
 
 
 def _steps(direction: str | None) -> tuple[float, ...] | None:
@@ -156,20 +153,6 @@ def _sizes(shape: str, of_line: dict[str, Any]) -> tuple[int, ...]:
         return tuple(int(part) for part in shape.split(","))
     except ValueError:
         raise InputError(
-            f"--shape {shape} is no list of whole numbers; pass the places on every axis, such as "
+            f"--shape {shape} is no list of integers; pass the places on every axis, such as "
             "--shape 14,14."
         ) from None
-
-
-def check_page(page: Path | None) -> None:
-    """Refuse a place that no page can be written to, before the work is done for it."""
-    if page is None:
-        return
-    if page.is_dir():
-        raise InputError(f"{page} is a folder; name a file with --figure, such as spectrum.html.")
-    if page.suffix.lower() not in {".html", ".htm"}:
-        raise InputError(
-            f"--figure {page} is no HTML file; give it a name that ends in .html (the page saves "
-            "each of its figures as SVG)."
-        )
-    check_place(page)

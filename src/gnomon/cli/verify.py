@@ -12,10 +12,11 @@ from typing import Annotated, Any
 
 import typer
 
-from gnomon.cli import options as o
-from gnomon.cli.output import check_json, emit
-from gnomon.cli.parameters import Parameter, given_parameters
+from gnomon.cli.options import Seed, flag, takes
+from gnomon.cli.output import Output
+from gnomon.cli.parameters import Parameter, parse_parameters
 from gnomon.errors import GnomonError, InputError
+from gnomon.options import DIMENSION
 
 BROKEN = 1
 Subject = Annotated[
@@ -33,16 +34,14 @@ Keys = Annotated[
 ]
 Dimension = Annotated[
     int | None,
-    typer.Option(
-        "--dimension", help="Dimension of the vectors of a function.", callback=o.in_range
-    ),
+    flag("dimension", DIMENSION, text="Dimension of the vectors of a function."),
 ]
 Logits = Annotated[
     bool,
     typer.Option("--logits", help="The function takes q, k and both positions, and gives logits."),
 ]
 Causal = Annotated[bool, typer.Option("--causal", help="Only keys up to their query count.")]
-Whole = Annotated[bool, typer.Option("--whole", help="Positions are whole numbers.")]
+Whole = Annotated[bool, typer.Option("--whole", help="Positions are integers.")]
 Reach = Annotated[
     float | None,
     typer.Option("--reach", help="Largest position that a function is asked for (4096).", min=8.0),
@@ -74,6 +73,7 @@ Promised = Annotated[
 ]
 
 
+@takes(output=Output)
 def verify(
     subject: Subject,
     *,
@@ -88,26 +88,25 @@ def verify(
     clock: Clock = None,
     promised: Promised = None,
     tolerance: Tolerance = None,
-    seed: o.Seed = 0,
-    json_file: o.Json = None,
-    quiet: o.Quiet = False,
+    seed: Seed = 0,
+    output: Output,
 ) -> None:
     """Certify an encoding, a function or a model: every law with its residual, and a level."""
     from gnomon.conformance import verify as verified
 
-    check_json(json_file)
-    given = given_parameters(parameter)
+    output.check()
+    given = parse_parameters(parameter)
     if ":" in subject:
         if given:
             raise InputError("A function has no --parameter; leave it out.")
         if dimension is None:
             raise InputError("A function is verified on vectors; name their --dimension, too.")
         made = verified(
-            loaded(subject),
-            None if keys is None else loaded(keys),
+            load_function(subject),
+            None if keys is None else load_function(keys),
             dimension=dimension,
             logits=logits,
-            clock=None if clock is None else loaded(clock),
+            clock=None if clock is None else load_function(clock),
             promised=promised,
             seed=seed,
             causal=causal,
@@ -117,14 +116,20 @@ def verify(
             tolerance=tolerance,
         )
     else:
-        told: dict[str, Any] = {"keys": keys, "dimension": dimension, "clock": clock}
-        told |= {"logits": logits, "causal": causal, "whole": whole, "reach": reach, "axes": axes}
-        wrong = next((name for name, value in told.items() if value), None)
+        only_functions: dict[str, Any] = {"keys": keys, "dimension": dimension, "clock": clock}
+        only_functions |= {
+            "logits": logits,
+            "causal": causal,
+            "whole": whole,
+            "reach": reach,
+            "axes": axes,
+        }
+        wrong = next((name for name, value in only_functions.items() if value), None)
         if wrong is not None:
             raise InputError(f"--{wrong} is for functions, and {subject!r} is none; leave it out.")
         chosen = _chosen(subject, given)
         made = verified(chosen, promised=promised, seed=seed, tolerance=tolerance)
-    emit(made.to_dict(), made.text(), json_file=json_file, quiet=quiet)
+    output.emit(made.to_dict(), made.text())
     if not made.holds:
         raise typer.Exit(BROKEN)
 
@@ -140,7 +145,7 @@ def _chosen(subject: str, given: dict[str, Any]) -> Any:
     return encoding(subject, **given)
 
 
-def loaded(name: str) -> Any:
+def load_function(name: str) -> Any:
     """Return module:function, the module looked for here first; it is run by being imported."""
     module, _, function = name.partition(":")
     if not module or module.startswith("."):
@@ -156,7 +161,7 @@ def loaded(name: str) -> Any:
         _check_process(module, before)
     except ImportError as error:
         raise InputError(
-            f"The module {module!r} can not be imported ({error}); name one that stands here or is "
+            f"The module {module!r} cannot be imported ({error}); name one that stands here or is "
             "installed, as in encodings:rotate."
         ) from error
     except (KeyboardInterrupt, _StreamError):
@@ -173,11 +178,11 @@ def loaded(name: str) -> Any:
             f"{name} is a coroutine function, which gives nothing when it is called; write it with "
             "def instead of async def."
         )
-    return _guarded(value, name)
+    return _guard(value, name)
 
 
-def _guarded(function: Any, name: str) -> Any:
-    """Return a function that can not end the process without a word.
+def _guard(function: Any, name: str) -> Any:
+    """Return a function that cannot end the process without a word.
 
     What a function raises as an `Exception` is answered where laws are tried. SystemExit and its
     kind pass through there, and would be taken for the end of the command, with its exit code; and
@@ -196,10 +201,10 @@ def _guarded(function: Any, name: str) -> Any:
             _leave_if_forked(before)
             if not isinstance(error, GnomonError):
                 raise
-            raise _ended(name, error) from error
+            raise _end_error(name, error) from error
         except BaseException as error:  # SystemExit, GeneratorExit and their like
             _leave_if_forked(before)
-            raise _ended(name, error) from error
+            raise _end_error(name, error) from error
         return made
 
     return call
@@ -224,7 +229,7 @@ def _leave_if_forked(before: int) -> None:
         os._exit(0)
 
 
-def _ended(name: str, error: BaseException) -> InputError:
+def _end_error(name: str, error: BaseException) -> InputError:
     return InputError(
         f"{name} ended with {_short(error)} instead of returning numbers; let it return them, or "
         "raise an Exception of its own."

@@ -1,8 +1,8 @@
 """One door to all certificates: an encoding, its name, functions, a module, a model.
 
-What is given is brought into the form of a subject, a function from queries, keys and positions to
-logits (`gnomon.groups.subject`), by the room that knows it; laws and levels are then the same for
-all [puranik2026].
+What is given becomes a function from queries, keys and positions to logits
+(`gnomon.groups.logit_function`), made by the room that knows it; laws and levels are then the same
+for all [puranik2026].
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from gnomon.encodings import ENTRIES, Encoding, certificate, encoding, in_words,
 from gnomon.errors import EncodingError, nearest
 from gnomon.groups import (
     Certificate,
-    Subject,
+    LogitFunction,
     certify,
-    fitted,
-    joined,
+    detect_rounding,
+    join_certificates,
     modulo,
     of_maps,
     tolerance_of,
@@ -63,27 +63,28 @@ def verify(
     than one). With a `clock` they are certified in its time. `promised` is a level, or the laws
     that must hold: for an encoding those of its card, else those of L0. `tolerance` is the largest
     residual at which a law holds, a share of the largest logit; without it that follows from the
-    type that is computed in (`gnomon.groups.rounding`).
+    type that is computed in (`gnomon.groups.logit_function`).
 
     >>> verify("alibi", seed=1).level
     'L1 augmented group'
     """
-    _refuse_unknown(unknown)
+    if unknown:
+        raise _unknown(next(iter(unknown)))
     checks.whole("seed", seed, least=0)
-    known = _known(subject, dimension)
+    known = _resolve(subject, dimension)
     if isinstance(known, list) and known is not subject:
         how = {"promised": promised, "seed": seed, "tolerance": tolerance}
         _refuse(keys=keys, dimension=dimension, logits=logits or None, clock=clock)
         return _of_layers(known, how)
     about = {"causal": causal or None, "whole": whole or None, "reach": reach, "axes": axes}
-    if isinstance(known, Encoding | Subject):
+    if isinstance(known, Encoding | LogitFunction):
         _refuse(keys=keys, dimension=dimension, logits=logits or None, clock=clock, **about)
     if isinstance(known, Encoding):
         return certificate(known, seed=seed, promised=promised, tolerance=tolerance)
     told = {name: value for name, value in about.items() if value is not None}
-    asked = _asked(known, keys, dimension, _checked(told), logits=logits)
-    if not isinstance(known, Subject):
-        asked = fitted(asked, cut=tolerance is None)
+    asked = _to_logit_function(known, keys, dimension, _check_reach(told), logits=logits)
+    if not isinstance(known, LogitFunction):
+        asked = detect_rounding(asked, cut=tolerance is None)
     if tolerance is None:  # rounding is that of positions, also in the time of a clock
         tolerance = tolerance_of(asked)
     asked = asked if clock is None else modulo(asked, clock)
@@ -97,17 +98,16 @@ def _of_layers(known: list[Any], how: dict[str, Any]) -> Certificate:
         replace(verify(one.subject, **how), layer_type=one.kind, numbers=one.numbers)
         for one in known
     ]
-    return joined(made, known[0].subject.name)
+    return join_certificates(made, known[0].subject.name)
 
 
-def _refuse_unknown(given: dict[str, Any]) -> None:
-    """Refuse an argument that there is not."""
-    for name in given:
-        known = [one for one in inspect.signature(verify).parameters if one != "unknown"]
-        raise EncodingError(f"verify has no argument {name!r}: {nearest(name, known)}.")
+def _unknown(name: str) -> EncodingError:
+    """Return the refusal of an argument that there is not, with the nearest name."""
+    known = [one for one in inspect.signature(verify).parameters if one != "unknown"]
+    return EncodingError(f"verify has no argument {name!r}: {nearest(name, known)}.")
 
 
-def _checked(about: dict[str, Any]) -> dict[str, Any]:
+def _check_reach(about: dict[str, Any]) -> dict[str, Any]:
     """Return what is said of a function, or refuse a reach or axes that can not be."""
     reach, axes = about.get("reach", LEAST), about.get("axes", 1)
     if isinstance(reach, bool) or not isinstance(reach, int | float) or not LEAST <= reach < 1e15:
@@ -116,7 +116,7 @@ def _checked(about: dict[str, Any]) -> dict[str, Any]:
     return about
 
 
-def _known(subject: Any, dimension: int | None) -> Any:
+def _resolve(subject: Any, dimension: int | None) -> Any:
     """Return the encoding of a name or a layer, the subject of a model or its folder, or itself."""
     if isinstance(subject, str | PathLike):
         return _of_name(subject)
@@ -134,7 +134,7 @@ def _known(subject: Any, dimension: int | None) -> Any:
 def _of_name(name: str | PathLike[str]) -> Any:
     """Return the encoding of a name or file, or what a model's folder, or one of the hub, does."""
     if isinstance(name, str) and name in ENTRIES:
-        return named(name)
+        return _encoding_by_name(name)
     place = Path(name)
     if names_table(str(name)) and not place.is_dir():
         return encoding(name)
@@ -147,7 +147,7 @@ def _of_name(name: str | PathLike[str]) -> Any:
             f"There is no folder {str(name)!r} with a model; pass one that has a config.json, or "
             "the name of an encoding."
         )
-    return named(str(name))
+    return _encoding_by_name(str(name))
 
 
 def _refuse(**given: Any) -> None:
@@ -159,11 +159,11 @@ def _refuse(**given: Any) -> None:
             )
 
 
-def _asked(
+def _to_logit_function(
     subject: Any, keys: Any, dimension: int | None, about: dict[str, Any], *, logits: bool
-) -> Subject:
+) -> LogitFunction:
     """Return what is given as a subject."""
-    if isinstance(subject, Subject):
+    if isinstance(subject, LogitFunction):
         return subject
     if not callable(subject) or not (keys is None or callable(keys)):
         raise EncodingError(
@@ -189,7 +189,7 @@ def _asked(
         return subject_of_module(subject, keys, dimension=dimension, logits=logits, **about)
     name = getattr(subject, "__name__", type(subject).__name__)
     if logits:
-        return Subject(name=name, dimension=dimension, logits=subject, **about)
+        return LogitFunction(name=name, dimension=dimension, logits=subject, **about)
     return of_maps(subject, keys, dimension=dimension, name=name, **about)
 
 
@@ -199,7 +199,7 @@ def _is_module(subject: Any) -> bool:
     return torch is not None and isinstance(subject, torch.nn.Module)
 
 
-def named(name: str) -> Encoding:
+def _encoding_by_name(name: str) -> Encoding:
     """Return an encoding by its name alone: with the parameters of its first example."""
     entry = ENTRIES.get(name)
     return encoding(name, **(dict(entry.examples[0]) if entry and entry.examples else {}))

@@ -3,104 +3,68 @@
 One pass: source -> ids (tokenised, or from the token cache) -> windows -> folds -> counts.
 Memory does not grow with the corpus: batches are small, counts are sparse and bounded.
 
-Windows are collected to chunks of some millions of tokens, each chunk becomes a sparse matrix
-(`kernel`), and matrices are merged like the digits of a counter: only matrices of similar size
+Windows are collected to chunks of some millions of tokens, each chunk becomes a sparse matrix, and
+matrices are merged like the digits of a counter: only matrices of similar size
 meet, so a count over N chunks costs O(log N) merges per entry. A matrix is held as blocks of rows
 and merged block by block, so that a merge needs little room beside its result. Where the matrices
 outgrow the memory allowed, folds are halved, exactly: fold f joins fold f mod F/2.
 
 Sequences of letters (DNA, protein) have no spaces, so the tokenizer of words sees one position and
 nothing to compare: documents of one word each are refused with what to do instead.
+
+Row p * F + f of a matrix holds how often each token stood at position p in the windows of fold
+f (of F). It is exact and depends neither on the order of windows nor on threads.
+Two routes give equal results: compiled stripes (`kernel_numba`) and NumPy sorting.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from gnomon.corpus import cache
-from gnomon.corpus.binning import check_bins
 from gnomon.corpus.counts import PositionCounts, Vocabulary, merge_folds, renamed
-from gnomon.corpus.documents import FOUND, ROWS, IdBatch, Source, mix
-from gnomon.corpus.equal_rows import HELD_TOGETHER, equal_by_chance
-from gnomon.corpus.folds import GroupSketch, check_folds, fold_of
-from gnomon.corpus.kernel import Slots, count_slots
-from gnomon.corpus.near_copies import CopySketch
-from gnomon.corpus.reading.options import Limits
-from gnomon.corpus.reading.resolve import open_source
+from gnomon.corpus.documents import ROWS, GroupSketch, IdBatch, Ids, Source, fold_of, mix
+from gnomon.corpus.grouping import HELD_TOGETHER, CopySketch, equal_by_chance
+from gnomon.corpus.options import DEFAULT_LENGTH, DEFAULT_MEMORY, CountOptions
+from gnomon.corpus.reading.resolve import open_with
 from gnomon.corpus.tokenizers import Tokenizer, dna, open_tokenizer, protein
 from gnomon.corpus.tokens import FromText, TokenStream, open_tokens
-from gnomon.corpus.windows import Kind, Window, Windows, cutter
+from gnomon.corpus.windows import Window, Windows, cutter
 from gnomon.errors import CorpusError, InputError
-from gnomon.numeric.checks import MOST_SEED
-from gnomon.numeric.parallel import MOST_THREADS, stripes
+from gnomon.numeric.parallel import stripes, use_numba
+from gnomon.numeric.parallel import threads as all_threads
+from gnomon.options import make_options, takes_options
 
 Rearrange = Callable[[IdBatch, Windows], Windows]
 """What may be done to the windows of a batch before they are counted."""
-DEFAULT_MEMORY = 4 * 2**30
-DEFAULT_LENGTH = 512
 SMALL_CHUNK = 2**20
 _USUAL_TYPES = 2**22
 """Types that are counted whatever the memory: the largest tokenizers have a quarter of it."""
 _BYTES_PER_TYPE = 96
 """Memory that a survey takes for each type of a vocabulary, whether it occurs or not (measured)."""
-_LEAST = {"minimum_count": 0, "memory": 1, "threads": 1, "seed": 0, "vocabulary": 1}
-_MOST = {"threads": MOST_THREADS, "vocabulary": 2**31 - 1, "seed": MOST_SEED, "top_k": 2**31 - 1}
+CHUNK_TOKENS = 2**23
+Number = TypeVar("Number", bound=np.generic)
+_BYTES_PER_ENTRY = 12
+_BLOCKS = 16
+"""Blocks of rows a matrix is held in."""
+_SIMILAR = 4
+"""A matrix is merged with the next one unless it has this many times its entries."""
+_SAMPLE = 1000
+_LONG = 10
+"""Letters in a word that is more likely a sequence than a word."""
+_STRIPE_BYTES = 2 * 2**20
+_COMPRESS_FROM = 2**17
 
 
-@dataclass(frozen=True, kw_only=True)
-class CountOptions:
-    """Everything that decides counts, with the names of the command line's options."""
-
-    format: str | None = None
-    column: str | int | None = None
-    group: str | None = None
-    unit: Literal["line", "file", "block"] = "line"
-    split: str | None = None
-    separator: int | None = None
-    dtype: str | None = None
-    errors: Literal["strict", "replace"] = "strict"
-    limits: Limits = field(default_factory=Limits)
-    tokenizer: str | os.PathLike[str] | None = None
-    vocabulary: int | None = None
-    length: int | None = None
-    window: Kind = "start"
-    stride: int | None = None
-    minimum_count: int = 10
-    top_k: int | None = None
-    bins: int | str | tuple[int, ...] | None = None
-    """How many neighbouring positions are merged, "auto", or the first position of each bin."""
-    folds: int = 16
-    memory: int = DEFAULT_MEMORY
-    threads: int | None = None
-    cache: bool = True
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Refuse what no corpus could satisfy, before anything is read."""
-        check_folds(self.folds)
-        for name, least in _LEAST.items():
-            value = getattr(self, name)
-            if value is not None and not value >= least:
-                option = name.replace("_", "-")
-                raise InputError(f"--{option} is {value}; it must be {least} or more.")
-        for name, most in _MOST.items():
-            value = getattr(self, name)
-            if value is not None and value > most:
-                option = name.replace("_", "-")
-                raise InputError(f"--{option} is {value}; it must be {most} or less.")
-        if self.top_k is not None and self.top_k < 1:
-            raise InputError(f"--top-k is {self.top_k}; keep at least one type.")
-        check_bins(self.bins)
-        Window(self.window, DEFAULT_LENGTH if self.length is None else self.length, self.stride)
-
-
+@takes_options(CountOptions)
 def count(
     corpus: str | os.PathLike[str] | Sequence[Any] | Source,
     *,
@@ -109,14 +73,12 @@ def count(
 ) -> PositionCounts:
     """Count how often each token stands at each position of a corpus.
 
-    `options` are the fields of `CountOptions`.
-
     >>> count(["a b a", "a c"], tokenizer="words", minimum_count=1).matrix.toarray()
     array([[2, 0, 0],
            [0, 1, 1],
            [1, 0, 0]])
     """
-    asked = CountOptions(**options)
+    (asked,) = make_options("count", options, CountOptions)
     counts = count_with(corpus, asked, progress=progress)
     if asked.group is not None or not equal_by_chance(counts):
         return counts
@@ -146,19 +108,7 @@ def open_corpus(corpus: Any, options: CountOptions) -> Source:
     if hasattr(corpus, "batches"):
         source: Source = corpus
         return source
-    return open_source(
-        corpus,
-        format=options.format,
-        column=None if options.column is None else str(options.column),
-        group=None if options.group in FOUND else options.group,
-        unit=options.unit,
-        split=options.split,
-        separator=options.separator,
-        dtype=options.dtype,
-        errors=options.errors,
-        limits=options.limits,
-        seed=options.seed,
-    )
+    return open_with(corpus, options, seed=options.seed)
 
 
 def tokenizer_for(source: Source, options: CountOptions) -> Tokenizer | None:
@@ -225,19 +175,19 @@ class _Run:
         accumulator = Accumulator(
             self.window.length,
             options.folds,
-            memory=options.memory,
+            memory=int(options.memory),
             threads=options.threads,
             # Tokenising is the slow part and takes its own memory: count what it gives at once.
             chunk=SMALL_CHUNK if tokenising else None,
         )
         self._read(accumulator)
         self._check(accumulator)
-        counts = self._assembled(accumulator)
+        counts = self._assemble(accumulator)
         if options.top_k is not None:
             counts = counts.coarsened(options.top_k)
-        return self._binned(counts)
+        return self._bin(counts)
 
-    def _binned(self, counts: PositionCounts) -> PositionCounts:
+    def _bin(self, counts: PositionCounts) -> PositionCounts:
         """Merge positions as asked; a single bin would have no distances."""
         found = counts.binned(self.options.bins)
         if found.bins is not None and found.length < 2:
@@ -304,9 +254,9 @@ class _Run:
                 f"({accumulator.longest} tokens); choose {accumulator.longest} or less."
             )
 
-    def _assembled(self, accumulator: Accumulator) -> PositionCounts:
+    def _assemble(self, accumulator: Accumulator) -> PositionCounts:
         blocks = accumulator.finish()
-        vocabulary, column = settled(self.stream.vocabulary(), blocks.indices)
+        vocabulary, column = settle(self.stream.vocabulary(), blocks.indices)
         blocks = renamed(blocks, column, vocabulary.size)
         counts = PositionCounts(
             blocks=blocks,
@@ -351,7 +301,7 @@ def _window_name(window: Window) -> str:
     return window.kind if window.stride is None else f"{window.kind}, stride {window.stride}"
 
 
-def settled(vocabulary: Vocabulary, used: Any) -> tuple[Vocabulary, Any]:
+def settle(vocabulary: Vocabulary, used: Any) -> tuple[Vocabulary, Any]:
     """Return the final vocabulary and where each provisional id goes (None: it stays).
 
     Words are put in sorted order; code points, of which there are over a million, are reduced to
@@ -369,15 +319,6 @@ def settled(vocabulary: Vocabulary, used: Any) -> tuple[Vocabulary, Any]:
         column[points] = np.arange(len(points))
         return Vocabulary.of(tuple(map(chr, points.tolist())), grows=True), column
     return vocabulary, None
-
-
-CHUNK_TOKENS = 2**23
-Number = TypeVar("Number", bound=np.generic)
-_BYTES_PER_ENTRY = 12
-_BLOCKS = 16
-"""Blocks of rows a matrix is held in."""
-_SIMILAR = 4
-"""A matrix is merged with the next one unless it has this many times its entries."""
 
 
 class Accumulator:
@@ -422,13 +363,13 @@ class Accumulator:
             return csr_array((self.length * self.folds, self._vocabulary), dtype=np.int64)
         while len(self._matrices) > 1:
             self._merge()
-        blocks = [self._widened(block) for block in self._matrices.pop()]
+        blocks = [self._widen(block) for block in self._matrices.pop()]
         return csr_array(vstack(blocks, format="csr"))
 
     def _count(self) -> None:
         if not self._pending:
             return
-        slots = _joined(self._pending, self.folds)
+        slots = _join(self._pending, self.folds)
         self._pending, self._waiting = [], 0
         counted = count_slots(
             slots,
@@ -450,10 +391,10 @@ class Accumulator:
         second, first = self._matrices.pop(), self._matrices.pop()
         merged = []
         while first:  # blocks leave their lists as they are merged, and so the memory
-            merged.append(self._widened(first.pop()) + self._widened(second.pop()))
+            merged.append(self._widen(first.pop()) + self._widen(second.pop()))
         self._matrices.append(merged[::-1])
 
-    def _widened(self, matrix: csr_array) -> csr_array:
+    def _widen(self, matrix: csr_array) -> csr_array:
         """Give a matrix of an earlier, smaller vocabulary today's width."""
         shape = (matrix.shape[0], self._vocabulary)
         return csr_array((matrix.data, matrix.indices, matrix.indptr), shape=shape)
@@ -474,7 +415,7 @@ def _entries(blocks: list[csr_array]) -> int:
     return sum(int(block.nnz) for block in blocks)
 
 
-def _joined(pending: list[Windows], folds: int) -> Slots:
+def _join(pending: list[Windows], folds: int) -> Slots:
     """Lay several batches of windows behind one another."""
     values = _flat([w.values for w in pending])
     shifts = np.cumsum([0, *(len(w.values) for w in pending[:-1])])
@@ -495,11 +436,6 @@ def _flat(parts: list[NDArray[Number]]) -> NDArray[Number]:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-_SAMPLE = 1000
-_LONG = 10
-"""Letters in a word that is more likely a sequence than a word."""
-
-
 def check_words(counts: PositionCounts) -> None:
     """Refuse counts of words where every document was a single one."""
     if counts.tokenizer != "words" or counts.axes != (1,) or counts.rows < 2:
@@ -516,7 +452,7 @@ def _advice(words: tuple[str, ...]) -> str:
         for alphabet in (dna(), protein()):
             if all(alphabet.letters(word) is not None for word in sample):
                 return (
-                    f"if this is {_called(alphabet.name)}, as it looks, pass --tokenizer "
+                    f"if this is {_tokenizer_name(alphabet.name)}, as it looks, pass --tokenizer "
                     f"{alphabet.name} (or characters)"
                 )
     return (
@@ -525,7 +461,7 @@ def _advice(words: tuple[str, ...]) -> str:
     )
 
 
-def _called(name: str) -> str:
+def _tokenizer_name(name: str) -> str:
     return "DNA" if name == "dna" else name
 
 
@@ -547,3 +483,154 @@ class Silence:
 
     def update(self, *, rows: int, tokens: int, fraction: float | None) -> None:
         """Do nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slots:
+    """Windows to count: token p of window w is values[starts[w] + step * p], p < lengths[w]."""
+
+    values: Ids
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    folds: NDArray[np.uint8]
+    step: int = 1
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens are to be counted."""
+        return int(self.lengths.sum())
+
+
+def count_slots(
+    slots: Slots, *, length: int, vocabulary: int, folds: int, threads: int | None = None
+) -> csr_array:
+    """Return the (length * folds) x vocabulary matrix of counts, integers, indices sorted.
+
+    Cost: one pass over the tokens plus one over the rows that are met.
+
+    >>> slots = Slots(values=np.array([3, 1, 3], np.int32), starts=np.array([0, 2]),
+    ...               lengths=np.array([2, 1]), folds=np.array([0, 0], np.uint8))
+    >>> count_slots(slots, length=2, vocabulary=4, folds=1).toarray()
+    array([[0, 0, 0, 2],
+           [0, 1, 0, 0]])
+    """
+    if vocabulary > _COMPRESS_FROM:
+        return _compress(slots, length=length, vocabulary=vocabulary, folds=folds, threads=threads)
+    route = _stripes if use_numba() else _sort
+    return route(slots, length, vocabulary, folds, threads)
+
+
+def _compress(
+    slots: Slots, *, length: int, vocabulary: int, folds: int, threads: int | None
+) -> csr_array:
+    """Count a huge, mostly unused vocabulary (code points) through the ids that occur."""
+    seen = np.zeros(vocabulary, bool)
+    seen[slots.values] = True
+    used = np.flatnonzero(seen)
+    rank = np.cumsum(seen, dtype=np.int32) - np.int32(1)
+    small = Slots(
+        values=rank[slots.values],
+        starts=slots.starts,
+        lengths=slots.lengths,
+        folds=slots.folds,
+        step=slots.step,
+    )
+    route = _stripes if use_numba() else _sort
+    inner = route(small, length, len(used), folds, threads)
+    indices = used[inner.indices].astype(inner.indices.dtype)
+    return csr_array((inner.data, indices, inner.indptr), shape=(length * folds, vocabulary))
+
+
+def _sort(slots: Slots, length: int, vocabulary: int, folds: int, threads: int | None) -> csr_array:
+    """Count by sorting the keys (fold, position, token)."""
+    del threads
+    lengths = slots.lengths
+    begin = np.repeat(np.cumsum(lengths) - lengths, lengths)
+    position = np.arange(slots.tokens, dtype=np.int64) - begin
+    tokens = slots.values[np.repeat(slots.starts, lengths) + slots.step * position]
+    rows = position * folds + np.repeat(slots.folds.astype(np.int64), lengths)
+    keys, counts = np.unique(rows * vocabulary + tokens, return_counts=True)
+    indptr = np.searchsorted(keys, np.arange(length * folds + 1, dtype=np.int64) * vocabulary)
+    return _matrix(counts, keys % vocabulary, indptr, (length * folds, vocabulary))
+
+
+def _stripes(
+    slots: Slots, length: int, vocabulary: int, folds: int, threads: int | None
+) -> csr_array:
+    """Count by compiled stripes, one stripe a thread at a time."""
+    from gnomon.corpus import kernel_numba as kernel
+
+    order, bounds = kernel.order_windows(slots.folds, slots.lengths, folds, length)
+    starts, lengths = slots.starts[order], slots.lengths[order]
+    rows = _row_tokens(slots.folds, slots.lengths, folds, length)
+    height = int(np.clip(_STRIPE_BYTES // (4 * max(vocabulary, 1)), 1, 16))
+    filled = np.zeros((length, folds), np.int64)
+    workers = min(threads or all_threads(), -(-length // height))
+    idle = [_Scratch(height, vocabulary) for _ in range(workers)]
+
+    def stripe(first: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        scratch = idle.pop()  # list.pop and append are atomic: each worker holds one scratch
+        capacity = np.concatenate([[0], np.cumsum(rows[first : first + height].ravel())])
+        tokens, counts = scratch.room(int(capacity[-1]))
+        used = kernel.count_stripe(
+            slots.values, starts, lengths, slots.step, bounds, capacity, first,
+            scratch.counters, tokens, counts, filled[first : first + height],
+        )  # fmt: skip
+        entries = tokens[:used].copy(), counts[:used].copy()
+        idle.append(scratch)
+        return entries
+
+    with ThreadPoolExecutor(workers) as pool:
+        parts = list(pool.map(stripe, range(0, length, height)))
+    indptr = np.concatenate([[0], np.cumsum(filled.ravel())])
+    tokens, counts = (np.concatenate(side) for side in zip(*parts, strict=True))
+    return _matrix(counts, tokens, indptr, (length * folds, vocabulary))
+
+
+class _Scratch:
+    """What one worker counts in, reused from stripe to stripe."""
+
+    def __init__(self, height: int, vocabulary: int) -> None:
+        self.counters = np.zeros((height, vocabulary), np.int32)
+        self._tokens = np.empty(0, np.int32)
+        self._counts = np.empty(0, np.int32)
+
+    def room(self, entries: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return two arrays of at least `entries` entries."""
+        if len(self._tokens) < entries:
+            self._tokens = np.empty(entries, np.int32)
+            self._counts = np.empty(entries, np.int32)
+        return self._tokens, self._counts
+
+
+def _row_tokens(
+    folds: NDArray[np.uint8], lengths: NDArray[np.int64], fold_count: int, length: int
+) -> NDArray[np.int64]:
+    """Return the tokens at each (position, fold): one of every window that is longer."""
+    keys = folds.astype(np.int64) * (length + 1) + lengths
+    histogram = np.bincount(keys, minlength=fold_count * (length + 1))
+    by_length = histogram.reshape(fold_count, length + 1)
+    longer = by_length[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
+    return np.ascontiguousarray(longer.T)
+
+
+def _matrix(
+    counts: NDArray[np.integer],
+    tokens: NDArray[np.integer],
+    indptr: NDArray[np.int64],
+    shape: tuple[int, int],
+) -> csr_array:
+    """Assemble a CSR matrix whose rows are sorted already."""
+    small = indptr[-1] < 2**31
+    index = np.int32 if small else np.int64
+    matrix = csr_array(
+        (
+            counts.astype(np.int64),
+            tokens.astype(index, copy=False),
+            indptr.astype(index, copy=False),
+        ),
+        shape=shape,
+    )
+    matrix.has_sorted_indices = True
+    matrix.has_canonical_format = True
+    return matrix

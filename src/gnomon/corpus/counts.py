@@ -18,31 +18,54 @@ the partition in which the corpus was read.
 Counts remark what a reader should know before she trusts them. Noise is estimated by comparing
 folds, so few or unequal groups take its ground away: then a sentence says so. Nothing is kept or
 added up here; a sum of counts has the remarks of the sum.
+
+On disk they are one `.npz` without pickle, a sparse block per fold, and JSON metadata. Integers are
+stored in the smallest type that holds them. A file is written whole or not at all, and nothing in
+it is believed before it is checked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
+from itertools import pairwise
 from math import gcd, prod
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
-from gnomon.corpus.binning import Binning, bin_counts, joined, noted
-from gnomon.corpus.folds import GroupSketch
-from gnomon.corpus.near_copies import NearCopies
+from gnomon.corpus.binning import Binning, add_note, bin_counts, join_bins
+from gnomon.corpus.documents import GroupSketch
+from gnomon.corpus.grouping import NearCopies
 from gnomon.errors import CountsError
+from gnomon.files import write_with
 from gnomon.numeric.checks import in_usual_type, refuse_masked
+from gnomon.reading import Archive, UnreadableError, open_archive, parse_json
 from gnomon.results import Result, html_fields, to_dataframe
 
 OTHER = "OTHER"
+_OVERSTATED = 0.04
+"""By so much the share of the commonest types may be too large since they were chosen for it."""
+_ALIKE, _DOUBTLESS = 4.0, 3.0
+"""Deviations of a count within which types are about as frequent; beyond which a gap is no luck."""
+_LARGEST = 2.0**63
+_ENOUGH = 100
+"""Fewer letters than this may lack most amino acids by chance."""
+_MOST = 0.5
+"""A fold with more than this share of the tokens outweighs all others."""
+FORMAT = 1
+BINNED_FORMAT = 2
+"""Of counts whose positions were merged: who does not know of bins must not read them."""
+_PLAIN = ("folds", "rows", "document_sum", "source", "tokenizer", "window", "minimum_count")
+_MOST_ROWS = 2**31 - 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -91,7 +114,7 @@ class PositionCounts(Result):
     @cached_property
     def matrix(self) -> csr_array:
         """Counts of all folds together, length x vocabulary."""
-        return _pooled(self.blocks, self.folds, self.folds)
+        return _pool(self.blocks, self.folds, self.folds)
 
     @cached_property
     def totals(self) -> NDArray[np.int64]:
@@ -178,7 +201,7 @@ class PositionCounts(Result):
 
     def __add__(self, other: PositionCounts) -> PositionCounts:
         """Return the counts of both corpora together."""
-        binning = joined(self, other)
+        binning = join_bins(self, other)
         if (self.axes, self.window) != (other.axes, other.window):
             raise CountsError(
                 f"counts over {self.axes} positions ({self.window} window) and over {other.axes} "
@@ -197,14 +220,14 @@ class PositionCounts(Result):
             rows=self.rows + other.rows,
             groups=self.groups.merge(other.groups),
             document_sum=(self.document_sum + other.document_sum) % 2**64,
-            source=_joined(self.source, other.source),
-            tokenizer=_joined(self.tokenizer, other.tokenizer),
+            source=_join(self.source, other.source),
+            tokenizer=_join(self.tokenizer, other.tokenizer),
             minimum_count=max(self.minimum_count, other.minimum_count),
             notes=tuple(sorted({*self.notes, *other.notes})),
             binning=binning,
             near_copies=None,  # those between the two were not looked for
         )
-        return noted(both)
+        return add_note(both)
 
     def with_folds(self, folds: int) -> PositionCounts:
         """Return the same counts in fewer folds: fold f of many becomes fold f mod `folds`."""
@@ -224,7 +247,7 @@ class PositionCounts(Result):
         """Return the counts of the first `length` positions (or bins) of a sequence corpus."""
         bins = None if self.binning is None else self.binning.shortened(length)
         rows = self.blocks[: length * self.folds]
-        return noted(replace(self, blocks=rows, axes=(length,), binning=bins))
+        return add_note(replace(self, blocks=rows, axes=(length,), binning=bins))
 
     def binned(self, bins: int | str | tuple[int, ...] | None) -> PositionCounts:
         """Return the counts with neighbouring positions of a sequence corpus merged to bins.
@@ -239,7 +262,12 @@ class PositionCounts(Result):
         return bin_counts(self, bins)
 
     def coarsened(self, top: int) -> PositionCounts:
-        """Keep the `top` most frequent types and put all others in one piece called OTHER."""
+        """Keep the `top` most frequent types and put all others in one piece called OTHER.
+
+        Types chosen for their counts have luck in them. Where that would overstate their share by
+        more than one part in twenty-five, as among types of one frequency, those that cannot be
+        told from the last one chosen are drawn at random.
+        """
         if top < 1:
             raise CountsError(f"--top-k is {top}; keep at least one type.")
         if top >= self.types:
@@ -247,7 +275,7 @@ class PositionCounts(Result):
         frequency = np.bincount(
             self.blocks.indices, weights=self.blocks.data, minlength=self.vocabulary.size
         )
-        best = np.sort(np.argsort(-frequency, kind="stable")[:top])
+        best, alike = _commonest(frequency.astype(np.int64), top)
         column = np.full(self.vocabulary.size, top, dtype=np.int64)
         column[best] = np.arange(top)
         names = self.vocabulary.tokens
@@ -256,20 +284,16 @@ class PositionCounts(Result):
             self,
             blocks=renamed(self.blocks, column, top + 1),
             vocabulary=Vocabulary.of((*kept_names, OTHER)),
-            notes=(*self.notes, f"vocabulary coarsened to {top} types and {OTHER}"),
+            notes=(*self.notes, f"vocabulary coarsened to {top} types and {OTHER}{alike}"),
         )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the counts to a `.npz` file without pickle, whole or not at all."""
-        from gnomon.corpus.counts_file import save_counts
-
         save_counts(self, Path(path))
 
     @staticmethod
     def load(path: str | PathLike[str]) -> PositionCounts:
         """Read counts that `save` or a survey wrote; whatever is wrong with them is refused."""
-        from gnomon.corpus.counts_file import load_counts
-
         return load_counts(Path(path))
 
     @classmethod
@@ -308,7 +332,7 @@ class PositionCounts(Result):
 def merge_folds(blocks: csr_array, folds: int, fewer: int) -> csr_array:
     """Sum fold f into fold f mod `fewer`, exactly."""
     return vstack_folds(
-        [_pooled(blocks[f::fewer], folds // fewer, folds // fewer) for f in range(fewer)]
+        [_pool(blocks[f::fewer], folds // fewer, folds // fewer) for f in range(fewer)]
     )
 
 
@@ -320,7 +344,7 @@ def vstack_folds(blocks: list[csr_array]) -> csr_array:
     return csr_array(stacked[order])
 
 
-def _pooled(blocks: csr_array, folds: int, together: int) -> csr_array:
+def _pool(blocks: csr_array, folds: int, together: int) -> csr_array:
     """Sum every `together` consecutive rows."""
     if folds == 1:
         return blocks
@@ -350,6 +374,33 @@ def renamed(blocks: csr_array, column: NDArray[np.int64] | None, size: int) -> c
     return moved
 
 
+def _commonest(frequency: NDArray[np.int64], top: int) -> tuple[NDArray[np.int64], str]:
+    """Return the commonest types in order of their index, and a remark where some were drawn."""
+    order = np.argsort(-frequency, kind="stable")
+    if not _luck_shows(frequency, top):
+        return np.sort(order[:top]), ""
+    last = frequency[order[top - 1]]
+    gap = _ALIKE * np.sqrt(last)
+    sure = np.flatnonzero(frequency > last + gap)
+    alike = np.flatnonzero(np.abs(frequency - last) <= gap)
+    drawn = np.random.default_rng(0).permutation(alike)[: top - len(sure)]
+    remark = f"; {len(drawn)} of them drawn from {len(alike)} that are about as frequent"
+    return np.sort(np.concatenate([sure, drawn])), remark
+
+
+def _luck_shows(frequency: NDArray[np.int64], top: int) -> bool:
+    """Whether the share of types chosen for their counts is too large by that choice.
+
+    One half of the tokens chooses and the other half is counted: the types chosen have more in the
+    former. All tokens tell types apart better than half of them by the root of two.
+    """
+    half = np.random.default_rng(0).binomial(frequency, 0.5)
+    chosen = np.argsort(-half, kind="stable")[:top]
+    own, others = half[chosen].sum(), (frequency - half)[chosen].sum()
+    beyond_doubt = own - others > _DOUBTLESS * np.sqrt(own + others)
+    return bool(beyond_doubt and own - others > np.sqrt(2.0) * _OVERSTATED * others)
+
+
 def _content(blocks: csr_array) -> int:
     """Return a key of the counts themselves, for counts that have no documents."""
     digest = blake2b(digest_size=8)
@@ -358,11 +409,8 @@ def _content(blocks: csr_array) -> int:
     return int.from_bytes(digest.digest(), "little")
 
 
-def _joined(left: str, right: str) -> str:
+def _join(left: str, right: str) -> str:
     return " + ".join(sorted({*left.split(" + "), *right.split(" + ")}))
-
-
-_LARGEST = 2.0**63
 
 
 def given_folds(array: Any) -> list[csr_array]:
@@ -382,7 +430,7 @@ def _dense(array: Any) -> list[csr_array]:
     try:
         given = np.asarray(array)
     except ValueError as error:  # NumPy has no shape for it
-        raise CountsError(_ragged(array)) from error
+        raise CountsError(_why_ragged(array)) from error
     refuse_masked(array, "counts hold", kind=CountsError)
     if given.ndim not in (2, 3):
         raise CountsError(
@@ -397,7 +445,7 @@ def _dense(array: Any) -> list[csr_array]:
     return [_canonical(part, f) for f, part in enumerate(given)]
 
 
-def _ragged(array: Any) -> str:
+def _why_ragged(array: Any) -> str:
     """Say what in nested lists is of unequal size."""
     try:
         shapes = [np.shape(part) for part in array]
@@ -537,12 +585,6 @@ def unite(
     return united, where[0], where[1]
 
 
-_ENOUGH = 100
-"""Fewer letters than this may lack most amino acids by chance."""
-_MOST = 0.5
-"""A fold with more than this share of the tokens outweighs all others."""
-
-
 def remarks(counts: PositionCounts) -> tuple[str, ...]:
     """Return the sentences that apply, none for counts without oddities."""
     found = (
@@ -612,3 +654,225 @@ def _nucleotides(counts: PositionCounts) -> str | None:
         f"of the amino acids only the letters {', '.join(used)} occur, which is how DNA looks; "
         "pass --tokenizer dna if it is"
     )
+
+
+def save_counts(counts: PositionCounts, path: Path) -> None:
+    """Write counts to `path`."""
+    write_with(path, lambda handle: store_counts(counts, handle))
+
+
+def store_counts(counts: PositionCounts, handle: BinaryIO) -> None:
+    """Write counts to an open file."""
+    arrays: dict[str, NDArray[Any]] = {"metadata": _text_array(json.dumps(_metadata(counts)))}
+    arrays["groups"] = counts.groups.array
+    if counts.vocabulary.tokens is not None:
+        arrays["tokens"] = _text_array(json.dumps(counts.vocabulary.tokens, ensure_ascii=False))
+    for index in range(counts.folds):
+        block = counts.fold(index)
+        for part in ("indptr", "indices", "data"):
+            arrays[f"fold_{index:03d}_{part}"] = _small(getattr(block, part))
+    np.savez(handle, allow_pickle=False, **arrays)
+
+
+def load_counts(path: Path) -> PositionCounts:
+    """Read counts that `save_counts` wrote, checking everything that is read."""
+    try:
+        with open_archive(path) as stored:
+            return _read(stored)
+    except FileNotFoundError as error:
+        raise CountsError(f"there is no file {path}; check the path.") from error
+    except CountsError as error:
+        raise CountsError(f"{path} can not be used: {error}") from error
+    except MemoryError:
+        raise
+    except Exception as error:  # what is not foreseen here is still damage, no fault of ours
+        raise CountsError(
+            f"{path} is damaged or holds no counts of Gnomon ({error}); "
+            "pass a counts.npz, or count the corpus again."
+        ) from error
+
+
+def _metadata(counts: PositionCounts) -> dict[str, Any]:
+    values: dict[str, Any] = {name: getattr(counts, name) for name in _PLAIN}
+    vocabulary = counts.vocabulary
+    if counts.binning is not None:
+        values |= {"bins": counts.binning.to_dict()}
+    if counts.near_copies is not None:
+        values |= {"near_copies": counts.near_copies.to_dict()}
+    return values | {
+        "format": FORMAT if counts.binning is None else BINNED_FORMAT,
+        "axes": list(counts.axes),
+        "notes": list(counts.notes),
+        "vocabulary": {
+            "size": vocabulary.size,
+            "digest": vocabulary.digest,
+            "open": vocabulary.open,
+        },
+    }
+
+
+def _read(stored: Archive) -> PositionCounts:
+    metadata = _check(parse_json(_array_text(stored["metadata"])))
+    if metadata.get("format") not in (FORMAT, BINNED_FORMAT):
+        raise CountsError(
+            f"counts of format {metadata.get('format')} can not be read by this version; "
+            "count the corpus again."
+        )
+    size = metadata["vocabulary"]["size"]
+    tokens = _tokens(stored, size) if "tokens" in stored else None
+    axes = tuple(metadata["axes"])
+    blocks = [_block(stored, f, math.prod(axes), size) for f in range(metadata["folds"])]
+    return PositionCounts(
+        blocks=vstack_folds(blocks),
+        axes=axes,
+        vocabulary=Vocabulary(
+            size=size,
+            digest=metadata["vocabulary"]["digest"],
+            tokens=tokens,
+            open=metadata["vocabulary"]["open"],
+        ),
+        groups=GroupSketch.from_array(stored["groups"]),
+        notes=tuple(metadata["notes"]),
+        binning=_read_bins(metadata, axes),
+        near_copies=_near_copies(metadata),
+        **{name: metadata[name] for name in _PLAIN},
+    )
+
+
+def _near_copies(metadata: dict[str, Any]) -> NearCopies | None:
+    if "near_copies" not in metadata:
+        return None
+    _check_fields(metadata, {"near_copies": lambda value: isinstance(value, dict)}, "")
+    found = metadata["near_copies"]
+    found = {"shared": 0} | found  # counts of older versions do not know it
+    _check_fields(found, _OF_COPIES, "near_copies.")
+    return NearCopies(**{name: found[name] for name in _OF_COPIES})
+
+
+def _check(metadata: Any) -> dict[str, Any]:
+    """Refuse metadata whose parts are not of their kind: later they would be believed."""
+    if not isinstance(metadata, dict):
+        raise UnreadableError("its metadata is no JSON object")
+    _check_fields(metadata, _FIELDS, "")
+    _check_fields(metadata["vocabulary"], _OF_VOCABULARY, "vocabulary.")
+    return metadata
+
+
+def _check_fields(found: dict[str, Any], fields: dict[str, Any], prefix: str) -> None:
+    for key, fits in fields.items():
+        if key not in found:
+            raise UnreadableError(f"its metadata has no {prefix}{key}")
+        if not fits(found[key]):
+            shown = repr(found[key])
+            raise UnreadableError(f"its metadata has {prefix}{key} = {shown[:40]}")
+
+
+def _whole(least: int, most: int = 2**63 - 1) -> Callable[[Any], bool]:
+    return lambda value: type(value) is int and least <= value <= most  # True is no number here
+
+
+def _words(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _several(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(fits, value))
+
+
+def _fit_axes(value: Any) -> bool:
+    return bool(value) and _several(_whole(1, _MOST_ROWS))(value) and math.prod(value) <= _MOST_ROWS
+
+
+_OF_COPIES: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(
+        ("documents", "looked_at", "copies", "families", "largest", "shared"), _whole(0)
+    ),
+    "partners": lambda value: type(value) in (int, float) and 0 <= value < math.inf,
+}
+
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "format": lambda value: value is not None,
+    "folds": _whole(1, 2**16),
+    "rows": _whole(0),
+    "document_sum": _whole(0, 2**64 - 1),
+    "source": _words,
+    "tokenizer": _words,
+    "window": _words,
+    "minimum_count": _whole(0),
+    "axes": _fit_axes,
+    "notes": _several(_words),
+    "vocabulary": lambda value: isinstance(value, dict),
+}
+
+_OF_VOCABULARY: dict[str, Callable[[Any], bool]] = {
+    "size": _whole(0, _MOST_ROWS),
+    "digest": _words,
+    "open": lambda value: isinstance(value, bool),
+}
+
+
+def _tokens(stored: Archive, size: int) -> tuple[str, ...]:
+    tokens = parse_json(_array_text(stored["tokens"]))
+    if not _several(_words)(tokens) or len(tokens) != size:
+        raise CountsError("the vocabulary of the counts file is damaged; count the corpus again.")
+    return tuple(tokens)
+
+
+def _read_bins(metadata: dict[str, Any], axes: tuple[int, ...]) -> Binning | None:
+    """Read how positions were merged; files from before there were bins say nothing of it."""
+    if metadata["format"] == FORMAT:
+        return None
+    bins = metadata["bins"]
+    starts, span = tuple(map(int, bins["starts"])), int(bins["positions"])
+    edges = (*starts, span)
+    if starts[:1] != (0,) or axes != (len(starts),) or any(a >= b for a, b in pairwise(edges)):
+        raise CountsError("the bins of the counts file are damaged; count the corpus again.")
+    enough = bins.get("tokens_enough")
+    return Binning(
+        starts=starts,
+        span=span,
+        rule=str(bins["rule"]),
+        enough=None if enough is None else int(enough),
+    )
+
+
+def _block(stored: Archive, fold: int, length: int, vocabulary: int) -> csr_array:
+    """Read one fold and refuse anything that is no canonical matrix of counts."""
+    parts = [stored[f"fold_{fold:03d}_{part}"] for part in ("indptr", "indices", "data")]
+    if any(part.dtype.kind not in "iu" or part.ndim != 1 for part in parts):
+        raise UnreadableError(f"fold {fold} holds no lists of whole numbers")
+    indptr, indices, data = (part.astype(np.int64) for part in parts)
+    sound = (
+        len(indptr) == length + 1
+        and indptr[0] == 0
+        and indptr[-1] == len(indices) == len(data)
+        and (np.diff(indptr) >= 0).all()
+        and (data > 0).all()
+        and (indices >= 0).all()
+        and (indices < vocabulary).all()
+    )
+    if sound and len(indices) > 1:
+        begins = np.zeros(len(indices), bool)
+        begins[indptr[:-1][np.diff(indptr) > 0]] = True
+        sound = bool((np.diff(indices)[~begins[1:]] > 0).all())
+    if not sound:
+        found = "holds a count that is negative or 0" if (data <= 0).any() else "is out of order"
+        raise CountsError(
+            f"fold {fold} of the counts file is damaged (it {found}); count the corpus again."
+        )
+    return csr_array((data, indices, indptr), shape=(length, vocabulary))
+
+
+def _small(values: NDArray[Any]) -> NDArray[Any]:
+    largest = int(values.max(initial=0))
+    return values.astype(np.min_scalar_type(largest))
+
+
+def _text_array(text: str) -> NDArray[np.uint8]:
+    return np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+
+
+def _array_text(array: NDArray[np.uint8]) -> str:
+    if array.dtype != np.uint8:
+        raise UnreadableError("its text is no bytes")
+    return array.tobytes().decode("utf-8", "surrogatepass")

@@ -4,7 +4,7 @@ A stripe is a handful of neighbouring positions. Every window is walked once per
 into the rows of that stripe only, so the rows stay in cache and a stripe belongs to exactly one
 thread: no atomics, no private copies. The line of tokens a few windows ahead is fetched early,
 which cuts the time by half or more. A row is emitted by scanning its counters where it has many
-tokens, by sorting its tokens where it has few. `gnomon.corpus.kernel` holds the NumPy route.
+tokens, by sorting its tokens where it has few. `gnomon.corpus.counting` holds the NumPy route.
 """
 
 from __future__ import annotations

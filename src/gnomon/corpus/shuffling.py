@@ -29,9 +29,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from gnomon.corpus.counting import CountOptions, count_with
+from gnomon.corpus.counting import count_with
 from gnomon.corpus.counts import PositionCounts, vstack_folds
 from gnomon.corpus.documents import IdBatch, Ids, Keys, Offsets, mix
+from gnomon.corpus.options import CountOptions
 from gnomon.corpus.windows import Windows
 from gnomon.errors import CountsError
 from gnomon.numeric.parallel import use_numba
@@ -97,7 +98,7 @@ def shuffler(seed: int, replicate: int = 0) -> Callable[[IdBatch, Windows], Wind
     salt = np.uint64(stream.generate_state(1, np.uint64)[0])
 
     def shuffle(batch: IdBatch, windows: Windows) -> Windows:
-        return permuted(windows, _window_keys(batch, windows, salt))
+        return permute(windows, _window_keys(batch, windows, salt))
 
     return shuffle
 
@@ -111,7 +112,7 @@ def _window_keys(batch: IdBatch, windows: Windows, salt: np.uint64) -> Keys:
     return mix(mix(documents ^ windows.keys) + begins)
 
 
-def permuted(windows: Windows, keys: Keys) -> Windows:
+def permute(windows: Windows, keys: Keys) -> Windows:
     """Return the windows, each with its tokens in the order that its key says, as a copy."""
     lengths = windows.lengths
     stops = np.cumsum(lengths)

@@ -39,7 +39,7 @@ import numpy as np
 
 from gnomon.corpus.counts import Vocabulary
 from gnomon.corpus.documents import offsets_of
-from gnomon.corpus.reading.options import Limits
+from gnomon.corpus.options import Limits
 from gnomon.errors import CorpusError, TokenizerError, nearest
 from gnomon.reading import UnreadableError, check_no_device, parse_json
 
@@ -385,7 +385,7 @@ class Pieces:
 
     @cached_property
     def _ids(self) -> dict[str, int]:
-        return _checked_ids(self._model.get_vocab(with_added_tokens=True), self._path)
+        return _check_ids(self._model.get_vocab(with_added_tokens=True), self._path)
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
@@ -487,7 +487,7 @@ def _size(ids: dict[str, int]) -> int:
     return max(ids.values(), default=-1) + 1
 
 
-def _checked_ids(ids: dict[str, int], path: Path) -> dict[str, int]:
+def _check_ids(ids: dict[str, int], path: Path) -> dict[str, int]:
     """Refuse ids so large that a table of them would fill the memory."""
     if _size(ids) > _MOST_IDS:
         raise TokenizerError(

@@ -29,8 +29,7 @@ from gnomon.corpus.documents import (
     offsets_of,
     text_keys,
 )
-from gnomon.corpus.grouping import contained
-from gnomon.corpus.near_copies import families
+from gnomon.corpus.grouping import families_in_words, find_roots, split_families
 from gnomon.corpus.reading.text import table_advice
 from gnomon.corpus.tokenizers import Alphabet, LetterError, Tokenizer
 from gnomon.errors import CorpusError, InputError
@@ -72,7 +71,7 @@ def open_tokens(
                 f"--group contained compares texts, but {source.name} holds token ids; leave "
                 "--group out."
             )
-        declared = _declared(source, tokenizer, vocabulary)
+        declared = _vocabulary_of(source, tokenizer, vocabulary)
         return FromIds(source, declared, near_copies=group == NEAR_COPIES)
     if vocabulary is not None:
         raise InputError(
@@ -88,7 +87,9 @@ def open_tokens(
     return FromText(source, tokenizer, group, key=key) if entry is None else FromCache(entry)
 
 
-def _declared(source: Source, tokenizer: Tokenizer | None, size: int | None) -> Vocabulary | None:
+def _vocabulary_of(
+    source: Source, tokenizer: Tokenizer | None, size: int | None
+) -> Vocabulary | None:
     """Return the vocabulary that ids must keep to, if one is declared."""
     if size is not None:
         return Vocabulary.anonymous(size)
@@ -105,20 +106,23 @@ def _declared(source: Source, tokenizer: Tokenizer | None, size: int | None) -> 
 class FromIds:
     """Ids as they were read, checked against the vocabulary where one is declared."""
 
-    notes: tuple[str, ...] = ()
-
     def __init__(
         self, source: Source, declared: Vocabulary | None, *, near_copies: bool = False
     ) -> None:
         self._source = source
         self._near_copies = near_copies
-        self._declared = declared
+        self._vocabulary_of = declared
         self._largest = 0
+        self.notes: tuple[str, ...] = ()
         self.size = None if declared is None else declared.size
 
     def batches(self) -> Iterator[IdBatch]:
         """Read from the beginning."""
-        return _in_families(list(self._read())) if self._near_copies else self._read()
+        if not self._near_copies:
+            return self._read()
+        batches, told = _in_families(list(self._read()))
+        self.notes = (told,)
+        return iter(batches)
 
     def _read(self) -> Iterator[IdBatch]:
         rows = 0
@@ -127,14 +131,14 @@ class FromIds:
                 raise CorpusError(f"{self._source.name} gave text where ids were declared.")
             largest = int(batch.values.max(initial=0))
             self._largest = max(self._largest, largest)
-            if self._declared is not None and largest >= self._declared.size:
-                raise _outside(self._source.name, batch, rows, self._declared.size)
+            if self._vocabulary_of is not None and largest >= self._vocabulary_of.size:
+                raise _outside(self._source.name, batch, rows, self._vocabulary_of.size)
             rows += batch.rows
             yield batch
 
     def vocabulary(self) -> Vocabulary:
         """Return the declared vocabulary, or as many ids as were met."""
-        return self._declared or Vocabulary.anonymous(self._largest + 1, grows=True)
+        return self._vocabulary_of or Vocabulary.anonymous(self._largest + 1, grows=True)
 
     def token_keys(self) -> Keys | None:
         """Ids are final."""
@@ -195,6 +199,7 @@ class FromText:
         self._keys: Keys = np.empty(0, np.uint64)
         self.size = None if tokenizer.grows else tokenizer.vocabulary().size
         self.notes: tuple[str, ...] = ()
+        self._told: tuple[str, ...] = ()
 
     def batches(self) -> Iterator[IdBatch]:
         """Read from the beginning, tokenise, and write the cache behind."""
@@ -202,11 +207,12 @@ class FromText:
             self._alphabet.tally.clear()
         with ExitStack() as stack:
             writer = self._writer(stack)
-            for batch in self._encoded():
+            for batch in self._encode():
                 if writer is not None:
                     writer.add(batch)
                 yield batch
-            self.notes = () if self._alphabet is None else self._alphabet.notes()
+            told = () if self._alphabet is None else self._alphabet.notes()
+            self.notes = (*told, *self._told)
             if writer is not None:
                 writer.finish(self._tokenizer.vocabulary(), notes=self.notes)
                 self.notes += tuple(writer.notes)
@@ -229,7 +235,7 @@ class FromText:
             return None
         return stack.enter_context(cache.writer(self._key, source=self._source.name))
 
-    def _encoded(self) -> Iterator[IdBatch]:
+    def _encode(self) -> Iterator[IdBatch]:
         rows = 0
         with ThreadPoolExecutor(1) as pool:
             ahead: _Encoding | None = None
@@ -237,12 +243,12 @@ class FromText:
                 started = _Encoding(batch, pool.submit(self._tokenizer.encode, batch.texts, rows))
                 rows += len(batch.texts)
                 if ahead is not None:
-                    yield self._finished(ahead)
+                    yield self._finish(ahead)
                 ahead = started
             if ahead is not None:
-                yield self._finished(ahead)
+                yield self._finish(ahead)
 
-    def _finished(self, encoding: _Encoding) -> IdBatch:
+    def _finish(self, encoding: _Encoding) -> IdBatch:
         """Hash the texts while their ids are on the way, then join both."""
         batch = encoding.batch
         documents = text_keys(batch.texts)
@@ -250,7 +256,7 @@ class FromText:
         try:
             values, offsets = encoding.ids.result()
         except CorpusError as error:  # a tokenizer knows the document, not the file
-            placed = f"{self._source.name}: {self._advised(error, batch.texts)}"
+            placed = f"{self._source.name}: {self._advise(error, batch.texts)}"
             raise CorpusError(placed) from error
         return IdBatch(
             values=values,
@@ -260,7 +266,7 @@ class FromText:
             bytes_read=batch.bytes_read,
         )
 
-    def _advised(self, error: CorpusError, texts: list[str]) -> str:
+    def _advise(self, error: CorpusError, texts: list[str]) -> str:
         """Return the sentence, with better advice where lines of plain text are rows of a table."""
         plain = getattr(getattr(self._source, "options", None), "format", None) == "text"
         if plain and self._alphabet is not None and isinstance(error, LetterError):
@@ -276,38 +282,45 @@ class FromText:
         # Both are relations between all rows, so all of them must be here at once.
         held = list(batches)
         texts = [text for batch in held for text in batch.texts]
-        roots = iter(contained(texts) if self._found == CONTAINED else _near_copies(texts))
+        if self._found == CONTAINED:
+            found = find_roots(texts)
+        else:
+            found, told = _near_copies(texts)
+            self._told = (told,)
+        roots = iter(found)
         return (replace(b, groups=[next(roots) for _ in b.texts]) for b in held)
 
 
-def _near_copies(texts: list[str]) -> list[str]:
-    """Return for every text the first of its family in the order of characters.
+def _near_copies(texts: list[str]) -> tuple[list[str], str]:
+    """Return for every text the first of its family in the order of characters, and a note.
 
-    >>> _near_copies(["a b c d e f g h", "a b c d e f g x", "s t u v w x y z"])
+    >>> _near_copies(["a b c d e f g h", "a b c d e f g x", "s t u v w x y z"])[0]
     ['a b c d e f g h', 'a b c d e f g h', 's t u v w x y z']
     """
     numbers: dict[str, int] = {}
     words = [[numbers.setdefault(word, len(numbers)) for word in text.split()] for text in texts]
     offsets = offsets_of([len(row) for row in words])
     flat = np.fromiter((w for row in words for w in row), dtype=np.int32, count=int(offsets[-1]))
-    labels = families(flat, offsets).tolist()
-    first: dict[int, str] = {}
+    found, shared = split_families(flat, offsets)
+    labels, first = found.tolist(), dict[int, str]()
     for label, text in zip(labels, texts, strict=True):
         first[label] = min(text, first.get(label, text))
-    return [first[label] for label in labels]
+    return [first[label] for label in labels], families_in_words(found, shared)
 
 
-def _in_families(held: list[IdBatch]) -> Iterator[IdBatch]:
-    """Give the batches again, every document in the group of its family."""
-    if not held:
-        return
-    values = np.concatenate([b.values[b.offsets[0] : b.offsets[-1]] for b in held])
-    lengths = np.concatenate([np.diff(b.offsets) for b in held])
-    labels = families(values, offsets_of(lengths))
-    keys = np.concatenate([b.documents for b in held])
+def _in_families(held: list[IdBatch]) -> tuple[list[IdBatch], str]:
+    """Return the batches again, every document in the group of its family, and a note."""
+    empty = [np.empty(0, np.int32)], [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
+    values = np.concatenate([*empty[0], *(b.values[b.offsets[0] : b.offsets[-1]] for b in held)])
+    lengths = np.concatenate([*empty[1], *(np.diff(b.offsets) for b in held)])
+    labels, shared = split_families(values, offsets_of(lengths))
+    keys = np.concatenate([*empty[2], *(b.documents for b in held)])
     least = np.full(int(labels.max(initial=0)) + 1, 2**64 - 1, np.uint64)
     np.minimum.at(least, labels, keys)
     groups = least[labels]
-    ends = np.cumsum([b.rows for b in held])
-    for batch, end in zip(held, ends.tolist(), strict=True):
-        yield replace(batch, groups=groups[end - batch.rows : end])
+    ends = np.cumsum([b.rows for b in held]).tolist()
+    made = [
+        replace(batch, groups=groups[end - batch.rows : end])
+        for batch, end in zip(held, ends, strict=True)
+    ]
+    return made, families_in_words(labels, shared)

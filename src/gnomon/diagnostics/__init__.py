@@ -7,40 +7,50 @@ from typing import TYPE_CHECKING
 from gnomon.fronts import front
 
 if TYPE_CHECKING:
-    from gnomon.diagnostics.apart import standing_apart as standing_apart
-    from gnomon.diagnostics.correlations import correlation as correlation
-    from gnomon.diagnostics.correlations import mean_ranks as mean_ranks
-    from gnomon.diagnostics.dimension import StressByDimension as StressByDimension
-    from gnomon.diagnostics.dimension import stress_by_dimension as stress_by_dimension
     from gnomon.diagnostics.monotonicity import GRAIN as GRAIN
     from gnomon.diagnostics.monotonicity import Monotonicity as Monotonicity
     from gnomon.diagnostics.monotonicity import violations as violations
+    from gnomon.diagnostics.pairs import Separation as Separation
     from gnomon.diagnostics.pairs import condensed as condensed
+    from gnomon.diagnostics.pairs import correlation as correlation
     from gnomon.diagnostics.pairs import lifted_of as lifted_of
+    from gnomon.diagnostics.pairs import mean_ranks as mean_ranks
+    from gnomon.diagnostics.pairs import separation as separation
     from gnomon.diagnostics.pairs import target_of as target_of
-    from gnomon.diagnostics.parameters import ParameterCount as ParameterCount
-    from gnomon.diagnostics.parameters import parameter_table as parameter_table
     from gnomon.diagnostics.patterns import Pattern as Pattern
+    from gnomon.diagnostics.patterns import Unbiased as Unbiased
     from gnomon.diagnostics.patterns import pattern as pattern
-    from gnomon.diagnostics.separations import Separation as Separation
-    from gnomon.diagnostics.separations import separation as separation
     from gnomon.diagnostics.shift import ShiftEquivariance as ShiftEquivariance
     from gnomon.diagnostics.shift import shift_equivariance as shift_equivariance
+    from gnomon.diagnostics.stress_report import ParameterCount as ParameterCount
+    from gnomon.diagnostics.stress_report import StressByDimension as StressByDimension
     from gnomon.diagnostics.stress_report import StressReport as StressReport
+    from gnomon.diagnostics.stress_report import parameter_table as parameter_table
     from gnomon.diagnostics.stress_report import stress as stress
+    from gnomon.diagnostics.stress_report import stress_by_dimension as stress_by_dimension
 
 __getattr__, __dir__ = front(
     __name__,
     {
-        "apart": ("standing_apart",),
-        "correlations": ("correlation", "mean_ranks"),
-        "dimension": ("StressByDimension", "stress_by_dimension"),
         "monotonicity": ("GRAIN", "Monotonicity", "violations"),
-        "pairs": ("condensed", "lifted_of", "target_of"),
-        "parameters": ("ParameterCount", "parameter_table"),
-        "patterns": ("Pattern", "pattern"),
-        "separations": ("Separation", "separation"),
+        "pairs": (
+            "Separation",
+            "condensed",
+            "correlation",
+            "lifted_of",
+            "mean_ranks",
+            "separation",
+            "target_of",
+        ),
+        "patterns": ("Pattern", "Unbiased", "pattern"),
         "shift": ("ShiftEquivariance", "shift_equivariance"),
-        "stress_report": ("StressReport", "stress"),
+        "stress_report": (
+            "ParameterCount",
+            "StressByDimension",
+            "StressReport",
+            "parameter_table",
+            "stress",
+            "stress_by_dimension",
+        ),
     },
 )

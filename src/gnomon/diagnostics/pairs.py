@@ -4,6 +4,17 @@ Matrices are square and symmetric; only pairs i < j count. A target is a geometr
 distances; a subject is an encoding, its lifted distances, vectors (one row per position) or an
 array of distances. A square array that is symmetric, non-negative and zero on the diagonal is read
 as distances, any other as vectors.
+
+Correlation: Pearson's r of the values and Spearman's rho, which is Pearson's r of their ranks, ties
+sharing their mean rank [spearman1904]. Neither sees scale. Undefined for constant distances: None,
+with the reason.
+
+Separation: how far apart the closest two positions are.
+
+    minimum = min_(i<j) D_ij,   mean = mean_(i<j) D_ij,   relative = minimum / mean.
+
+A positive minimum says little: any continuous random table has one with probability one, so it is
+read beside the mean [cirrincione2026 sec. 6.5].
 """
 
 from __future__ import annotations
@@ -17,11 +28,14 @@ from numpy.typing import NDArray
 from gnomon.encodings import Encoding, Lifted, distances_between, lift
 from gnomon.errors import InputError
 from gnomon.numeric.checks import plain_array, real_array
+from gnomon.results import Result
 
 Floats = NDArray[np.float64]
 _TILE = 256
 _SYMMETRIC = 1e-9
 """Relative asymmetry that rounding may leave in distances."""
+_CONSTANT = 1e-12
+"""Relative range below which distances are equal but for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,3 +185,83 @@ def condensed(distances: Floats) -> Floats:
     array([1, 2, 3])
     """
     return np.concatenate([row[index + 1 :] for index, row in enumerate(distances)])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Correlation(Result):
+    """Pearson's and Spearman's coefficients over pairs i < j, or the reason why there are none."""
+
+    pearson: float | None
+    spearman: float | None
+    reason: str | None = None
+
+
+def correlation(distances: Any, target: Any) -> Correlation:
+    """Return both coefficients; the ranks cost a sort of all pairs, O(n^2 log n).
+
+    >>> correlation([[0, 1, 4], [1, 0, 9], [4, 9, 0]], [[0, 1, 2], [1, 0, 3], [2, 3, 0]]).spearman
+    1.0
+    """
+    made = condensed(square(distances, "The distances"))
+    wanted = condensed(square(target, "The target distances"))
+    if made.size != wanted.size or made.size == 0:
+        raise InputError(
+            f"There are {made.size} pairs of positions on one side and {wanted.size} on the other; "
+            "pass distances between the same two or more positions."
+        )
+    for values, whose in ((made, "encoding"), (wanted, "target")):
+        if np.ptp(values) <= _CONSTANT * values.max():
+            reason = f"all distances of the {whose} are equal"
+            return Correlation(pearson=None, spearman=None, reason=reason)
+    return Correlation(
+        pearson=_pearson(made, wanted), spearman=_pearson(mean_ranks(made), mean_ranks(wanted))
+    )
+
+
+def _pearson(left: Floats, right: Floats) -> float:
+    left, right = left - left.mean(), right - right.mean()
+    cosine = (left @ right) / np.sqrt((left @ left) * (right @ right))
+    return float(np.clip(cosine, -1.0, 1.0))
+
+
+def mean_ranks(values: Floats) -> Floats:
+    """Return ranks from 0 on, equal values sharing the mean of their ranks.
+
+    >>> mean_ranks(np.array([3.0, 1.0, 3.0]))
+    array([1.5, 0. , 1.5])
+    """
+    order = np.argsort(values)  # equal values share their rank, so their order does not matter
+    ordered = values[order]
+    edges = np.concatenate([[0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, [len(values)]])
+    middle = 0.5 * (edges[:-1] + edges[1:] - 1)
+    ranks = np.empty(len(values))
+    ranks[order] = np.repeat(middle, np.diff(edges))
+    return ranks
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Separation(Result):
+    """Smallest and mean distance; `relative` is None when all distances are 0."""
+
+    minimum: float
+    mean: float
+    relative: float | None
+    reason: str | None = None
+
+
+def separation(distances: Any) -> Separation:
+    """Return minimum, mean and their ratio over pairs i < j.
+
+    >>> separation([[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]]).relative
+    0.5
+    """
+    values = square(distances, "The distances")
+    size = len(values)
+    if size < 2:
+        raise InputError("Separation needs two or more positions; there is 1.")
+    rows = [values[row, row + 1 :] for row in range(size - 1)]
+    minimum = min(float(row.min()) for row in rows)
+    mean = sum(float(row.sum()) for row in rows) / (size * (size - 1) // 2)
+    if mean == 0.0:
+        return Separation(minimum=minimum, mean=mean, relative=None, reason="all distances are 0")
+    return Separation(minimum=minimum, mean=mean, relative=minimum / mean)

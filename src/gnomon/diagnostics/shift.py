@@ -9,6 +9,11 @@ lag says nothing. On a grid the lag is a vector, taken up to sign; the cyclic la
 one step behind its last position, a step being what all distances between positions are made of.
 The cyclic lag is a function of the lag, so its classes are unions of classes of equal lag and one
 pass over the distances serves both.
+
+Sums lag by lag are all that an encoding which sees only lags can know of a target: for positions 0
+... n-1 and lag l = 1 ... n-1 with its n - l pairs: the mean of h(i, i+l) and the spread sum (h -
+mean)^2. One pass over half of h. Sums are taken of h(i, i+l) - h(0, l), so that a target which
+depends on the lag alone has spread 0 exactly.
 """
 
 from __future__ import annotations
@@ -19,10 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.diagnostics.lagsums import lag_sums
 from gnomon.diagnostics.pairs import target_of
 from gnomon.errors import InputError
 from gnomon.numeric.checks import reals
+from gnomon.numeric.parallel import over_rows, use_numba
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]
@@ -135,3 +140,43 @@ def _add_row(entries: Floats, keys: Whole, reference: Floats, sums: Floats) -> N
 def _keys(lags: Whole, sizes: Whole) -> Whole:
     """Return one number per lag vector with entries in 0 ... size-1, in row-major order."""
     return np.ravel_multi_index(tuple(lags.T), tuple(sizes.tolist())).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class LagSums:
+    """Per lag 1 ... n-1: how many pairs, their mean, and their spread around it."""
+
+    pairs: Floats
+    means: Floats
+    spreads: Floats
+
+
+def lag_sums(distances: Floats) -> LagSums:
+    """Return mean and spread of every diagonal above the main one; O(n^2).
+
+    >>> lag_sums(np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 3.0], [5.0, 3.0, 0.0]])).means
+    array([2., 5.])
+    """
+    size = len(distances)
+    accumulate = _accumulate
+    if use_numba():
+        from gnomon.diagnostics.kernels import accumulate
+
+    def work(start: int, stop: int) -> Floats:
+        sums = np.zeros((2, size))
+        accumulate(distances, start, stop, sums)
+        return sums
+
+    first, second = np.sum(over_rows(work, size), axis=0)[:, 1:]
+    pairs = np.arange(size - 1, 0, -1, dtype=np.float64)
+    means = distances[0, 1:] + first / pairs
+    return LagSums(pairs, means, np.maximum(second - first * first / pairs, 0.0))
+
+
+def _accumulate(distances: Floats, start: int, stop: int, sums: Floats) -> None:
+    """Add the shifted entries of rows start ... stop-1, and their squares, lag by lag."""
+    size = len(distances)
+    for row in range(start, stop):
+        shifted = distances[row, row + 1 :] - distances[0, 1 : size - row]
+        sums[0, 1 : size - row] += shifted
+        sums[1, 1 : size - row] += shifted * shifted

@@ -8,37 +8,8 @@ from gnomon.fronts import front
 
 if TYPE_CHECKING:
     from gnomon.encodings.additive import Sinusoidal as Sinusoidal
-    from gnomon.encodings.arrays import Array as Array
-    from gnomon.encodings.arrays import Coordinates as Coordinates
-    from gnomon.encodings.arrays import as_coordinates as as_coordinates
-    from gnomon.encodings.arrays import beside_heads as beside_heads
-    from gnomon.encodings.arrays import check_numbers as check_numbers
-    from gnomon.encodings.arrays import check_serves as check_serves
-    from gnomon.encodings.arrays import constant as constant
-    from gnomon.encodings.arrays import float_array as float_array
-    from gnomon.encodings.arrays import foreign_coordinates as foreign_coordinates
-    from gnomon.encodings.arrays import has_float64 as has_float64
-    from gnomon.encodings.arrays import key_positions as key_positions
-    from gnomon.encodings.arrays import lags_between as lags_between
-    from gnomon.encodings.arrays import numbers_in as numbers_in
-    from gnomon.encodings.arrays import stored as stored
-    from gnomon.encodings.arrays import with_axes as with_axes
-    from gnomon.encodings.attending import ARGUMENTS as ARGUMENTS
-    from gnomon.encodings.attending import both_sides as both_sides
-    from gnomon.encodings.attending import by_head as by_head
-    from gnomon.encodings.attending import causal_of as causal_of
-    from gnomon.encodings.attending import check_cache as check_cache
-    from gnomon.encodings.attending import check_counting as check_counting
-    from gnomon.encodings.attending import check_mask as check_mask
-    from gnomon.encodings.attending import check_segments as check_segments
-    from gnomon.encodings.attending import check_shapes as check_shapes
-    from gnomon.encodings.attending import check_vectors as check_vectors
-    from gnomon.encodings.attending import flat as flat
-    from gnomon.encodings.attending import needs_logits as needs_logits
-    from gnomon.encodings.attending import refuse_arguments as refuse_arguments
-    from gnomon.encodings.attending import scale_of as scale_of
-    from gnomon.encodings.attending import unfit_positions as unfit_positions
-    from gnomon.encodings.attending import unwrapped as unwrapped
+    from gnomon.encodings.attention import AttentionCall as AttentionCall
+    from gnomon.encodings.attention import refuse_arguments as refuse_arguments
     from gnomon.encodings.base import Encoding as Encoding
     from gnomon.encodings.base import Numbers as Numbers
     from gnomon.encodings.biases.kernels import Kerple as Kerple
@@ -48,63 +19,59 @@ if TYPE_CHECKING:
     from gnomon.encodings.biases.linear import best_slope as best_slope
     from gnomon.encodings.biases.linear import official_slopes as official_slopes
     from gnomon.encodings.card import Card as Card
+    from gnomon.encodings.card import Row as Row
     from gnomon.encodings.card import in_words as in_words
     from gnomon.encodings.certified import certificate as certificate
     from gnomon.encodings.certified import dimension_of as dimension_of
     from gnomon.encodings.certified import heads_of as heads_of
-    from gnomon.encodings.content.ordering import Arrangement as Arrangement
-    from gnomon.encodings.content.ordering import arranged as arranged
-    from gnomon.encodings.content.ordering import check_rising as check_rising
-    from gnomon.encodings.content.ordering import logits_in_order as logits_in_order
-    from gnomon.encodings.content.ordering import plainly as plainly
     from gnomon.encodings.content.ordering import reads_neighbours as reads_neighbours
-    from gnomon.encodings.content.ordering import refuse_unfit as refuse_unfit
-    from gnomon.encodings.entries import ENTRIES as ENTRIES
-    from gnomon.encodings.files import given_encoding as given_encoding
+    from gnomon.encodings.files import fitted_bytes as fitted_bytes
     from gnomon.encodings.files import write_encoding as write_encoding
-    from gnomon.encodings.fitted.files import fitted_bytes as fitted_bytes
-    from gnomon.encodings.fitted.finishing import GIVEN as GIVEN
-    from gnomon.encodings.fitted.finishing import Finish as Finish
-    from gnomon.encodings.fitted.finishing import Places as Places
-    from gnomon.encodings.fitted.finishing import Points as Points
-    from gnomon.encodings.fitted.finishing import check_rank as check_rank
-    from gnomon.encodings.fitted.finishing import directions as directions
-    from gnomon.encodings.fitted.finishing import filled as filled
-    from gnomon.encodings.fitted.finishing import finish as finish
-    from gnomon.encodings.fitted.finishing import places_of as places_of
-    from gnomon.encodings.fitted.finishing import points_of_distances as points_of_distances
-    from gnomon.encodings.fitted.fitted import FILLED as FILLED
-    from gnomon.encodings.fitted.fitted import MEASURED as MEASURED
-    from gnomon.encodings.fitted.fitted import PROJECTED as PROJECTED
-    from gnomon.encodings.fitted.fitted import Fitted as Fitted
-    from gnomon.encodings.fitted.fitted import Rules as Rules
-    from gnomon.encodings.fitted.fitted import factors as factors
-    from gnomon.encodings.fitted.fitted import fit as fit
-    from gnomon.encodings.fitted.fitted import opened as opened
-    from gnomon.encodings.fitted.fitted import retrained as retrained
-    from gnomon.encodings.fitted.fitted import rules_of as rules_of
-    from gnomon.encodings.fitted.group import LONG as LONG
-    from gnomon.encodings.fitted.group import biases_of as biases_of
-    from gnomon.encodings.fitted.group import encoding_of as encoding_of
-    from gnomon.encodings.fitted.group import longest_life as longest_life
-    from gnomon.encodings.fitted.group import slopes_of as slopes_of
-    from gnomon.encodings.fitted.group import usable as usable
-    from gnomon.encodings.generators.dense import ComRope as ComRope
-    from gnomon.encodings.generators.dense import Dense as Dense
+    from gnomon.encodings.fitted import FILLED as FILLED
+    from gnomon.encodings.fitted import GIVEN as GIVEN
+    from gnomon.encodings.fitted import MEASURED as MEASURED
+    from gnomon.encodings.fitted import PROJECTED as PROJECTED
+    from gnomon.encodings.fitted import Finish as Finish
+    from gnomon.encodings.fitted import Fitted as Fitted
+    from gnomon.encodings.fitted import Places as Places
+    from gnomon.encodings.fitted import Points as Points
+    from gnomon.encodings.fitted import Rules as Rules
+    from gnomon.encodings.fitted import check_rank as check_rank
+    from gnomon.encodings.fitted import directions as directions
+    from gnomon.encodings.fitted import factors as factors
+    from gnomon.encodings.fitted import filled as filled
+    from gnomon.encodings.fitted import finish as finish
+    from gnomon.encodings.fitted import fit as fit
+    from gnomon.encodings.fitted import opened as opened
+    from gnomon.encodings.fitted import places_of as places_of
+    from gnomon.encodings.fitted import points_of_distances as points_of_distances
+    from gnomon.encodings.fitted import retrained as retrained
+    from gnomon.encodings.fitted import rules_of as rules_of
+    from gnomon.encodings.frequencies import UNSCALED as UNSCALED
+    from gnomon.encodings.generators.fading import Hyperbolic as Hyperbolic
+    from gnomon.encodings.generators.fading import Jordan as Jordan
+    from gnomon.encodings.generators.fading import Referred as Referred
     from gnomon.encodings.generators.given import Given as Given
-    from gnomon.encodings.generators.hyperbolic import Hyperbolic as Hyperbolic
-    from gnomon.encodings.generators.jordan import Jordan as Jordan
+    from gnomon.encodings.generators.skew import ComRope as ComRope
+    from gnomon.encodings.generators.skew import Dense as Dense
+    from gnomon.encodings.lag_groups import LONG as LONG
+    from gnomon.encodings.lag_groups import biases_of as biases_of
+    from gnomon.encodings.lag_groups import encoding_of as encoding_of
+    from gnomon.encodings.lag_groups import longest_life as longest_life
+    from gnomon.encodings.lag_groups import slopes_of as slopes_of
+    from gnomon.encodings.lag_groups import usable as usable
+    from gnomon.encodings.lifts import Ladder as Ladder
     from gnomon.encodings.lifts import Lifted as Lifted
+    from gnomon.encodings.lifts import Portrait as Portrait
+    from gnomon.encodings.lifts import Profile as Profile
     from gnomon.encodings.lifts import distances_between as distances_between
     from gnomon.encodings.lifts import lift as lift
+    from gnomon.encodings.lifts import portrait as portrait
     from gnomon.encodings.lifts import squared_distances as squared_distances
     from gnomon.encodings.nope import Nope as Nope
-    from gnomon.encodings.portraits import Ladder as Ladder
-    from gnomon.encodings.portraits import Portrait as Portrait
-    from gnomon.encodings.portraits import Profile as Profile
-    from gnomon.encodings.portraits import portrait as portrait
-    from gnomon.encodings.referred import Referred as Referred
-    from gnomon.encodings.registry import Row as Row
+    from gnomon.encodings.positions import time_unit as time_unit
+    from gnomon.encodings.registry import ENTRIES as ENTRIES
+    from gnomon.encodings.registry import as_encoding as as_encoding
     from gnomon.encodings.registry import catalogue as catalogue
     from gnomon.encodings.registry import described as described
     from gnomon.encodings.registry import encoding as encoding
@@ -117,7 +84,7 @@ if TYPE_CHECKING:
     from gnomon.encodings.rotary.config.build import encoding_within as encoding_within
     from gnomon.encodings.rotary.config.build import from_config as from_config
     from gnomon.encodings.rotary.config.build import schedule as schedule
-    from gnomon.encodings.rotary.config.schedule import LayerSchedule as LayerSchedule
+    from gnomon.encodings.rotary.config.layers import LayerSchedule as LayerSchedule
     from gnomon.encodings.rotary.config.source import TOP as TOP
     from gnomon.encodings.rotary.config.source import check_plain as check_plain
     from gnomon.encodings.rotary.config.source import read_config as read_config
@@ -126,19 +93,13 @@ if TYPE_CHECKING:
     from gnomon.encodings.rotary.rope import Rope as Rope
     from gnomon.encodings.rotary.rope import Rotating as Rotating
     from gnomon.encodings.rotary.rope import turn as turn
-    from gnomon.encodings.rotary.scaling import UNSCALED as UNSCALED
     from gnomon.encodings.rotary.variants import Pope as Pope
     from gnomon.encodings.rotary.variants import RopePlusPlus as RopePlusPlus
-    from gnomon.encodings.scoring import check_order as check_order
     from gnomon.encodings.scoring import masked_scores as masked_scores
-    from gnomon.encodings.scoring import read_tokens as read_tokens
-    from gnomon.encodings.scoring import refuse_tokens as refuse_tokens
-    from gnomon.encodings.scoring import with_vectors as with_vectors
     from gnomon.encodings.tables import SUFFIXES as SUFFIXES
     from gnomon.encodings.tables import Table as Table
     from gnomon.encodings.tables import names_table as names_table
     from gnomon.encodings.tables import open_table as open_table
-    from gnomon.encodings.units import time_unit as time_unit
     from gnomon.encodings.wrappers import Interleaved as Interleaved
     from gnomon.encodings.wrappers import Moving as Moving
 
@@ -146,93 +107,95 @@ __getattr__, __dir__ = front(
     __name__,
     {
         "additive": ("Sinusoidal",),
-        "arrays": (
-            "Array",
-            "Coordinates",
-            "as_coordinates",
-            "beside_heads",
-            "check_numbers",
-            "check_serves",
-            "constant",
-            "float_array",
-            "foreign_coordinates",
-            "has_float64",
-            "key_positions",
-            "lags_between",
-            "numbers_in",
-            "stored",
-            "with_axes",
-        ),
-        "attending": (
-            "ARGUMENTS",
-            "both_sides",
-            "by_head",
-            "causal_of",
-            "check_cache",
-            "check_counting",
-            "check_mask",
-            "check_segments",
-            "check_shapes",
-            "check_vectors",
-            "flat",
-            "needs_logits",
+        "attention": (
+            "AttentionCall",
             "refuse_arguments",
-            "scale_of",
-            "unfit_positions",
-            "unwrapped",
         ),
-        "base": ("Encoding", "Numbers"),
-        "biases.kernels": ("Kerple", "Sandwich"),
-        "biases.linear": ("Alibi", "DecayTime", "best_slope", "official_slopes"),
-        "card": ("Card", "in_words"),
-        "certified": ("certificate", "dimension_of", "heads_of"),
-        "content.ordering": (
-            "Arrangement",
-            "arranged",
-            "check_rising",
-            "logits_in_order",
-            "plainly",
-            "reads_neighbours",
-            "refuse_unfit",
+        "base": (
+            "Encoding",
+            "Numbers",
         ),
-        "entries": ("ENTRIES",),
-        "files": ("given_encoding", "write_encoding"),
-        "fitted.files": ("fitted_bytes",),
-        "fitted.finishing": (
-            "Finish",
-            "GIVEN",
-            "Places",
-            "Points",
-            "check_rank",
-            "directions",
-            "filled",
-            "finish",
-            "places_of",
-            "points_of_distances",
+        "biases.kernels": (
+            "Kerple",
+            "Sandwich",
         ),
-        "fitted.fitted": (
+        "biases.linear": (
+            "Alibi",
+            "DecayTime",
+            "best_slope",
+            "official_slopes",
+        ),
+        "card": (
+            "Card",
+            "Row",
+            "in_words",
+        ),
+        "certified": (
+            "certificate",
+            "dimension_of",
+            "heads_of",
+        ),
+        "content.ordering": ("reads_neighbours",),
+        "files": (
+            "fitted_bytes",
+            "write_encoding",
+        ),
+        "fitted": (
             "FILLED",
+            "Finish",
             "Fitted",
+            "GIVEN",
             "MEASURED",
             "PROJECTED",
+            "Places",
+            "Points",
             "Rules",
+            "check_rank",
+            "directions",
             "factors",
+            "filled",
+            "finish",
             "fit",
             "opened",
+            "places_of",
+            "points_of_distances",
             "retrained",
             "rules_of",
         ),
-        "fitted.group": ("LONG", "biases_of", "encoding_of", "longest_life", "slopes_of", "usable"),
-        "generators.dense": ("ComRope", "Dense"),
+        "frequencies": ("UNSCALED",),
+        "generators.fading": (
+            "Hyperbolic",
+            "Jordan",
+            "Referred",
+        ),
         "generators.given": ("Given",),
-        "generators.hyperbolic": ("Hyperbolic",),
-        "generators.jordan": ("Jordan",),
-        "lifts": ("Lifted", "distances_between", "lift", "squared_distances"),
+        "generators.skew": (
+            "ComRope",
+            "Dense",
+        ),
+        "lag_groups": (
+            "LONG",
+            "biases_of",
+            "encoding_of",
+            "longest_life",
+            "slopes_of",
+            "usable",
+        ),
+        "lifts": (
+            "Ladder",
+            "Lifted",
+            "Portrait",
+            "Profile",
+            "distances_between",
+            "lift",
+            "portrait",
+            "squared_distances",
+        ),
         "nope": ("Nope",),
-        "portraits": ("Ladder", "Portrait", "Profile", "portrait"),
-        "referred": ("Referred",),
+        "positions": ("time_unit",),
         "registry": (
-            "Row",
+            "ENTRIES",
+            "as_encoding",
             "catalogue",
             "described",
             "encoding",
@@ -242,16 +205,39 @@ __getattr__, __dir__ = front(
             "usual_parameters",
         ),
         "relative": ("TransformerXL",),
-        "rotary.config.build": ("ROTARY_WAYS", "encoding_within", "from_config", "schedule"),
-        "rotary.config.schedule": ("LayerSchedule",),
-        "rotary.config.source": ("TOP", "check_plain", "read_config"),
+        "rotary.config.build": (
+            "ROTARY_WAYS",
+            "encoding_within",
+            "from_config",
+            "schedule",
+        ),
+        "rotary.config.layers": ("LayerSchedule",),
+        "rotary.config.source": (
+            "TOP",
+            "check_plain",
+            "read_config",
+        ),
         "rotary.decay": ("Decaying",),
-        "rotary.rope": ("Rope", "Rotating", "TURN", "turn"),
-        "rotary.scaling": ("UNSCALED",),
-        "rotary.variants": ("Pope", "RopePlusPlus"),
-        "scoring": ("check_order", "masked_scores", "read_tokens", "refuse_tokens", "with_vectors"),
-        "tables": ("SUFFIXES", "Table", "names_table", "open_table"),
-        "units": ("time_unit",),
-        "wrappers": ("Interleaved", "Moving"),
+        "rotary.rope": (
+            "Rope",
+            "Rotating",
+            "TURN",
+            "turn",
+        ),
+        "rotary.variants": (
+            "Pope",
+            "RopePlusPlus",
+        ),
+        "scoring": ("masked_scores",),
+        "tables": (
+            "SUFFIXES",
+            "Table",
+            "names_table",
+            "open_table",
+        ),
+        "wrappers": (
+            "Interleaved",
+            "Moving",
+        ),
     },
 )

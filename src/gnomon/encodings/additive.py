@@ -1,4 +1,4 @@
-"""Vectors that are functions of the position, added to embeddings: sinusoids, random, linear ones.
+"""Vectors that are functions of the position, added to embeddings: sinusoids and lines.
 
 *sinusoidal* [vaswani2017 sec. 3.5]: every pair of coordinates is a clock hand of its own speed.
 
@@ -7,13 +7,6 @@
 Every row has norm sqrt(d/2), and |p_i - p_j|^2 = 4 sum_k sin^2(w_k (i-j)/2) depends on the lag
 alone, although the encoding, being added to content, is not relative in the logit. On several axes
 each axis has an equal share of the dimension, in order.
-
-*random*: independent normal coordinates, p_i[k] ~ N(0, sigma^2), as learned tables start from. Row
-i is the same whatever other rows are asked for: coordinate k of position i is the k-th draw of a
-stream that starts at a hash of (seed, i) (`gnomon.encodings.starting`). In high dimension all
-distances tend to sigma sqrt(2 d), the regular simplex. Raw stress of a random table is a statement
-about sigma, so sigma stands in its parameters: BERT starts from 0.02 [devlin2019], the published
-comparison from 1 [cirrincione2026].
 
 *ctlpe*: p(t) = a (t - origin) / unit + b, a and b learned vectors, linear in continuous time
 [kim2024]. It is defined at every time, at uneven steps too; equal steps of time are equal steps of
@@ -30,51 +23,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.arrays import or_nan, seen_whole, whole_parts
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.biases.learned import settle
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, Row, catalogued, in_words, proved
 from gnomon.encodings.frequencies import circular_distances, geometric_frequencies, phases
-from gnomon.encodings.starting import GOLDEN, mix, normal_rows
-from gnomon.encodings.units import unit_of
+from gnomon.encodings.positions import unit_of
 from gnomon.numeric import checks
-from gnomon.numeric import uint64 as words
 from gnomon.numeric.arrays import since
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
-
-CARD = Card(
-    name="sinusoidal",
-    family="additive",
-    kind=("vectors",),
-    formula="p_i[2k] = sin(i w_k), p_i[2k+1] = cos(i w_k), w_k = base^(-2k/d)",
-    source="vaswani2017",
-    level=in_words("L6"),
-    relative=False,
-    extrapolation="the authors suppose longer lengths may work; [press2021] found they do not",
-    proofs=proved(
-        ORACLE,
-        (
-            "the formula in Python floats",
-            "encodings/test_encoding_sinusoidal.py",
-            "test_sinusoidal_vectors_equal_their_formula",
-        ),
-        (
-            "positional-encodings, on one to three axes",
-            "agreement/test_additive_peers.py",
-            "test_sinusoids_on_several_axes_equal_those_of_positional_encodings",
-        ),
-        (
-            "transformers, DistilBERT and Marian",
-            "agreement/test_additive_peers.py",
-            "test_sinusoids_equal_those_of_distilbert_and_in_halves_those_of_marian",
-        ),
-    ),
-)
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 
 def sinusoidal_vectors(coordinates: Coordinates, frequencies: Array, *, xp: Namespace) -> Array:
@@ -84,6 +45,38 @@ def sinusoidal_vectors(coordinates: Coordinates, frequencies: Array, *, xp: Name
     return xp.reshape(pairs, (*angles.shape[:-1], 2 * angles.shape[-1]))
 
 
+@catalogued(
+    Card(
+        name="sinusoidal",
+        family="additive",
+        kind=("vectors",),
+        formula="p_i[2k] = sin(i w_k), p_i[2k+1] = cos(i w_k), w_k = base^(-2k/d)",
+        source="vaswani2017",
+        level=in_words("L6"),
+        relative=False,
+        extrapolation="the authors suppose longer lengths may work; [press2021] found they do not",
+        proofs=proved(
+            ORACLE,
+            (
+                "the formula in Python floats",
+                "encodings/test_encoding_sinusoidal.py",
+                "test_sinusoidal_vectors_equal_their_formula",
+            ),
+            (
+                "positional-encodings, on one to three axes",
+                "agreement/test_additive_peers.py",
+                "test_sinusoids_on_several_axes_equal_those_of_positional_encodings",
+            ),
+            (
+                "transformers, DistilBERT and Marian",
+                "agreement/test_additive_peers.py",
+                "test_sinusoids_equal_those_of_distilbert_and_in_halves_those_of_marian",
+            ),
+        ),
+    ),
+    examples=({"dimension": 8}, {"dimension": 8, "axes": 2}, {"dimension": 12, "axes": 3}),
+    surveyed=(Row(),),
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sinusoidal(Encoding):
     """The sinusoid of `dimension` coordinates with wavelengths from 2 pi to about 2 pi base.
@@ -102,11 +95,6 @@ class Sinusoidal(Encoding):
             "dimension", self.dimension, least=2, multiple_of=2 * self.axes, why="two per axis"
         )
         checks.real("base", self.base, above=0.0)
-
-    @property
-    def card(self) -> Card:
-        """Return the card of sinusoidal vectors."""
-        return CARD
 
     @property
     def frequencies(self) -> NDArray[np.float64]:
@@ -130,111 +118,38 @@ class Sinusoidal(Encoding):
         return circular_distances(self.frequencies)
 
 
-RANDOM_CARD = Card(
-    name="random",
-    family="additive",
-    kind=("vectors",),
-    formula="p_i[k] ~ N(0, sigma^2), a function of (seed, i, k) alone",
-    source="devlin2019",
-    level=in_words("L6"),
-    relative=False,
-    proofs=proved(
-        ORACLE,
-        (
-            "the normal law (Kolmogorov-Smirnov)",
-            "encodings/test_encoding_random.py",
-            "test_coordinates_are_normal_with_the_stated_sigma",
-        ),
-    ),
-)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Random(Encoding):
-    """Normal vectors of `dimension` coordinates with standard deviation `sigma`."""
-
-    kinds: ClassVar[tuple[str, ...]] = ("vectors",)
-    whole_only: ClassVar[bool] = True
-    dimension: int
-    sigma: float = 1.0
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        checks.whole("axes", self.axes, least=1)
-        checks.whole("dimension", self.dimension, least=1)
-        checks.real("sigma", self.sigma, least=0.0)
-        checks.whole("seed", self.seed, least=0)
-
-    @property
-    def card(self) -> Card:
-        """Return the card of random vectors."""
-        return RANDOM_CARD
-
-    @property
-    def numbers(self) -> dict[str, NDArray[np.float64]]:
-        """Return where the stream of the seed starts and its steps, in 16-bit digits (4, ...)."""
-        steps = np.arange(1, 2 * ((self.dimension + 1) // 2) + 1, dtype=np.uint64) * GOLDEN
-        start = mix(np.full(1, self.seed % 2**64, dtype=np.uint64) + GOLDEN)
-        digits: dict[str, Any] = {"start": words.digits_of(start), "steps": words.digits_of(steps)}
-        return digits
-
-    def vectors_at(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Array:
-        """Return one vector per whole position, shape (..., dimension)."""
-        whole = seen_whole(coordinates, what="a random table")
-        if xp is np and whole is not None:  # NumPy has 64-bit words of its own
-            return self.sigma * normal_rows(whole, self.dimension, int(self.seed) % 2**64)
-        places, fits = whole_parts(coordinates, xp=xp)
-        made = self.sigma * _drawn_rows(places, numbers, xp=xp)[..., : self.dimension]
-        return made if whole is not None else or_nan(made, xp.all(fits, axis=-1), xp=xp)
-
-
-def _drawn_rows(whole: Array, numbers: Numbers, *, xp: Namespace) -> Array:
-    """Return what `normal_rows` returns, in a library without 64-bit words."""
-    narrow = whole.dtype == xp.int32
-    word = words.as_word(numbers["start"][:, 0], xp=xp)
-    golden = words.as_word(numbers["steps"][:, 0], xp=xp)
-    for axis in range(whole.shape[-1]):
-        here = words.word_of_whole(whole[..., axis], xp=xp)
-        word = words.mixed(words.add(words.xor(word, here), golden))
-    steps = words.as_word(numbers["steps"], xp=xp)
-    word = words.mixed(words.add([digit[..., None] for digit in word], steps))
-    dtype = xp.float32 if narrow else xp.float64
-    uniform, rest = words.unit_interval(word, xp=xp, dtype=dtype)
-    pairs = uniform.shape[-1] // 2
-    near_one = xp.log1p(-rest[..., :pairs])  # the logarithm of u, without 1 - u being lost
-    logarithm = xp.where(uniform[..., :pairs] > 0.5, near_one, xp.log(uniform[..., :pairs]))
-    radius, angle = xp.sqrt(-2.0 * logarithm), (2.0 * np.pi) * uniform[..., pairs:]
-    return xp.concat([radius * xp.cos(angle), radius * xp.sin(angle)], axis=-1)
-
-
 _TESTS = "encodings/test_encoding_times.py"
-CTLPE_CARD = Card(
-    name="ctlpe",
-    family="additive",
-    kind=("vectors",),
-    formula="p(t) = a (t - origin) / unit + b, a and b learned vectors",
-    source="kim2024",
-    level=in_words("L6"),
-    relative=False,
-    learnable=True,
-    extrapolation="the authors claim irregular times; no claim past the times trained on",
-    reading=(
-        "the authors' public code (github.com/rooknpown/CTLPE at 841c516) has their neural "
-        "differential equation and no linear function, so the start is that of torch.nn.Linear, "
-        "and origin and unit, which only rescale a and b, are ours"
-    ),
-    proofs=proved(
-        ORACLE,
-        (
-            "torch.nn.Linear",
-            "agreement/test_network_biases.py",
-            "test_ctlpe_is_a_linear_layer_of_torch_on_times",
+
+
+@catalogued(
+    Card(
+        name="ctlpe",
+        family="additive",
+        kind=("vectors",),
+        formula="p(t) = a (t - origin) / unit + b, a and b learned vectors",
+        source="kim2024",
+        level=in_words("L6"),
+        relative=False,
+        learnable=True,
+        extrapolation="the authors claim irregular times; no claim past the times trained on",
+        reading=(
+            "the authors' public code (github.com/rooknpown/CTLPE at 841c516) has their neural "
+            "differential equation and no linear function, so the start is that of "
+            "torch.nn.Linear, and origin and unit, which only rescale a and b, are ours"
         ),
-        ("equal steps of time", _TESTS, "test_equal_times_apart_are_equal_vectors_apart"),
+        proofs=proved(
+            ORACLE,
+            (
+                "torch.nn.Linear",
+                "agreement/test_network_biases.py",
+                "test_ctlpe_is_a_linear_layer_of_torch_on_times",
+            ),
+            ("equal steps of time", _TESTS, "test_equal_times_apart_are_equal_vectors_apart"),
+        ),
     ),
+    examples=({"dimension": 8, "unit": 60.0, "origin": 30.5},),
+    shown={"unit": 64.0},
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ctlpe(Encoding):
     """Linear vectors of `dimension` coordinates; `slope` and `offset` are what was learned.
@@ -262,11 +177,6 @@ class Ctlpe(Encoding):
         checks.whole("seed", self.seed, least=0)
         for place, name in enumerate(self.learnable):
             settle(self, name, (self.dimension,), seed=self.seed, place=place, inputs=1)
-
-    @property
-    def card(self) -> Card:
-        """Return the card of linear vectors."""
-        return CTLPE_CARD
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:

@@ -20,23 +20,13 @@ encoding whose kernel depends on the lag alone says so by `lag_distances`: lifts
 from __future__ import annotations
 
 import dataclasses
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings.arrays import (
-    as_coordinates,
-    beside_heads,
-    float_array,
-    key_positions,
-    namespace_of,
-    numbers_in,
-    partner_of,
-    reconciled,
-)
 from gnomon.encodings.content.ordering import logits_in_order, order_of
 from gnomon.encodings.scoring import (
     check_order,
@@ -49,16 +39,27 @@ from gnomon.encodings.scoring import (
 )
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
-from gnomon.numeric.arrays import centred
+from gnomon.numeric.arrays import (
+    as_coordinates,
+    beside_heads,
+    centred,
+    constant,
+    device_beside,
+    float_array,
+    key_positions,
+    namespace_of,
+    partner_of,
+    reconciled,
+)
 from gnomon.results import html_fields, plain
 
 if TYPE_CHECKING:
     from os import PathLike
     from typing import Self
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
-    from gnomon.encodings.card import Card
+    from gnomon.encodings.card import Card, Entry
     from gnomon.groups import Commuting, Generator
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 LagDistances = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """From lags (..., axes) to distances (...,)."""
@@ -69,7 +70,7 @@ _DRAWN = 512
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Encoding(ABC):
+class Encoding:
     """Base of all encodings; a subclass is a frozen dataclass whose fields are its parameters."""
 
     kinds: ClassVar[tuple[str, ...]] = ()
@@ -90,12 +91,29 @@ class Encoding(ABC):
     """Whether the logits of one head are made of those of others, too."""
     on_values: ClassVar[tuple[str, ...]] = ()
     """Learnable numbers that act on values and not on logits (`value_terms`)."""
+    softmax_scale: ClassVar[float | None] = None
+    """What attention multiplies q.k by where this encoding says so; None: 1 / sqrt(dimension of a
+    head). `scores` never takes it by itself."""
+    wraps: ClassVar[bool] = False
+    """Whether it has an encoding inside, which attention sees in its place."""
+    has_fixed_length: ClassVar[bool] = False
+    """Whether the length that its frequencies follow is stated, so that keys can be kept."""
+    own_card: ClassVar[Card]
+    """The card as the class declares it, before parameters change it."""
+    entry: ClassVar[Entry | None] = None
+    """What the catalogue knows of it, where it has it (`gnomon.encodings.card.catalogued`)."""
     axes: int = 1
 
     @property
-    @abstractmethod
     def card(self) -> Card:
         """Say what this encoding is, who defined it and what it was verified against."""
+        return self.own_card
+
+    @property
+    def own_entry(self) -> Entry | None:
+        """Return the entry of the catalogue that is declared by this very class, or None."""
+        entry = self.entry
+        return entry if entry is not None and entry.makes is type(self) else None
 
     @property
     def name(self) -> str:
@@ -109,9 +127,24 @@ class Encoding(ABC):
         return {field.name: plain(getattr(self, field.name)) for field in shown}
 
     @property
+    def head_count(self) -> int | None:
+        """Return how many heads it treats differently; None: it treats all alike."""
+        return vars(self).get("heads")
+
+    @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
         """Return the numbers that the formulas need, in float64, by name."""
         return {}
+
+    def numbers_in(self, like: Array, *, xp: Namespace) -> dict[str, Any]:
+        """Return the numbers in the library and on the device of an array."""
+        if xp is np:
+            return dict(self.numbers)
+        known = array_api_compat.is_array_api_obj(like)
+        device = device_beside(like, xp=xp) if known else None
+        return {
+            name: constant(name, values, device, xp=xp) for name, values in self.numbers.items()
+        }
 
     @property
     def learnable(self) -> tuple[str, ...]:
@@ -129,14 +162,6 @@ class Encoding(ABC):
         return dataclasses.replace(self, **numbers)
 
     @property
-    def softmax_scale(self) -> float | None:
-        """Return what attention multiplies q.k by where this encoding says so, else None.
-
-        Attention then takes 1 / sqrt(dimension of a head). `scores` never takes it by itself.
-        """
-        return None
-
-    @property
     def lifts(self) -> tuple[str, ...]:
         """Name the ways in which this encoding can be given distances."""
         names = ["kernel"] if {"vectors", "bias"} & set(self.kinds) else []
@@ -146,34 +171,37 @@ class Encoding(ABC):
 
     def vectors(self, positions: Array) -> Array:
         """Return one vector per position, shape (..., dimension)."""
-        self._needs("vectors", "vectors")
+        if "vectors" not in self.kinds:
+            raise self._lacks("vectors")
         coordinates = as_coordinates(positions, self.axes)
         xp = namespace_of(positions)
-        return self.vectors_at(coordinates, numbers_in(self, positions, xp=xp), xp=xp)
+        return self.vectors_at(coordinates, self.numbers_in(positions, xp=xp), xp=xp)
 
     def transform(
         self, q: Array, k: Array, positions_q: Array, positions_k: Array | None = None
     ) -> tuple[Array, Array]:
         """Return queries and keys (..., n, dimension) as seen from their positions."""
-        self._needs("transform", "transform of queries and keys")
+        if "transform" not in self.kinds:
+            raise self._lacks("transform of queries and keys")
         xp = reconciled(q, k)
         left, right = float_array(q, "q", xp=xp), float_array(k, "k", xp=xp)
         keys_at = key_positions(left, right, positions_q, positions_k)
         turned = []
         for values, positions, side in ((left, positions_q, "q"), (right, keys_at, "k")):
             coordinates = beside_heads(as_coordinates(positions, self.axes, like=values), values)
-            numbers = numbers_in(self, values, xp=xp)
+            numbers = self.numbers_in(values, xp=xp)
             turned.append(self.turned(values, coordinates, numbers, side=side, xp=xp))
         return turned[0], turned[1]
 
     def bias(self, positions_q: Array, positions_k: Array | None = None) -> Array:
         """Return what is added to the logits, shape (..., heads, queries, keys)."""
-        self._needs("bias", "bias")
+        if "bias" not in self.kinds:
+            raise self._lacks("bias")
         keys_at = positions_q if positions_k is None else positions_k
         like = partner_of(positions_q, keys_at)
         xp = namespace_of(like)
         queries, keys = (as_coordinates(at, self.axes, like=like) for at in (positions_q, keys_at))
-        return self.bias_between(queries, keys, numbers_in(self, like, xp=xp), xp=xp)
+        return self.bias_between(queries, keys, self.numbers_in(like, xp=xp), xp=xp)
 
     def scores(
         self,
@@ -199,7 +227,7 @@ class Encoding(ABC):
         left, right = float_array(q, "q", xp=xp), float_array(k, "k", xp=xp)
         checks.partners(left, right)
         keys_at = key_positions(left, right, positions_q, positions_k)
-        held = numbers_in(self, left, xp=xp) if numbers is None else numbers
+        held = self.numbers_in(left, xp=xp) if numbers is None else numbers
         refuse_tokens(self, tokens)
         if "content" in self.kinds:
             check_order(self, left, right)
@@ -345,7 +373,3 @@ class Encoding(ABC):
         return EncodingError(
             f"The encoding {self.name!r} has no {wanted}; it offers {' and '.join(self.kinds)}."
         )
-
-    def _needs(self, kind: str, wanted: str) -> None:
-        if kind not in self.kinds:
-            raise self._lacks(wanted)

@@ -1,19 +1,30 @@
-"""The card of an encoding: what it is, who defined it, and what it was verified against.
+"""How an encoding declares itself, beside its formula: its card, examples, and rows of a survey.
 
-The *level* says how far an encoding is from a one-parameter group A(t) = exp(tX) acting on
-queries and keys; it is always printed with its words.
+The *card* says what an encoding is, who defined it, and what it was verified against. Its *level*
+says how far the encoding is from a one-parameter group A(t) = exp(tX) acting on queries and keys;
+it is always printed with its words.
+
+    @catalogued(Card(name="rope", ...), examples=({"dimension": 8},))
+    @dataclass(frozen=True, kw_only=True, eq=False)
+    class Rope(Encoding): ...
+
+makes the entry "rope" of the catalogue (`gnomon.encodings.registry`). Its *examples* bring it the
+whole suite of laws, the agreement of frameworks and the oracle; its card says which laws those are.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gnomon.results import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from gnomon.encodings.base import Encoding
 
 LEVELS: Mapping[str, str] = MappingProxyType(
     {
@@ -96,3 +107,96 @@ class Card(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the card as plain values, what it was verified against named once more."""
         return {**super().to_dict(), "verified_against": list(self.verified_against)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """Rows of a survey's stress table: an encoding that needs no training, under its lifts."""
+
+    parameters: dict[str, Any] = field(default_factory=dict)
+    """What it is made with beside the dimension, the axes and the seed of the survey."""
+    lifts: tuple[str, ...] = ("kernel",)
+    label: str = ""
+    """What the rows are called; by default the name of the encoding."""
+    pairs: bool = True
+    """Whether its dimension must be a whole number of pairs on every axis."""
+    known: bool = True
+    """Whether a corpus may be said to be near it; nothing is near a random table."""
+
+
+Parameters = Mapping[str, inspect.Parameter]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Entry:
+    """One encoding of the catalogue, as it is declared beside its formula."""
+
+    card: Card
+    """What it is with its usual parameters."""
+    home: str
+    """The module that declares it."""
+    maker: Callable[..., Encoding]
+    """The class or function that makes it."""
+    makes: type[Encoding] | None
+    """The class that a file may name by this entry; None where it is made of data alone."""
+    examples: tuple[dict[str, Any], ...]
+    """Parameters with which it can be made from nothing else; empty where data are needed."""
+    shown: dict[str, Any]
+    """Parameters of its picture, beside its defaults (`gnomon.encodings.registry`)."""
+    surveyed: tuple[Row, ...]
+    """Its rows in a survey; none where training or a choice would decide its distances."""
+    read_parameters: Callable[[], Parameters]
+
+    @property
+    def on_grids(self) -> bool:
+        """Whether it can be made for positions with several axes."""
+        return self.makes is None or self.makes.on_grids
+
+    @cached_property
+    def parameters(self) -> Parameters:
+        """Return the parameters that its maker takes, as they are declared."""
+        return self.read_parameters()
+
+
+DECLARED: dict[str, Entry] = {}
+"""The entries of the modules that are loaded, by name."""
+_Target = TypeVar("_Target", bound=Callable[..., Any])
+
+
+def catalogued(
+    card: Card,
+    *,
+    examples: tuple[dict[str, Any], ...] = (),
+    shown: Mapping[str, Any] | None = None,
+    surveyed: tuple[Row, ...] = (),
+    makes: type | None = None,
+    maker: Callable[..., Encoding] | None = None,
+    read_parameters: Callable[[], Parameters] | None = None,
+) -> Callable[[_Target], _Target]:
+    """Declare a class of encodings, or a function that makes one, as an entry of the catalogue.
+
+    A class makes itself. A function names the class that a file may hold in its place (`makes`). A
+    class that is a part of an encoding, such as a scaling, names its `maker` and where that one's
+    parameters are read. The class has its entry as `entry`.
+    """
+
+    def declare(target: _Target) -> _Target:
+        own = target if isinstance(target, type) else makes
+        made = target if maker is None else maker
+        entry = Entry(
+            card=card,
+            home=target.__module__,
+            maker=made,
+            makes=own if maker is None else None,
+            examples=examples,
+            shown=dict(shown or {}),
+            surveyed=surveyed,
+            read_parameters=read_parameters or (lambda: inspect.signature(made).parameters),
+        )
+        if own is not None:
+            own.entry = entry  # type: ignore[attr-defined]  # declared on the bases
+            own.own_card = card  # type: ignore[attr-defined]
+        DECLARED[card.name] = entry
+        return target
+
+    return declare

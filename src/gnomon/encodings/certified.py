@@ -1,9 +1,9 @@
 """An encoding of the catalogue as a subject of certificates: its logits, and how it may be asked.
 
 All heads that an encoding tells apart are asked with the same vectors. What its card claims is what
-it promises: the laws of its level (`gnomon.groups.levels`, [puranik2026]), that of caches only if
-it is cacheable; and logits in float32 as far as position 131,072. An encoding with a clock promises
-what the one inside of it does, in the time of the clock.
+it promises: the laws of its level (`gnomon.groups.certificate`, [puranik2026]), that of caches only
+if it is cacheable; and logits in float32 as far as position 131,072. An encoding with a clock
+promises what the one inside of it does, in the time of the clock.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.card import in_words
 from gnomon.errors import EncodingError
-from gnomon.groups import PROMISED, Certificate, Subject, certify, modulo
+from gnomon.groups import PROMISED, Certificate, LogitFunction, certify, modulo
 
 Floats = NDArray[np.float64]
 _REACHES = (4096, 1024, 512, 128, 64, 32, 16, 8)
@@ -46,7 +46,7 @@ def _promised(encoding: Any) -> list[str]:
     return [*promised, "dtype", *(["commutators"] if level == "L0" and encoding.axes > 1 else [])]
 
 
-def _subject_of(encoding: Encoding) -> Subject:
+def _subject_of(encoding: Encoding) -> LogitFunction:
     """Return an encoding as a subject."""
     heads, dimension = heads_of(encoding), dimension_of(encoding)
 
@@ -64,7 +64,7 @@ def _subject_of(encoding: Encoding) -> Subject:
             "see a law on; pass one that has more."
         )
     width = getattr(encoding, "read_width", dimension) if encoding.reads_tokens else None
-    return Subject(
+    return LogitFunction(
         name=encoding.name,
         dimension=dimension,
         logits=logits,

@@ -12,31 +12,37 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.arrays import lags_between
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.numeric import checks
+from gnomon.numeric.arrays import lags_between
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
-CARD = Card(
-    name="nope",
-    family="none",
-    kind=("transform", "bias"),
-    formula="q~ = q, k~ = k, bias = 0",
-    source="haviv2022",
-    level=in_words("L0"),
-    relative=True,
-    proofs=proved(
-        ORACLE,
-        ("the identity", "laws/test_laws_of_scores.py", "test_without_an_encoding_scores_are_q_k"),
+
+@catalogued(
+    Card(
+        name="nope",
+        family="none",
+        kind=("transform", "bias"),
+        formula="q~ = q, k~ = k, bias = 0",
+        source="haviv2022",
+        level=in_words("L0"),
+        relative=True,
+        proofs=proved(
+            ORACLE,
+            (
+                "the identity",
+                "laws/test_laws_of_scores.py",
+                "test_without_an_encoding_scores_are_q_k",
+            ),
+        ),
     ),
+    examples=({},),
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Nope(Encoding):
     """Positions leave no trace."""
@@ -45,11 +51,6 @@ class Nope(Encoding):
 
     def __post_init__(self) -> None:
         checks.whole("axes", self.axes, least=1)
-
-    @property
-    def card(self) -> Card:
-        """Return the card of no encoding."""
-        return CARD
 
     @property
     def lifts(self) -> tuple[str, ...]:

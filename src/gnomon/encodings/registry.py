@@ -1,7 +1,11 @@
 """The catalogue: encodings by name: made, chosen by their cards, shown with usual parameters.
 
-`gnomon.encodings.entries` says where an encoding is made; its module is loaded when it is first
-used. Cards are chosen by family, level, kind and framework; a level may be written short (L0), as a
+Encodings declare themselves beside their formulas (`gnomon.encodings.card.catalogued`). Which
+module declares a name is read off the sources of the families, so that asking for an encoding loads
+its module and no other; where there are no sources, as in a frozen program, the families are
+loaded.
+
+Cards are chosen by family, level, kind and framework; a level may be written short (L0), as a
 number (0), or with its words (L0 strict group).
 
 For a card a parameter that has no default and is not given is what the entry names for its picture,
@@ -10,27 +14,106 @@ then 64 for a dimension, then that of the first example.
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import inspect
-from collections.abc import Mapping, Sequence
+import pkgutil
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gnomon.encodings.card import FRAMEWORKS, LEVELS, in_words
-from gnomon.encodings.entries import ENTRIES, Entry, Row
+from gnomon.encodings.card import DECLARED, FRAMEWORKS, LEVELS, Entry, in_words
 from gnomon.errors import EncodingError, nearest
 from gnomon.groups import Generator
 from gnomon.results import plain
 from gnomon.sources import cite
 
 if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+
     from gnomon.encodings.base import Encoding
     from gnomon.encodings.card import Card
 
-__all__ = ["ENTRIES", "Entry", "Row", "catalogue", "encoding", "entry_of", "takes"]
+_FAMILIES = (
+    "additive",
+    "rotary.rope",
+    "frequencies",
+    "rotary",
+    "generators",
+    "biases",
+    "relative",
+    "content",
+    "nope",
+    "wrappers",
+    "tables",
+    "fitted",
+)
+"""Modules in which encodings are declared, in the order of the catalogue; a package means all of
+its modules that are not named before."""
+_DECLARATION = re.compile(r'^@\w+\(\s*Card\(\s*name="([^"]+)"', re.MULTILINE)
 _KINDS = ("vectors", "transform", "bias", "content")
 _DIMENSION = 64
 """A common size of one attention head."""
+
+
+class _Entries(Mapping[str, Entry]):
+    """Every encoding by its name, family by family; an entry loads the module that declares it."""
+
+    def __getitem__(self, name: str) -> Entry:
+        home = _home_of(name)
+        if home is None:
+            raise KeyError(name)
+        importlib.import_module(home)
+        return DECLARED[name]
+
+    def __contains__(self, name: object) -> bool:
+        return _home_of(name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for module in _modules() for name in _names_in(module))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+ENTRIES: Mapping[str, Entry] = _Entries()
+
+
+def _home_of(name: object) -> str | None:
+    """Return the module that declares an encoding, or None."""
+    return next((module for module in _modules() if name in _names_in(module)), None)
+
+
+@cache
+def _modules() -> tuple[str, ...]:
+    """Return the modules of the families in order, those of a package by their names."""
+    found: dict[str, None] = {}
+    for family in _FAMILIES:
+        whole = f"{__package__}.{family}"
+        places = _spec_of(whole).submodule_search_locations
+        inside = [one.name for one in pkgutil.iter_modules(places, f"{whole}.")] if places else []
+        found |= dict.fromkeys(inside or [whole])
+    return tuple(found)
+
+
+@cache
+def _names_in(module: str) -> tuple[str, ...]:
+    """Return the names of the encodings that a module declares."""
+    source = Path(_spec_of(module).origin or "")
+    if source.suffix == ".py" and source.is_file():
+        return tuple(_DECLARATION.findall(source.read_text(encoding="utf-8")))
+    importlib.import_module(module)
+    return tuple(name for name, entry in DECLARED.items() if entry.home == module)
+
+
+def _spec_of(module: str) -> ModuleSpec:
+    spec = importlib.util.find_spec(module)
+    if spec is None:
+        raise ModuleNotFoundError(f"There is no module {module}; install gnomon again.")
+    return spec
 
 
 def catalogue(
@@ -47,7 +130,7 @@ def catalogue(
     >>> [card.name for card in catalogue(level="L1", kind="bias")]
     ['alibi', 'sandwich', 'decay-time']
     """
-    cards = [entry.read_card() for entry in ENTRIES.values()]
+    cards = [entry.card for entry in ENTRIES.values()]
     return _chosen(cards, family=family, level=level, kind=kind, framework=framework)
 
 
@@ -68,10 +151,33 @@ def encoding(name: str | PathLike[str] | Generator, **parameters: Any) -> Encodi
             f"An encoding is asked for by its name, not by {type(name).__name__}; pass one of the "
             "catalogue, or the path of a file."
         )
-    if name not in ENTRIES and _names_table(name):
+    if name in DECLARED:  # its module is loaded
+        entry = DECLARED[name]
+    elif name not in ENTRIES and _names_table(name):
         return encoding("table", path=name, **parameters)
-    _check_names(name, parameters)
-    return entry_of(name).factory(**parameters)
+    else:
+        entry = entry_of(name)
+    _check_names(entry, parameters)
+    return entry.maker(**parameters)
+
+
+def as_encoding(given: Any) -> Encoding:
+    """Return an encoding, read from its file where a path was given."""
+    from gnomon.encodings.base import Encoding
+
+    if isinstance(given, Encoding):
+        return given
+    if isinstance(given, str | PathLike):
+        if _names_table(fspath(given)):
+            return encoding(given)
+        raise EncodingError(
+            f"{fspath(given)!r} names no file of an encoding; pass the path of a .safetensors "
+            "file, or what gnomon.encoding(...) returns."
+        )
+    raise EncodingError(
+        f"A layer is made of an encoding, and this is {type(given).__name__}; pass what "
+        "gnomon.encoding(...) returns, or the path of its file."
+    )
 
 
 def _names_table(name: str) -> bool:
@@ -90,16 +196,11 @@ def entry_of(name: str) -> Entry:
 
 def takes(name: str) -> tuple[str, ...]:
     """Return the names of the parameters an encoding takes."""
-    return tuple(_declared(name))
+    return tuple(entry_of(name).parameters)
 
 
-def _declared(name: str) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters of an encoding as they are declared."""
-    return inspect.signature(entry_of(name).factory).parameters
-
-
-def _check_names(name: str, given: dict[str, Any]) -> None:
-    known = _declared(name)
+def _check_names(entry: Entry, given: dict[str, Any]) -> None:
+    name, known = entry.card.name, entry.parameters
     for parameter in given:
         if parameter not in known:
             raise EncodingError(
@@ -190,12 +291,12 @@ def usual_parameters(name: str) -> dict[str, Any]:
 def _declared_parameters(name: str) -> dict[str, Any]:
     """Return the parameters of an encoding with their defaults; None where one must be given."""
     empty = inspect.Parameter.empty
-    known = _declared(name).items()
+    known = entry_of(name).parameters.items()
     return {key: None if value.default is empty else value.default for key, value in known}
 
 
 def _needed(name: str, parameter: str) -> bool:
-    declared = _declared(name).get(parameter)
+    declared = entry_of(name).parameters.get(parameter)
     return declared is not None and declared.default is inspect.Parameter.empty
 
 
@@ -207,7 +308,7 @@ def described(
     One is made where parameters are given, where `make` asks for it, or out of a file.
     """
     made = shown(name, **(given or {})) if make or given or _names_table(name) else None
-    card = entry_of(name).read_card() if made is None else made.card
+    card = entry_of(name).card if made is None else made.card
     known = name if made is None or not _names_table(name) else _entry_of_file(made)
     declared = _declared_parameters(known)
     contents = {
@@ -238,8 +339,8 @@ def _layer_of(name: str) -> dict[str, Any] | None:
 
 def _entry_of_file(made: Encoding) -> str:
     """Return the entry of what a file holds; a fitted table is a table there."""
-    from gnomon.encodings.definitions import entry_name
-    from gnomon.encodings.fitted.fitted import Fitted
+    from gnomon.encodings.files import entry_name
+    from gnomon.encodings.fitted import Fitted
 
     return "table" if isinstance(made, Fitted) else entry_name(made)
 

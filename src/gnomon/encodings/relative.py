@@ -75,22 +75,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.arrays import (
-    along,
-    check_dimension,
-    check_own_heads,
-    lags_between,
-    take,
-    within,
-)
 from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.frequencies import geometric_frequencies, phases
 from gnomon.encodings.scoring import scaled
 from gnomon.encodings.starting import drawn, kept, settled
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
-from gnomon.numeric.arrays import concrete_or_none, device_beside, hidden, sums_by_row
+from gnomon.numeric.arrays import (
+    along,
+    check_dimension,
+    check_own_heads,
+    concrete_or_none,
+    device_beside,
+    hidden,
+    lags_between,
+    sums_by_row,
+    take,
+    within,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,38 +101,55 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 _SIGMA = 0.02
 """The usual standard deviation at the start, that of BERT and of Transformer-XL."""
 
 _SHAW_PURPOSES = {"table": 1, "value_table": 2}
 """Keep the starts of the two tables apart."""
-SHAW_CARD = Card(
-    name="shaw",
-    family="relative",
-    kind=("content",),
-    formula="logit = scale q_i.(k_j + a_clip(j-i, -K, K)), a a learned table",
-    source="shaw2018",
-    level=in_words("L5"),
-    relative=True,
-    learnable=True,
-    extrapolation="all lags past the largest share one vector; the authors expect that to carry "
-    "over to lengths not trained on",
-    reading="vectors are added to keys, and to values only where with_values asks for them: the "
-    "authors define both and find no loss without those of values; a lag that is no whole number "
-    "has the vector of the whole lag next to it towards 0",
-    proofs=proved(
-        ORACLE,
-        (
-            "transformers, Wav2Vec2-BERT (relative_key)",
-            "agreement/test_transformers_relative.py",
-            "test_shaw_scores_are_those_of_wav2vec2_bert",
+
+
+@catalogued(
+    Card(
+        name="shaw",
+        family="relative",
+        kind=("content",),
+        formula="logit = scale q_i.(k_j + a_clip(j-i, -K, K)), a a learned table",
+        source="shaw2018",
+        level=in_words("L5"),
+        relative=True,
+        learnable=True,
+        extrapolation=(
+            "all lags past the largest share one vector; the authors expect that to carry over to "
+            "lengths not trained on"
+        ),
+        reading=(
+            "vectors are added to keys, and to values only where with_values asks for them: the "
+            "authors define both and find no loss without those of values; a lag that is no whole "
+            "number has the vector of the whole lag next to it towards 0"
+        ),
+        proofs=proved(
+            ORACLE,
+            (
+                "transformers, Wav2Vec2-BERT (relative_key)",
+                "agreement/test_transformers_relative.py",
+                "test_shaw_scores_are_those_of_wav2vec2_bert",
+            ),
         ),
     ),
+    examples=(
+        {"dimension": 8},
+        {
+            "dimension": 8,
+            "largest_lag": 4,
+            "largest_lag_after": 2,
+            "with_values": True,
+            "sigma": 1.0,
+            "seed": 1,
+        },
+    ),
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Shaw(Encoding):
     """Vectors of lags up to `largest_lag`; `largest_lag_after` is that of keys after their query.
@@ -170,9 +190,9 @@ class Shaw(Encoding):
     def card(self) -> Card:
         """Return the card; with values its formula says so."""
         if not self.with_values:
-            return SHAW_CARD
-        formula = f"{SHAW_CARD.formula}; values are v_j + b_clip(j-i, -K, K)"
-        return dataclasses.replace(SHAW_CARD, formula=formula)
+            return self.own_card
+        formula = f"{self.own_card.formula}; values are v_j + b_clip(j-i, -K, K)"
+        return dataclasses.replace(self.own_card, formula=formula)
 
     @property
     def after(self) -> int:
@@ -243,36 +263,43 @@ class Shaw(Encoding):
         return _clipped(-lags, -self.largest_lag, self.after, xp=xp)
 
 
-WAVELET_CARD = Card(
-    name="wavelet",
-    family="relative",
-    kind=("content",),
-    formula="logit = scale q_i.(k_j + p_(i-j)), p_t[c] = (1 - x^2) e^(-x^2/2), x = (t - b_c)/a_c",
-    source="oka2025",
-    level=in_words("L5"),
-    relative=True,
-    extrapolation="positions past the trained length, without a limit on attention, by its authors",
-    reading="the lag is i - j, query minus key, so that shifts lie among keys before their query; "
-    "every wavelet has height 1 (no factor 1/sqrt a), since the projection of queries stands "
-    "before it; scales are 2^0 ... 2^(S-1), each with shifts 0 ... d/S - 1, S = 8 unless given; no "
-    "code of the authors is known, so none was compared",
-    proofs=proved(
-        ORACLE,
-        (
-            "the second derivative of a Gaussian, by SciPy",
-            "encodings/test_encoding_wavelet.py",
-            "test_wavelets_are_second_derivatives_of_gaussians",
-        ),
-    ),
-)
-
-
 def ricker(x: Array, *, xp: Namespace) -> Array:
     """Return (1 - x^2) e^(-x^2/2): minus the second derivative of the Gaussian e^(-x^2/2)."""
     square = x * x
     return (1.0 - square) * xp.exp(-0.5 * square)
 
 
+@catalogued(
+    Card(
+        name="wavelet",
+        family="relative",
+        kind=("content",),
+        formula=(
+            "logit = scale q_i.(k_j + p_(i-j)), p_t[c] = (1 - x^2) e^(-x^2/2), x = (t - b_c)/a_c"
+        ),
+        source="oka2025",
+        level=in_words("L5"),
+        relative=True,
+        extrapolation=(
+            "positions past the trained length, without a limit on attention, by its authors"
+        ),
+        reading=(
+            "the lag is i - j, query minus key, so that shifts lie among keys before their query; "
+            "every wavelet has height 1 (no factor 1/sqrt a), since the projection of queries "
+            "stands before it; scales are 2^0 ... 2^(S-1), each with shifts 0 ... d/S - 1, S = 8 "
+            "unless given; no code of the authors is known, so none was compared"
+        ),
+        proofs=proved(
+            ORACLE,
+            (
+                "the second derivative of a Gaussian, by SciPy",
+                "encodings/test_encoding_wavelet.py",
+                "test_wavelets_are_second_derivatives_of_gaussians",
+            ),
+        ),
+    ),
+    examples=({"dimension": 8, "scales": 4},),
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Wavelet(Encoding):
     """Ricker wavelets of `scales` scales; `dimension` is a multiple of their number."""
@@ -287,11 +314,6 @@ class Wavelet(Encoding):
         checks.whole("scales", self.scales, least=1)
         why = "every scale with as many shifts"
         checks.whole("dimension", self.dimension, least=1, multiple_of=self.scales, why=why)
-
-    @property
-    def card(self) -> Card:
-        """Return the card of wavelets of the lag."""
-        return WAVELET_CARD
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
@@ -336,34 +358,43 @@ def _one_by_one(q: Array, lags: Array, logits: Array, numbers: Numbers, *, xp: N
 
 _XL_PURPOSES = {"content_bias": 3, "position_bias": 4, "projection": 5}
 """Keep the starts of u, v and W apart."""
-XL_CARD = Card(
-    name="transformer-xl",
-    family="relative",
-    kind=("content",),
-    formula="logit = scale [(q_i + u).k_j + (q_i + v).W r_(i-j)], r the sinusoid of the lag",
-    source="dai2019",
-    level=in_words("L1"),
-    relative=True,
-    learnable=True,
-    extrapolation="attention longer at evaluation than in training, by its authors",
-    reading="sines stand before cosines in r, as in the published code; sines of keys after their "
-    "query are those of negative lags, as in XLNet",
-    proofs=proved(
-        ORACLE,
-        (
-            "transformers, XLNet",
-            "agreement/test_transformers_relative.py",
-            "test_transformer_xl_scores_are_those_of_xlnet",
+
+
+@catalogued(
+    Card(
+        name="transformer-xl",
+        family="relative",
+        kind=("content",),
+        formula="logit = scale [(q_i + u).k_j + (q_i + v).W r_(i-j)], r the sinusoid of the lag",
+        source="dai2019",
+        level=in_words("L1"),
+        relative=True,
+        learnable=True,
+        extrapolation="attention longer at evaluation than in training, by its authors",
+        reading=(
+            "sines stand before cosines in r, as in the published code; sines of keys after their "
+            "query are those of negative lags, as in XLNet"
         ),
-        (
-            "transformers, Wav2Vec2-Conformer",
-            "agreement/test_transformers_relative.py",
-            "test_transformer_xl_scores_are_those_of_wav2vec2_conformer",
+        proofs=proved(
+            ORACLE,
+            (
+                "transformers, XLNet",
+                "agreement/test_transformers_relative.py",
+                "test_transformer_xl_scores_are_those_of_xlnet",
+            ),
+            (
+                "transformers, Wav2Vec2-Conformer",
+                "agreement/test_transformers_relative.py",
+                "test_transformer_xl_scores_are_those_of_wav2vec2_conformer",
+            ),
         ),
     ),
+    examples=(
+        {"dimension": 8, "heads": 2},
+        {"dimension": 8, "heads": 3, "model_dimension": 6, "base": 100.0, "sigma": 0.3},
+    ),
+    shown={"heads": 8},
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TransformerXL(Encoding):
     """Sinusoids of lags with `model_dimension` coordinates; by default heads times dimension.
@@ -395,11 +426,6 @@ class TransformerXL(Encoding):
         checks.whole("seed", self.seed, least=0)
         for name, shape in self._shapes.items():
             kept(self, name, shape)
-
-    @property
-    def card(self) -> Card:
-        """Return the card of Transformer-XL's logits."""
-        return XL_CARD
 
     @property
     def _sinusoid(self) -> int:
@@ -474,35 +500,6 @@ _DEBERTA_PURPOSES = {"key_table": 6, "query_table": 7}
 """Keep the starts of the two tables apart."""
 _TERMS = 3
 """Products that are added: content with content, content with lag, lag with content."""
-DEBERTA_CARD = Card(
-    name="deberta",
-    family="relative",
-    kind=("content",),
-    formula="logit = scale (q_i.k_j + q_i.A_row(i-j) + k_j.B_row(i-j)) / sqrt 3",
-    source="he2021",
-    level=in_words("L5"),
-    relative=True,
-    learnable=True,
-    extrapolation="no claim; lags past the last row share it",
-    reading="the tables hold lags already projected by their layer, so that nothing else of the "
-    "model is needed; the row of both products is that of i - j, as in the authors' code and "
-    "weights, where the paper writes j - i for the second; the factor 1/sqrt 3 is the encoding's "
-    "and 1/sqrt d attention's; a lag that is no whole number has the row of the whole lag next to "
-    "it towards 0",
-    proofs=proved(
-        ORACLE,
-        (
-            "transformers, DeBERTa",
-            "agreement/test_transformers_deberta.py",
-            "test_scores_are_those_of_a_layer_of_deberta",
-        ),
-        (
-            "transformers, DeBERTa-v2",
-            "agreement/test_transformers_deberta.py",
-            "test_scores_are_those_of_a_layer_of_deberta_v2",
-        ),
-    ),
-)
 
 
 def bucket_sizes(buckets: int, largest_lag: int) -> tuple[int, ...]:
@@ -550,6 +547,44 @@ def projected(table: Any, weight: Any, bias: Any = None, *, heads: int) -> NDArr
     return np.moveaxis(made.reshape(len(lags), heads, -1), 1, 0)
 
 
+@catalogued(
+    Card(
+        name="deberta",
+        family="relative",
+        kind=("content",),
+        formula="logit = scale (q_i.k_j + q_i.A_row(i-j) + k_j.B_row(i-j)) / sqrt 3",
+        source="he2021",
+        level=in_words("L5"),
+        relative=True,
+        learnable=True,
+        extrapolation="no claim; lags past the last row share it",
+        reading=(
+            "the tables hold lags already projected by their layer, so that nothing else of the "
+            "model is needed; the row of both products is that of i - j, as in the authors' code "
+            "and weights, where the paper writes j - i for the second; the factor 1/sqrt 3 is the "
+            "encoding's and 1/sqrt d attention's; a lag that is no whole number has the row of the"
+            " whole lag next to it towards 0"
+        ),
+        proofs=proved(
+            ORACLE,
+            (
+                "transformers, DeBERTa",
+                "agreement/test_transformers_deberta.py",
+                "test_scores_are_those_of_a_layer_of_deberta",
+            ),
+            (
+                "transformers, DeBERTa-v2",
+                "agreement/test_transformers_deberta.py",
+                "test_scores_are_those_of_a_layer_of_deberta_v2",
+            ),
+        ),
+    ),
+    examples=(
+        {"dimension": 8, "heads": 2, "largest_lag": 16},
+        {"dimension": 8, "heads": 2, "largest_lag": 40, "buckets": 16, "sigma": 1.0},
+    ),
+    shown={"heads": 8, "largest_lag": 512},
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Deberta(Encoding):
     """Disentangled attention with rows for lags up to `largest_lag`, or for `buckets` of them.
@@ -585,11 +620,6 @@ class Deberta(Encoding):
         checks.whole("seed", self.seed, least=0)
         for name in _DEBERTA_PURPOSES:
             kept(self, name, self._shape)
-
-    @property
-    def card(self) -> Card:
-        """Return the card of disentangled attention."""
-        return DEBERTA_CARD
 
     @property
     def reach(self) -> int:

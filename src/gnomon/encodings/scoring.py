@@ -15,20 +15,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gnomon.encodings.arrays import (
+from gnomon.errors import EncodingError
+from gnomon.numeric.arrays import (
     as_coordinates,
     check_dimension,
+    device_beside,
     lags_between,
     namespace_of,
-    numbers_in,
 )
-from gnomon.errors import EncodingError
-from gnomon.numeric.arrays import device_beside
 from gnomon.numeric.checks import serves
 
 if TYPE_CHECKING:
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.encodings.base import Encoding, Numbers
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 
 def masked_scores(
@@ -48,7 +47,7 @@ def masked_scores(
     if by_head:  # one of them has a place for each head, so both get the axis
         queries, keys = (_with_heads(at, logits) for at in (queries, keys))
     if "bias" in encoding.kinds:
-        held = numbers_in(encoding, logits, xp=xp) if numbers is None else numbers
+        held = encoding.numbers_in(logits, xp=xp) if numbers is None else numbers
         bias = encoding.bias_between(queries, keys, held, xp=xp)
         bias = of_own_places(bias, xp=xp) if by_head else bias
         logits = logits + xp.astype(_of_heads(bias, logits), logits.dtype)

@@ -1,4 +1,4 @@
-"""Tables of position vectors: given, learned, or read from a file that may come from anywhere.
+"""Tables of position vectors: given, learned, random, or read from a file from anywhere.
 
 *table*: p_i = row first_row + i, i = 0 ... rows - 1, such as a model has learned. In many models
 the first rows are of no token's position: BERT's row 0 is that of [CLS], RoBERTa and OPT begin at
@@ -7,6 +7,13 @@ row 2. `first_row` says how many are left out, and `rows` counts those that rema
 *learned*: p_i = row i of a table that is trained with the model. It starts from N(0, sigma^2), BERT
 from sigma = 0.02 [devlin2019 app. A]; the start is that of the encoding `random` with the same
 seed, so it is the same on every machine and in every library.
+
+*random*: independent normal coordinates, p_i[k] ~ N(0, sigma^2), as learned tables start from. Row
+i is the same whatever other rows are asked for: coordinate k of position i is the k-th draw of a
+stream that starts at a hash of (seed, i) (`gnomon.encodings.starting`). In high dimension all
+distances tend to sigma sqrt(2 d), the regular simplex. Raw stress of a random table is a statement
+about sigma, so sigma stands in its parameters: BERT starts from 0.02 [devlin2019], the published
+comparison from 1 [cirrincione2026].
 
 A table ends: positions past its end are refused.
 
@@ -27,13 +34,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.arrays import or_nan, row_numbers, seen_whole, take
 from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.starting import normal_rows
+from gnomon.encodings.card import ORACLE, Card, Row, catalogued, in_words, proved
+from gnomon.encodings.starting import GOLDEN, mix, normal_rows
 from gnomon.errors import EncodingError, nearest
 from gnomon.files import PICKLED, say_converting
 from gnomon.numeric import checks
+from gnomon.numeric import uint64 as words
+from gnomon.numeric.arrays import or_nan, row_numbers, seen_whole, take, whole_parts
 from gnomon.reading import ArchiveError, UnreadableError, load_array, open_archive
 
 if TYPE_CHECKING:
@@ -41,25 +49,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
-
-CARD = Card(
-    name="table",
-    family="additive",
-    kind=("vectors",),
-    formula="p_i = row i of a table",
-    source="devlin2019",
-    level=in_words("L6"),
-    relative=False,
-    learnable=True,
-    proofs=proved(
-        (
-            "the rows of the file",
-            "encodings/test_encoding_table.py",
-            "test_every_format_gives_the_same_rows",
-        ),
-    ),
-)
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,11 +72,6 @@ class Table(Encoding):
         checked = _checked_table(self.values, self.source)
         checked.flags.writeable = False
         object.__setattr__(self, "values", checked)
-
-    @property
-    def card(self) -> Card:
-        """Return the card of a table."""
-        return CARD
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -151,27 +136,28 @@ def _checked_table(values: Any, source: str) -> NDArray[np.float64]:
     return table
 
 
-LEARNED_CARD = Card(
-    name="learned",
-    family="additive",
-    kind=("vectors",),
-    formula="p_i = row i of a learned table, which starts from N(0, sigma^2)",
-    source="devlin2019",
-    level=in_words("L6"),
-    relative=False,
-    learnable=True,
-    extrapolation="none: positions past the table are refused",
-    proofs=proved(
-        ORACLE,
-        (
-            "torch.nn.Embedding",
-            "agreement/test_additive_peers.py",
-            "test_learned_rows_and_their_gradients_equal_those_of_an_embedding_of_torch",
+@catalogued(
+    Card(
+        name="learned",
+        family="additive",
+        kind=("vectors",),
+        formula="p_i = row i of a learned table, which starts from N(0, sigma^2)",
+        source="devlin2019",
+        level=in_words("L6"),
+        relative=False,
+        learnable=True,
+        extrapolation="none: positions past the table are refused",
+        proofs=proved(
+            ORACLE,
+            (
+                "torch.nn.Embedding",
+                "agreement/test_additive_peers.py",
+                "test_learned_rows_and_their_gradients_equal_those_of_an_embedding_of_torch",
+            ),
         ),
     ),
+    examples=({"rows": 64, "dimension": 8, "seed": 1},),
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Learned(Encoding):
     """A table of `rows` vectors; `values` are what was learned, if anything was.
@@ -199,11 +185,6 @@ class Learned(Encoding):
             object.__setattr__(
                 self, "values", given_table(self.values, (self.rows, self.dimension))
             )
-
-    @property
-    def card(self) -> Card:
-        """Return the card of learned vectors."""
-        return LEARNED_CARD
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -247,10 +228,107 @@ def given_table(values: Any, shape: tuple[int, ...], name: str = "values") -> ND
     return table
 
 
+@catalogued(
+    Card(
+        name="random",
+        family="additive",
+        kind=("vectors",),
+        formula="p_i[k] ~ N(0, sigma^2), a function of (seed, i, k) alone",
+        source="devlin2019",
+        level=in_words("L6"),
+        relative=False,
+        proofs=proved(
+            ORACLE,
+            (
+                "the normal law (Kolmogorov-Smirnov)",
+                "encodings/test_encoding_random.py",
+                "test_coordinates_are_normal_with_the_stated_sigma",
+            ),
+        ),
+    ),
+    examples=({"dimension": 8},),
+    surveyed=(  # unit normals, and as BERT starts its own table
+        Row(parameters={"sigma": 1.0}, label="random, sigma 1", pairs=False, known=False),
+        Row(parameters={"sigma": 0.02}, label="random, sigma 0.02", pairs=False, known=False),
+    ),
+)
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Random(Encoding):
+    """Normal vectors of `dimension` coordinates with standard deviation `sigma`."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("vectors",)
+    whole_only: ClassVar[bool] = True
+    dimension: int
+    sigma: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        checks.whole("axes", self.axes, least=1)
+        checks.whole("dimension", self.dimension, least=1)
+        checks.real("sigma", self.sigma, least=0.0)
+        checks.whole("seed", self.seed, least=0)
+
+    @property
+    def numbers(self) -> dict[str, NDArray[np.float64]]:
+        """Return where the stream of the seed starts and its steps, in 16-bit digits (4, ...)."""
+        steps = np.arange(1, 2 * ((self.dimension + 1) // 2) + 1, dtype=np.uint64) * GOLDEN
+        start = mix(np.full(1, self.seed % 2**64, dtype=np.uint64) + GOLDEN)
+        digits: dict[str, Any] = {"start": words.digits_of(start), "steps": words.digits_of(steps)}
+        return digits
+
+    def vectors_at(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Array:
+        """Return one vector per whole position, shape (..., dimension)."""
+        whole = seen_whole(coordinates, what="a random table")
+        if xp is np and whole is not None:  # NumPy has 64-bit words of its own
+            return self.sigma * normal_rows(whole, self.dimension, int(self.seed) % 2**64)
+        places, fits = whole_parts(coordinates, xp=xp)
+        made = self.sigma * _drawn_rows(places, numbers, xp=xp)[..., : self.dimension]
+        return made if whole is not None else or_nan(made, xp.all(fits, axis=-1), xp=xp)
+
+
+def _drawn_rows(whole: Array, numbers: Numbers, *, xp: Namespace) -> Array:
+    """Return what `normal_rows` returns, in a library without 64-bit words."""
+    narrow = whole.dtype == xp.int32
+    word = words.as_word(numbers["start"][:, 0], xp=xp)
+    golden = words.as_word(numbers["steps"][:, 0], xp=xp)
+    for axis in range(whole.shape[-1]):
+        here = words.word_of_whole(whole[..., axis], xp=xp)
+        word = words.mixed(words.add(words.xor(word, here), golden))
+    steps = words.as_word(numbers["steps"], xp=xp)
+    word = words.mixed(words.add([digit[..., None] for digit in word], steps))
+    dtype = xp.float32 if narrow else xp.float64
+    uniform, rest = words.unit_interval(word, xp=xp, dtype=dtype)
+    pairs = uniform.shape[-1] // 2
+    near_one = xp.log1p(-rest[..., :pairs])  # the logarithm of u, without 1 - u being lost
+    logarithm = xp.where(uniform[..., :pairs] > 0.5, near_one, xp.log(uniform[..., :pairs]))
+    radius, angle = xp.sqrt(-2.0 * logarithm), (2.0 * np.pi) * uniform[..., pairs:]
+    return xp.concat([radius * xp.cos(angle), radius * xp.sin(angle)], axis=-1)
+
+
 _PLAIN = {"F64", "F32", "F16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL"}
 SUFFIXES = (".npy", ".npz", ".safetensors")
 
 
+@catalogued(
+    Card(
+        name="table",
+        family="additive",
+        kind=("vectors",),
+        formula="p_i = row i of a table",
+        source="devlin2019",
+        level=in_words("L6"),
+        relative=False,
+        learnable=True,
+        proofs=proved(
+            (
+                "the rows of the file",
+                "encodings/test_encoding_table.py",
+                "test_every_format_gives_the_same_rows",
+            ),
+        ),
+    ),
+    makes=Table,
+)
 def open_table(
     path: str | os.PathLike[str] | Any, *, member: str | None = None, first_row: int = 0
 ) -> Encoding:

@@ -50,26 +50,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import array_api_compat
 import numpy as np
 
-from gnomon.encodings.arrays import (
+from gnomon.encodings.base import Encoding, LagDistances, Numbers
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
+from gnomon.encodings.starting import given, learned, stream
+from gnomon.errors import EncodingError
+from gnomon.groups import Block, Generator
+from gnomon.numeric import checks
+from gnomon.numeric.arrays import (
     as_coordinates,
     beside_heads,
     constant,
+    device_beside,
     float_array,
     key_positions,
     namespace_of,
-    numbers_in,
     reconciled,
     row_numbers,
     seen_whole,
     take,
 )
-from gnomon.encodings.base import Encoding, LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.starting import given, learned, stream
-from gnomon.errors import EncodingError
-from gnomon.groups import Block, Generator
-from gnomon.numeric import checks
-from gnomon.numeric.arrays import device_beside
 from gnomon.numeric.checks import reals
 from gnomon.numeric.learned_limbs import broken_line, excess, warped
 from gnomon.numeric.limbs import Limbs
@@ -79,26 +78,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.groups import Commuting
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 _AGREEMENT = "agreement/test_transformers_layers.py"
-LAYERS_CARD = Card(
-    name="rope-nope-layers",
-    family="rotary",
-    kind=("transform",),
-    formula="layer l encoded where (l + 1) mod every != 0, else q~ = q (1 + s ln(1 + (i+1) div L))",
-    source="yang2025",
-    level=in_words("L0"),
-    relative=True,
-    extrapolation="longer contexts than trained on, by its authors",
-    proofs=proved(
-        ORACLE,
-        ("transformers' SmolLM3", _AGREEMENT, "test_the_schedule_is_that_of_smollm3"),
-        ("transformers' Llama 4", _AGREEMENT, "test_the_schedule_is_that_of_llama_4"),
-        ("transformers' Llama 4", _AGREEMENT, "test_layers_turn_or_sharpen_as_llama_4_attention"),
-    ),
-)
 
 
 def sharpening(coordinates: Coordinates, strength: float, length: int, *, xp: Namespace) -> Array:
@@ -113,6 +96,42 @@ def sharpening(coordinates: Coordinates, strength: float, length: int, *, xp: Na
     return 1.0 + strength * xp.log1p(steps)
 
 
+@catalogued(
+    Card(
+        name="rope-nope-layers",
+        family="rotary",
+        kind=("transform",),
+        formula=(
+            "layer l encoded where (l + 1) mod every != 0, else q~ = q (1 + s ln(1 + (i+1) div L))"
+        ),
+        source="yang2025",
+        level=in_words("L0"),
+        relative=True,
+        extrapolation="longer contexts than trained on, by its authors",
+        proofs=proved(
+            ORACLE,
+            ("transformers' SmolLM3", _AGREEMENT, "test_the_schedule_is_that_of_smollm3"),
+            ("transformers' Llama 4", _AGREEMENT, "test_the_schedule_is_that_of_llama_4"),
+            (
+                "transformers' Llama 4",
+                _AGREEMENT,
+                "test_layers_turn_or_sharpen_as_llama_4_attention",
+            ),
+        ),
+    ),
+    examples=(
+        {"inner": {"name": "rope", "dimension": 8}},
+        {"inner": {"name": "rope", "dimension": 8}, "layer": 3},
+        {
+            "inner": {"name": "rope", "dimension": 8},
+            "layer": 1,
+            "every": 2,
+            "temperature": 0.1,
+            "temperature_length": 4,
+        },
+    ),
+    shown={"inner": {"name": "rope", "dimension": 64}},
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Interleaved(Encoding):
     """One layer of a model that leaves out the encoding `inner` in every so many layers.
@@ -127,6 +146,7 @@ class Interleaved(Encoding):
     kinds: ClassVar[tuple[str, ...]] = ("transform",)
     on_grids: ClassVar[bool] = False
     mixes_axes: ClassVar[bool] = True  # because `inner` may
+    wraps: ClassVar[bool] = True
     axes: int = field(default=1, init=False)
     inner: Encoding | Mapping[str, Any]
     every: int = 4
@@ -176,10 +196,10 @@ class Interleaved(Encoding):
     def card(self) -> Card:
         """Return the card of this layer: with a temperature, not shift invariant."""
         if self.encoded:
-            return dataclasses.replace(LAYERS_CARD, **self._said_by_inner())
+            return dataclasses.replace(self.own_card, **self._said_by_inner())
         if not self.temperature:
-            return LAYERS_CARD
-        return dataclasses.replace(LAYERS_CARD, level=in_words("L6"), relative=False)
+            return self.own_card
+        return dataclasses.replace(self.own_card, level=in_words("L6"), relative=False)
 
     def _said_by_inner(self) -> dict[str, Any]:
         """Return what the card of the inner encoding decides for an encoded layer."""
@@ -228,7 +248,7 @@ class Interleaved(Encoding):
         return xp.astype(xp.astype(x, wide) * xp.astype(factor, wide), x.dtype)
 
     @property
-    def softmax_scale(self) -> float | None:
+    def softmax_scale(self) -> float | None:  # type: ignore[override]
         """Return the scale of the inner encoding."""
         own: float | None = self.inside.softmax_scale
         return own
@@ -280,6 +300,7 @@ class Interleaved(Encoding):
 class Moving(Encoding):
     """Base of wrappers that move positions."""
 
+    wraps: ClassVar[bool] = True
     inner: Any
 
     @abstractmethod
@@ -319,30 +340,54 @@ class Moving(Encoding):
 
 
 _TESTS = "encodings/test_encoding_clock.py"
-CLOCK_CARD = Card(
-    name="clock",
-    family="wrapper",
-    kind=("transform",),
-    formula="f(tau_t - tau_s), f the inner encoding, tau rising and straight between knots",
-    source="puranik2026",
-    level=in_words("L3"),
-    relative=False,
-    learnable=True,
-    reading=(
-        "the post lets gates advance the time of a group; here the clock is a function of the "
-        "position, a rising spline of degree one whose slopes are learned, starting as the identity"
-    ),
-    proofs=proved(
-        ORACLE,
-        ("the inner encoding", _TESTS, "test_without_paces_it_is_the_inner_encoding"),
-        ("NumPy's interpolation", _TESTS, "test_the_clock_is_the_interpolation_of_its_knots"),
-        ("60 digits at timestamps, in all libraries", _TESTS, "test_timestamps_keep_their_digits"),
-        ("a planted warp", _TESTS, "test_training_finds_a_planted_clock"),
-    ),
-)
 _GROUPS = ("L0", "L1")
 
 
+@catalogued(
+    Card(
+        name="clock",
+        family="wrapper",
+        kind=("transform",),
+        formula="f(tau_t - tau_s), f the inner encoding, tau rising and straight between knots",
+        source="puranik2026",
+        level=in_words("L3"),
+        relative=False,
+        learnable=True,
+        reading=(
+            "the post lets gates advance the time of a group; here the clock is a function of the "
+            "position, a rising spline of degree one whose slopes are learned, starting as the "
+            "identity"
+        ),
+        proofs=proved(
+            ORACLE,
+            ("the inner encoding", _TESTS, "test_without_paces_it_is_the_inner_encoding"),
+            ("NumPy's interpolation", _TESTS, "test_the_clock_is_the_interpolation_of_its_knots"),
+            (
+                "60 digits at timestamps, in all libraries",
+                _TESTS,
+                "test_timestamps_keep_their_digits",
+            ),
+            ("a planted warp", _TESTS, "test_training_finds_a_planted_clock"),
+        ),
+    ),
+    examples=(
+        {
+            "inner": {"name": "rope", "dimension": 8},
+            "knots": (0.0, 10.0, 40.0, 900.0),
+            "paces": (0.5, -0.25, 0.125),
+        },
+        {
+            "inner": {"name": "decay-time", "half_lives": (8.0, 64.0)},
+            "knots": (3.5, 30.0, 700.0),
+            "paces": (0.75, -0.5),
+        },
+    ),
+    shown={
+        "inner": {"name": "rope", "dimension": 64},
+        "knots": (0.0, 8.0, 16.0, 32.0, 64.0),
+        "paces": (0.0, -0.6, -1.0, -1.3),
+    },
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Clock(Moving):
     """The relative encoding `inner` in a time with `knots`, whose slopes are learned as `paces`.
@@ -392,7 +437,7 @@ class Clock(Moving):
         inner = self.inner.card
         level = "L3" if inner.level.partition(" ")[0] in _GROUPS else "L6"
         return dataclasses.replace(
-            CLOCK_CARD,
+            self.own_card,
             kind=inner.kind,
             formula=f"{inner.formula}; in tau, which rises and is straight between knots",
             level=in_words(level),
@@ -459,7 +504,7 @@ class Clock(Moving):
         return self.shown(coordinates, numbers["paces"], xp=xp)
 
     @property
-    def softmax_scale(self) -> float | None:
+    def softmax_scale(self) -> float | None:  # type: ignore[override]
         """Return the scale of the inner encoding."""
         own: float | None = self.inner.softmax_scale
         return own
@@ -479,7 +524,7 @@ class Clock(Moving):
         xp = reconciled(q, k)
         left, right = float_array(q, "q", xp=xp), float_array(k, "k", xp=xp)
         keys_at = key_positions(left, right, positions_q, positions_k)
-        held = numbers_in(self, left, xp=xp) if numbers is None else numbers
+        held = self.numbers_in(left, xp=xp) if numbers is None else numbers
         times = []
         for positions, like in ((positions_q, left), (keys_at, right)):
             at = self.shown(as_coordinates(positions, 1, like=like), held["paces"], xp=xp)
@@ -499,31 +544,37 @@ def _rising(knots: Any) -> tuple[float, ...]:
     return tuple(values.tolist())
 
 
-RANDOMISED_CARD = Card(
-    name="randomised",
-    family="wrapper",
-    kind=("transform",),
-    formula="the inner encoding at places[i], a sorted sample of 0 ... largest - 1",
-    source="ruoss2023",
-    level=in_words("L6"),
-    relative=False,
-    extrapolation="the authors claim that models generalise to lengths up to largest",
-    proofs=proved(
-        ORACLE,
-        (
-            "the inner encoding at the drawn places",
-            "encodings/test_encoding_randomised.py",
-            "test_it_is_the_inner_encoding_at_the_drawn_places",
-        ),
-        (
-            "the uniform law of sorted samples",
-            "encodings/test_encoding_randomised.py",
-            "test_drawn_places_have_the_mean_of_order_statistics",
+@catalogued(
+    Card(
+        name="randomised",
+        family="wrapper",
+        kind=("transform",),
+        formula="the inner encoding at places[i], a sorted sample of 0 ... largest - 1",
+        source="ruoss2023",
+        level=in_words("L6"),
+        relative=False,
+        extrapolation="the authors claim that models generalise to lengths up to largest",
+        proofs=proved(
+            ORACLE,
+            (
+                "the inner encoding at the drawn places",
+                "encodings/test_encoding_randomised.py",
+                "test_it_is_the_inner_encoding_at_the_drawn_places",
+            ),
+            (
+                "the uniform law of sorted samples",
+                "encodings/test_encoding_randomised.py",
+                "test_drawn_places_have_the_mean_of_order_statistics",
+            ),
         ),
     ),
+    examples=(
+        {"inner": {"name": "rope", "dimension": 8}, "largest": 2048, "length": 64},
+        {"inner": {"name": "sinusoidal", "dimension": 8}, "largest": 2048, "length": 64},
+        {"inner": {"name": "alibi", "heads": 2}, "largest": 2048, "length": 64},
+    ),
+    shown={"inner": {"name": "rope", "dimension": 64}},
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Randomised(Moving):
     """The encoding `inner` at `length` places drawn by `seed` among the first `largest`.
@@ -580,7 +631,7 @@ class Randomised(Moving):
         """Return the card, with what the inner encoding is."""
         inner = self.inner.card
         return dataclasses.replace(
-            RANDOMISED_CARD,
+            self.own_card,
             kind=inner.kind,
             formula=f"{inner.formula}; at places[i], a sorted sample of 0 ... largest - 1",
             learnable=inner.learnable,
@@ -639,7 +690,7 @@ class Randomised(Moving):
         return self.placed(coordinates, numbers["places"], xp=xp)
 
     @property
-    def softmax_scale(self) -> float | None:
+    def softmax_scale(self) -> float | None:  # type: ignore[override]
         """Return the scale of the inner encoding."""
         own: float | None = self.inner.softmax_scale
         return own
@@ -692,11 +743,7 @@ def inner_encoding(inner: Any) -> Encoding:
 def inner_parameters(encoding: Encoding) -> dict[str, Any]:
     """Return an encoding as plain values from which `inner_encoding` makes it again.
 
-    The name is that of the entry whose maker is its class: a card may have a narrower one.
+    The name is that of the entry of its class: a card may have a narrower one.
     """
-    from gnomon.encodings.registry import ENTRIES
-
-    kind = type(encoding)
-    maker = f"{kind.__module__.removeprefix('gnomon.encodings.')}:{kind.__qualname__}"
-    names = [name for name, entry in ENTRIES.items() if entry.maker == maker]
-    return {"name": names[0] if names else encoding.name, **encoding.parameters}
+    entry = encoding.own_entry
+    return {"name": encoding.name if entry is None else entry.card.name, **encoding.parameters}

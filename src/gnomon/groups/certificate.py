@@ -1,20 +1,115 @@
-"""A certificate: which laws were tested, how far each is from holding, and the level that follows.
+r"""Certificates: every law that can be asked of a function, how far each is from holding, a level.
 
 The level is the verdict [puranik2026 for what makes L0]; a law that was promised and does not hold
 makes the certificate fail, and so does one that was promised and could not be tested: the reason is
 given in its place. What is certified is what was asked: vectors and positions are samples, drawn
-from the seed that stands in the certificate; it says how many and which
-(`gnomon.groups.places`).
+from the seed that stands in the certificate, which says how many and which. Every law is tested
+with random numbers of its own, so that it does not change with those tested before it.
+
+The order matters: a law is tested where the ones before it give it a meaning. The matrix B(t) is
+asked for only if logits are linear, the group law only if B(0) is invertible, the generator
+log(A(h)) / h only if the group law holds and positions are real; it is then classified, and
+exp(tX) = A(t) is tested far from h [higham2008 sec. 11]. On integer positions one step A(1) is
+classified instead, to its own rounding.
+
+From laws to a level, L0 ... L7: how far an encoding is from a one-parameter group.
+
+Other tokens do not decide (context holds):
+    shift broken                                  L6 not shift invariant
+    linear, and a group                           L0 strict group
+    affine, of finite rank                        L1 augmented group
+    affine, of no finite rank                     L5 relative, not separable
+    not affine, content of finite rank            L2 fixed feature map, then a group
+    not affine, content of full rank              L7 content decides the index
+Other tokens decide, and are given:
+    not affine in query and key                   L7 content decides the index
+    shift broken, or no product along the path    L6 not shift invariant
+    a product along the path, in any order        L3 group with a learned clock
+    a product along the path, in its order        L4 path-ordered product
+
+A law that was not tested counts as broken. In the time of a clock that is a function of positions,
+L0 and L1 are L3, and what is relative otherwise is L6: in positions themselves no lag decides.
+Levels as in the catalogue's cards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gnomon.groups.places import Asked
+import numpy as np
+
+from gnomon.errors import GroupError, nearest
+from gnomon.groups import laws
+from gnomon.groups.classification import LARGEST_CLASSIFIED, Structure, classify
+from gnomon.groups.generator import Floats, Generator
+from gnomon.groups.laws import GROWN
+from gnomon.groups.logit_function import (
+    LARGEST_TOLERANCE,
+    LEAST_SPAN,
+    TOLERANCE,
+    VECTORS,
+    Asked,
+    Ledger,
+    LogitFunction,
+    along,
+    check_tolerance,
+    find_window,
+    on_line,
+    tolerance_of,
+)
+from gnomon.groups.ranks import dyadic, finite_rank, group_rank, largest_prediction_error
+from gnomon.groups.steps import Rotations, Step, read_generator, rotations_of, step_of
 from gnomon.results import Result, to_dataframe
+
+NOT_LINEAR = "logits are not linear in query and key"
+PROMISED: Mapping[str, tuple[str, ...]] = {
+    "L0": ("linearity", "shift", "identity", "group", "continuity", "cache"),
+    "L1": ("affine", "shift", "rank", "cache"),
+    "L2": ("shift", "content", "cache"),
+    "L3": ("affine", "shift", "path", "order", "cache"),
+    "L4": ("affine", "shift", "path", "cache"),
+    "L5": ("shift", "cache"),
+    "L6": ("cache",),
+    "L7": ("cache",),
+}
+"""What an encoding of each level promises."""
+KEEPS: Mapping[str, str] = {
+    "L0": "L0",
+    "L1": "L0 L1",
+    "L2": "L0 L1 L2",
+    "L3": "L0 L1 L3",
+    "L4": "L0 L1 L3 L4",
+    "L5": "L0 L1 L2 L5",
+    "L6": "L0 L1 L2 L3 L4 L5 L6",
+    "L7": "L0 L1 L2 L3 L4 L5 L6 L7",
+}
+"""Levels that are a level, or more: a group is one with the position itself as its clock."""
+IN_TIME: Mapping[str, str] = {"L0": "L3", "L1": "L3", "L2": "L6", "L5": "L6"}
+"""Levels of what was asked in the time of a clock, where the clock is one of positions."""
+SMOOTH = 1e-3
+"""Largest change of logits over 2^-19 of a position: turns by some hundred radians still pass."""
+GENERATED = 1e-6
+"""Largest error of exp(tX) beside A(t): a logarithm loses digits where X is not normal."""
+SINGLE = 64.0 * float(np.finfo(np.float32).eps)
+"""Largest share of logits that float32 may lose."""
+COARSE = 1e-4
+"""Largest rounding of vectors at which a generator is read."""
+KNOWN, COARSEST = 1e-10, 0.05
+"""To what share of |X| a generator is read in float64, and at most."""
+DIAGONALS = 4
+"""Lines between the axes on which a rank is looked for, at most."""
+CONDITION = 1e8
+"""Largest condition number of B(0) at which A(t) = B(t) B(0)^-1 is formed."""
+ALWAYS = (
+    "linearity", "shift", "identity", "group", "continuity", "boundedness", "rank", "cache", "dtype"
+)  # fmt: skip
+"""Laws that stand in every certificate, tested or with the reason why not."""
+_MORE = ("gauge", "context", "generator", "commutators", *ALWAYS)
+NAMES = tuple(dict.fromkeys([*(name for names in PROMISED.values() for name in names), *_MORE]))
+"""Every law that may be promised."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -116,6 +211,7 @@ class Certificate(Result):
         lines += [f"  warning: {warning}" for warning in self.warnings]
         if self.asked is not None:
             lines.append(f"  {self.asked.text(self.until, self.reach)}")
+            lines += [f"  {bounds}"] if (bounds := self.asked.bounds()) else []
         verdict = "promised laws hold" if self.holds else f"broken: {', '.join(self.broken)}"
         lines.append(f"{verdict} (seen up to {self.until} {self.reach:g})")
         return "\n".join(lines)
@@ -128,6 +224,313 @@ class Certificate(Result):
             return f" ({self.layer_type})"
         word = "layer" if len(self.numbers) == 1 else "layers"
         return f" ({self.layer_type}, {word} {in_ranges(self.numbers)})"
+
+
+def certify(
+    subject: LogitFunction,
+    *,
+    promised: str | Iterable[str] = "L0",
+    words: Callable[[str], str] = str,
+    seed: int = 0,
+    tolerance: float | None = None,
+) -> Certificate:
+    """Return the certificate of a subject; `promised` is a level, or the laws that must hold.
+
+    The tolerance is that of the subject's rounding, where none is given.
+    """
+    wanted = _promises(promised, subject)
+    subject = subject.begun()
+    subject.check(np.random.default_rng(seed))
+    subject = find_window(replace(subject, asked=Ledger()), seed=seed)
+    used = tolerance_of(subject) if tolerance is None else check_tolerance(tolerance)
+    sheet = CertificateDraft(subject=subject, wanted=wanted, seed=seed, tolerance=used)
+    sheet.warnings.extend(subject.warnings)
+    linear = sheet.test("linearity", laws.linearity)
+    affine = sheet.test("affine", laws.linearity, affine=True)
+    _of_shifts(sheet)
+    sheet.test("cache", laws.cache)
+    rounding = VECTORS * subject.rounding if subject.narrow else 0.0
+    sheet.test("dtype", laws.dtype, max(SINGLE, rounding))
+    alone = sheet.test("context", laws.context)
+    structure: Structure | Step | Rotations | None = None
+    rank: int | None = None
+    if alone and not (subject.whole or subject.lags < LEAST_SPAN or _has_stray_masks(sheet)):
+        sheet.test("continuity", laws.continuity, max(SMOOTH, rounding))
+    if alone and affine:
+        structure, rank = _of_lags(sheet, linear=linear)
+    elif affine:
+        sheet.test("path", laws.path)
+        sheet.test("order", laws.order)
+    elif alone:
+        _content(sheet)
+    _warn_of_growth(sheet)
+    subject.check_again(sheet.tolerance)
+    known = {"alone": alone, "affine": affine, "masked": _has_stray_masks(sheet)}
+    known["narrow"] = subject.lags < LEAST_SPAN
+    sheet.fill(dict.fromkeys((*ALWAYS, *wanted)), known)
+    level = level_of(sheet.found, timed=subject.timed)
+    if isinstance(promised, str) and promised in PROMISED:
+        sheet.want(_applicable(laws_of_level(promised, sheet.found, level), subject))
+    return Certificate(
+        name=subject.name,
+        level=words(level),
+        laws=sheet.found,
+        structure=structure,
+        rank=rank,
+        warnings=tuple(sheet.warnings),
+        seed=seed,
+        reach=subject.reach,
+        until="clock time" if subject.timed else "position",
+        asked=subject.asked.summary(subject),
+    )
+
+
+def _promises(promised: str | Iterable[str], subject: LogitFunction) -> tuple[str, ...]:
+    names = PROMISED.get(promised, None) if isinstance(promised, str) else tuple(promised)
+    if names is None:
+        names = tuple(str(promised).split(","))
+    for name in names:
+        if name not in NAMES:
+            raise GroupError(f"There is no law {name!r}: {nearest(name, NAMES)}.")
+    return _applicable(names, subject)
+
+
+def _applicable(names: Iterable[str], subject: LogitFunction) -> tuple[str, ...]:
+    """Return laws without that of continuity, where positions are whole numbers."""
+    return tuple(name for name in names if not (subject.whole and name == "continuity"))
+
+
+def _has_stray_masks(sheet: CertificateDraft) -> bool:
+    """Whether what is masked does not depend on the lag alone, so that no law of the lag is one."""
+    residual = sheet.found["shift"].residual
+    return residual is not None and not np.isfinite(residual)
+
+
+def _of_shifts(sheet: CertificateDraft) -> None:
+    """Test the law of shifts, as it is and gauged, and say where masks do not move with tokens."""
+    found = laws.shifts(sheet.subject, sheet.rng())
+    for name, residual in zip(("shift", "gauge"), found, strict=True):
+        note = "" if np.isfinite(residual) else "what is masked, or infinite, does not move with it"
+        sheet.put(name, residual, sheet.tolerance, note=note)
+    if _has_stray_masks(sheet) and sheet.subject.span is None:
+        sheet.warnings.append("some logits are -inf or infinite, whatever the lag is.")
+
+
+def _warn_of_growth(sheet: CertificateDraft) -> None:
+    """Warn of logits that grow with the lag, where that was not promised to be otherwise."""
+    law = sheet.found.get("boundedness")
+    if law is not None and law.tested and not law.holds:
+        sheet.warnings.append(f"logits grow with the lag, {law.note}.")
+
+
+def _of_lags(
+    sheet: CertificateDraft, *, linear: bool
+) -> tuple[Structure | Step | Rotations | None, int | None]:
+    """Test the laws of the lag, and return the generator with the rank, where there are lags."""
+    subject = sheet.subject
+    if subject.lags < LEAST_SPAN or _has_stray_masks(sheet):
+        return None, None
+    sheet.found["rank"] = Law(residual=None, tolerance=sheet.tolerance)  # its place among the laws
+    sheet.test("boundedness", laws.boundedness, GROWN, note=f"up to lag {subject.lags:.6g}")
+    structure = _group(sheet) if linear else None
+    rank = _rank(sheet, structure)
+    return (structure if _agree(sheet) else None), rank
+
+
+def _agree(sheet: CertificateDraft) -> bool:
+    """Whether lags are of finite rank where they are a group; where not, there is no group.
+
+    What a narrow type leaves of high powers of A(h) may hide a rank that is there, and so may what
+    follows the length of a call, which is a fault of caches.
+    """
+    group, rank = sheet.found.get("group"), sheet.found["rank"]
+    if group is None or not group.holds or rank.holds:
+        return True
+    if sheet.tolerance > TOLERANCE or not sheet.found["cache"].holds:
+        return True
+    note = "lags further on are not those of finitely many coordinates, as a group's are"
+    return sheet.put("group", max(1.0, rank.residual or 0.0), group.tolerance, note=note)
+
+
+def _rank(sheet: CertificateDraft, structure: Structure | Step | Rotations | None) -> int | None:
+    """Test whether finitely many coordinates make all lags, as those of a group do: on each axis.
+
+    The rank is that of the generator, if one was read, and else the largest; none, if an axis has
+    none.
+    """
+    rounding = sheet.tolerance if sheet.tolerance > TOLERANCE else None
+    limit = largest_prediction_error(rounding)
+    found = []
+    holding = {name for name, law in sheet.found.items() if law.holds}
+    group = "group" in holding
+    lines = [along(sheet.subject, axis) for axis in range(sheet.subject.axes)]
+    if not group and holding & {"shift", "gauge"}:  # a group was asked off the axes, too
+        lines += _off_axes(sheet.subject)
+    for axis, subject in enumerate(lines):
+        made = group_rank(subject, sheet.rng(), limit, known=group)
+        if made is None:
+            made = finite_rank(subject, sheet.rng(), rounding=rounding)
+        elif made.rank is not None and structure is not None and axis == 0:
+            made = replace(made, rank=_modes(structure))
+        found.append(made)
+    none = [one for one in found if one.rank is None]
+    known = found[:1] if structure is not None else found
+    made = none[0] if none else max(known, key=lambda one: one.rank or 0)
+    if sheet.patchy and not sheet.subject.narrow and sheet.found["cache"].holds:
+        made = replace(made, rank=None)
+    note = f"rank {made.rank} at steps of {made.stride:g}" if made.rank is not None else ""
+    error = made.residual if made.rank is not None else max(made.residual, 1.0)
+    note = note or f"none found{'' if rounding is None else ' beside the rounding'}"
+    sheet.put("rank", error, limit, note=note)
+    return made.rank
+
+
+def _off_axes(subject: LogitFunction) -> list[LogitFunction]:
+    """Return a subject of several axes on diagonals between them."""
+    if subject.axes == 1:
+        return []
+    signs = itertools.product((1.0,) if subject.causal else (1.0, -1.0), repeat=subject.axes - 1)
+    ways = [np.array([1.0, *sign]) for sign in signs]
+    return [on_line(subject, way) for way in ways[:DIAGONALS]]
+
+
+def _modes(structure: Structure | Step | Rotations) -> int:
+    """Return the rank of the lags that a generator makes: the degree of its minimal polynomial."""
+    longest: dict[tuple[float, float], int] = {}
+    for one in structure.structure:
+        at = (one.decay, one.frequency)
+        longest[at] = max(longest.get(at, 0), one.order)
+    return sum(order * (2 if turn else 1) for (_, turn), order in longest.items())
+
+
+def _content(sheet: CertificateDraft) -> None:
+    """Test whether fixed features of query and key are multiplied: their rank is finite."""
+    rank, of = laws.content_rank(sheet.subject, sheet.rng())
+    most = 2 * (sheet.subject.dimension + 1)
+    sheet.put("content", float(rank), float(most), note=f"rank over {of} queries and keys")
+
+
+def _group(sheet: CertificateDraft) -> Structure | Step | Rotations | None:
+    """Test the group law and, where it holds, read the generator, or that of one step."""
+    subject = sheet.subject
+    condition = float(np.max(np.linalg.cond(laws.at_lag(subject, 0.0))))
+    if not condition <= CONDITION:
+        reason = f"logits at lag 0 have condition {condition:.2g}, so A(t) is not formed"
+        sheet.warnings.append(reason)
+        for name in ("identity", "group"):
+            sheet.skip(name, reason)
+        return None
+    sheet.test("identity", laws.identity, note=f"B(0) has condition {condition:.3g}")
+    is_group = sheet.test("group", laws.group) and _everywhere(sheet)
+    if subject.axes > 1:
+        sheet.test("commutators", laws.commutators)
+    if not (is_group and (subject.whole or sheet.found["continuity"].holds)):
+        return None
+    line, tolerance = along(subject, 0), sheet.found["group"].tolerance
+    if subject.whole:
+        return rotations_of(line, tolerance) or _classify_step(sheet)
+    if subject.rounding > COARSE:
+        reason = f"vectors are rounded to {subject.rounding:.1e}, too coarse to read X"
+        sheet.skip("generator", reason)
+        return None
+    x, error, known = read_generator(line)
+    limit = max(GENERATED, min(10.0 * tolerance, LARGEST_TOLERANCE))
+    if not sheet.put("generator", error, limit, note="exp(tX) = A(t)"):
+        return None
+    rotations = rotations_of(line, tolerance)
+    if rotations is not None:
+        sheet.put("boundedness", 0.0, GROWN, note=_side(subject))
+    structure = rotations or _classify(sheet, x, known)
+    if subject.axes > 1:
+        _look_at_other_axes(sheet)
+    return structure
+
+
+def _everywhere(sheet: CertificateDraft) -> bool:
+    """Test the group law at many lags, too, where it holds at a few.
+
+    Exponential polynomials are analytic: where they are a group at some random lags they are one at
+    all. So what is a group at a few lags only has no finite rank either.
+    """
+    few = sheet.found["group"].residual or 0.0
+    off = dyadic(sheet.subject, sheet.rng())
+    note = f"at {len(sheet.subject.asked.distinct_lags()):,} lags"
+    sheet.patchy = not sheet.put("group", max(few, off), sheet.tolerance, note=note)
+    return not sheet.patchy
+
+
+def _look_at_other_axes(sheet: CertificateDraft) -> None:
+    """Let the spectra on all axes but the first decide what is bounded, too."""
+    law = sheet.found["boundedness"]
+    for axis in range(1, sheet.subject.axes if law.holds else 1):
+        subject = along(sheet.subject, axis)
+        rotations = rotations_of(subject, sheet.found["group"].tolerance)
+        if rotations is not None or subject.dimension > LARGEST_CLASSIFIED:
+            continue
+        x, _, known = read_generator(subject)
+        exact = sheet.tolerance <= TOLERANCE or known <= KNOWN
+        blocks = classify(x, tolerance=None if exact else min(known, COARSEST)).structure
+        growing = Generator(one.block for one in blocks).growing(_direction(subject))
+        if growing is not None and exact:
+            note = f"{_side(subject)}: X of axis {axis + 1} has {growing}"
+            sheet.put("boundedness", 1.0, GROWN, note=note)
+
+
+def _direction(subject: LogitFunction) -> str:
+    return "causal" if subject.causal else "both"
+
+
+def _side(subject: LogitFunction) -> str:
+    return "for lags from 0 on" if subject.causal else "for lags of both signs"
+
+
+def _classify_step(sheet: CertificateDraft) -> Step | None:
+    """Return the classes of one step, with its warnings, where it has a generator."""
+    if _is_too_large(sheet):
+        return None
+    found = step_of(sheet.subject)
+    sheet.warnings.extend(found.warnings)
+    if not found.has_generator:
+        sheet.warnings.append(f"One step has no real generator: {found.reason}.")
+        return None
+    return found
+
+
+def _classify(sheet: CertificateDraft, x: Floats, known: float) -> Structure | None:
+    """Return the classes of a generator, whose spectrum decides what is bounded.
+
+    Of what was rounded X is read to `known`, the share of it that rounding leaves open; a spectrum
+    that then grows, where no logit does, is not X.
+    """
+    if _is_too_large(sheet):
+        return None
+    exact = sheet.tolerance <= TOLERANCE or known <= KNOWN
+    structure = classify(x, tolerance=None if exact else min(known, COARSEST))
+    seen = sheet.found["boundedness"].residual
+    growing = Generator(one.block for one in structure.structure).growing(_direction(sheet.subject))
+    if growing is not None and not exact and sheet.found["boundedness"].holds:
+        sheet.warnings.append(
+            f"the generator is known to {known:.1e} of itself only, too coarse to name it; pass "
+            "the same in float64."
+        )
+        return None
+    sheet.warnings.extend(structure.warnings)
+    note = _side(sheet.subject)
+    if growing is not None:
+        note = f"{note}: X has {growing}"
+    sheet.put("boundedness", 0.0 if growing is None else max(1.0, seen or 0.0), GROWN, note=note)
+    return structure
+
+
+def _is_too_large(sheet: CertificateDraft) -> bool:
+    """Warn of a generator that is too large to be sorted into classes."""
+    too_large = sheet.subject.dimension > LARGEST_CLASSIFIED
+    if too_large:
+        sheet.warnings.append(
+            f"the generator has {sheet.subject.dimension} rows, and at most {LARGEST_CLASSIFIED} "
+            "are sorted into classes."
+        )
+    return too_large
 
 
 def in_ranges(numbers: Sequence[int]) -> str:
@@ -145,7 +548,7 @@ def in_ranges(numbers: Sequence[int]) -> str:
     return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 
-def joined(layers: Sequence[Certificate], name: str) -> Certificate:
+def join_certificates(layers: Sequence[Certificate], name: str) -> Certificate:
     """Return the certificate of a model from those of its types of layers: the worst of each law.
 
     A name of the generator stands only where it is that of all layers.
@@ -176,3 +579,110 @@ def _badness(law: Law) -> tuple[bool, bool, float]:
     """Order laws from those that hold best to those that are promised and broken."""
     share = 0.0 if law.residual is None else law.residual / law.tolerance
     return (law.promised and not law.holds, law.tested, share)
+
+
+@dataclass(kw_only=True)
+class CertificateDraft:
+    """Laws found so far, with the warnings."""
+
+    subject: LogitFunction
+    wanted: tuple[str, ...]
+    seed: int
+    tolerance: float
+    found: dict[str, Law] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    patchy: bool = False
+    """Whether lags are those of a group at some places and not at others."""
+
+    def rng(self) -> np.random.Generator:
+        """Return the random numbers of one law."""
+        return np.random.default_rng(self.seed)
+
+    def test(
+        self,
+        name: str,
+        law: Callable[..., float],
+        limit: float | None = None,
+        *,
+        note: str = "",
+        **how: Any,
+    ) -> bool:
+        """Test a law, write it down, and say whether it holds."""
+        value = float(law(self.subject, self.rng(), **how))
+        return self.put(name, value, self.tolerance if limit is None else limit, note=note)
+
+    def put(self, name: str, residual: float, tolerance: float, *, note: str = "") -> bool:
+        """Write down a law that was tested, and say whether it holds."""
+        residual = residual if np.isfinite(residual) else float("inf")
+        self.found[name] = Law(
+            residual=residual, tolerance=tolerance, promised=name in self.wanted, note=note
+        )
+        return self.found[name].holds
+
+    def skip(self, name: str, reason: str) -> None:
+        """Write down a law that was not tested, with the reason."""
+        self.found[name] = Law(
+            residual=None, tolerance=self.tolerance, promised=name in self.wanted, note=reason
+        )
+
+    def want(self, names: Iterable[str]) -> None:
+        """Mark these laws as promised, and no others."""
+        self.wanted = tuple(names)
+        self.found = {
+            name: replace(law, promised=name in self.wanted) for name, law in self.found.items()
+        }
+
+    def fill(self, names: Iterable[str], known: Mapping[str, bool]) -> None:
+        """Write down every law of these that is still missing, with the reason."""
+        for name in names:
+            if name not in self.found:
+                self.skip(name, self._reason(name, known))
+
+    def _reason(self, name: str, known: Mapping[str, bool]) -> str:
+        """Say why a law was not tested: the first reason that applies."""
+        one = self.subject.axes == 1
+        reasons = (
+            (name == "commutators" and one, "there is one axis"),
+            (name in ("path", "order") and known["alone"], "no other token decides"),
+            (name == "content" and known["affine"], "logits are linear but for a bias"),
+            (not known["alone"], "other tokens decide"),
+            (
+                known["affine"] and known["masked"],
+                "what is masked does not depend on the lag alone",
+            ),
+            (known["affine"] and known["narrow"], "too few lags are finite"),
+            (name == "continuity" and self.subject.whole, "positions are whole numbers"),
+            (name == "generator", "there is no group on real positions"),
+        )
+        return next((why for applies, why in reasons if applies), NOT_LINEAR)
+
+
+def laws_of_level(level: str, laws: Mapping[str, Law], found: str) -> tuple[str, ...]:
+    """Return the laws that a promised level asks for where a level was found.
+
+    Where that is the level or more, laws without a meaning for the subject are not asked for, and
+    what softmax does not see is no broken shift.
+    """
+    names = PROMISED[level]
+    if found not in KEEPS[level].split():
+        return names
+    names = tuple(name for name in names if name in laws and laws[name].tested)
+    relative = "shift" in laws and laws["shift"].holds
+    return tuple("gauge" if name == "shift" and not relative else name for name in names)
+
+
+def level_of(laws: Mapping[str, Law], *, timed: bool = False) -> str:
+    """Return the level that laws show; `timed` laws were asked in the time of a clock."""
+    holding = {name for name, law in laws.items() if law.holds}
+    relative, affine = bool(holding & {"shift", "gauge"}), "affine" in holding
+    if "context" not in holding:
+        along = "L3" if "order" in holding else "L4"
+        return "L7" if not affine else along if relative and "path" in holding else "L6"
+    if not relative:
+        return "L6"
+    level = "L2" if "content" in holding else "L7"
+    if affine:
+        level = "L1" if "rank" in holding else "L5"
+    if {"linearity", "group"} <= holding:
+        level = "L0"
+    return IN_TIME.get(level, level) if timed else level

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gnomon.errors import GroupError
-from gnomon.groups.checking import checked
 from gnomon.groups.classification import Found, Structure, classify
+from gnomon.groups.generator import read_matrix
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]
@@ -47,7 +47,7 @@ def equivalent(a: ArrayLike, b: ArrayLike, *, tolerance: float | None = None) ->
     >>> round(equivalent([[0.0, -1.0], [1.0, 0.0]], [[0.0, -2.0], [2.0, 0.0]]).time, 9)
     2.0
     """
-    matrices = checked(a, "the first generator"), checked(b, "the second generator")
+    matrices = read_matrix(a, "the first generator"), read_matrix(b, "the second generator")
     if len(matrices[0]) != len(matrices[1]):
         raise GroupError(
             f"the generators have {len(matrices[0])} and {len(matrices[1])} rows; pass two of the "
@@ -56,9 +56,9 @@ def equivalent(a: ArrayLike, b: ArrayLike, *, tolerance: float | None = None) ->
     first, second = (classify(one, tolerance=tolerance) for one in (a, b))
     sizes = [float(np.linalg.norm(matrix, 2)) for matrix in matrices]
     for time in _speeds(first, second):
-        pairs = _matched(first, second, time, sizes)
+        pairs = _match_clusters(first, second, time, sizes)
         if pairs is not None:
-            return _related(matrices, (first, second), time, pairs)
+            return _relate(matrices, (first, second), time, pairs)
     return Equivalence(
         equivalent=False,
         time=None,
@@ -80,7 +80,7 @@ def _speeds(first: Structure, second: Structure) -> list[float]:
     return [1.0, ratio, -ratio]
 
 
-def _matched(
+def _match_clusters(
     first: Structure, second: Structure, time: float, sizes: list[float]
 ) -> list[int] | None:
     """Return for every cluster of the first the cluster of the second that is like it."""
@@ -105,14 +105,14 @@ def _matched(
     return order if not left else None
 
 
-def _related(
+def _relate(
     matrices: tuple[Floats, Floats],
     structures: tuple[Structure, Structure],
     time: float,
     order: list[int],
 ) -> Equivalence:
     """Return the relation with its basis P = P_A P_B^-1."""
-    from gnomon.groups.basis import columns_of, singular
+    from gnomon.groups.classification import columns_of, singular
 
     first, second = structures
     own = [columns_of(cluster) for cluster in first.clusters]
@@ -143,10 +143,10 @@ def _difference(first: Structure, second: Structure) -> str:
     ]
     if shapes[0] == shapes[1]:
         return "the same kinds of blocks with other eigenvalues"
-    return f"other blocks: {_counted(first.structure)} against {_counted(second.structure)}"
+    return f"other blocks: {_count_kinds(first.structure)} against {_count_kinds(second.structure)}"
 
 
-def _counted(structure: tuple[Found, ...]) -> str:
+def _count_kinds(structure: tuple[Found, ...]) -> str:
     kinds: dict[str, int] = {}
     for one in structure:
         name = one.kind if one.order == 1 else f"{one.kind} of order {one.order}"

@@ -1,5 +1,6 @@
-r"""Laws of an encoding, each with a residual: 0 where it holds.
+r"""Laws of an encoding, each with a residual, and the positions at which they are asked.
 
+A residual is 0 where the law holds.
 With f(q, k, t, s) the logit of a query at t and a key at s, for all positions and vectors:
 
 * linearity   f is linear in q and in k; *affine* where a bias is added: then it is linear on
@@ -21,19 +22,69 @@ With f(q, k, t, s) the logit of a query at t and a key at s, for all positions a
 
 Residuals are relative to the largest logit at hand. They are evidence on samples, not a proof
 [puranik2026].
+
+Where a function is asked: the design of positions behind every law, and a record of it.
+
+A law holds "for all positions", and a certificate sees some. Faults of tables, caches and layers do
+not lie at random: they sit at the first token (attention sinks), at the ends of tables, at lengths
+that are powers of two, in one half of a plane. So positions are asked in four ways, and each is
+compared with itself after common shifts, every query with every key of its set:
+
+* low    0, 1, 2, 3, 2^k - 1, 2^k, 2^k + 1 up to half of the reach, shifted up;
+* high   the same from there on, and the last three, shifted down;
+* free   some hundred random places in the lower half of every axis, beside a few others; shifted by
+         half of the reach along each set of axes they lie evenly over all of it;
+* far    random places all over the reach, for the longest lags, shifted a little.
+
+Many get a partner near by, so that short lags are seen everywhere. On several axes coordinates are
+drawn independently, so that places lie on no common line; the origin, each axis alone and the far
+corner are among them. Of whole positions all rows are asked, on a grid of several axes,
+too, up to `ROWS`: each as a query and as a key.
+
+A fault that touches a share s of positions, or of lags, is missed by n uniform and independent ones
+with probability (1 - s)^n: one in the lower half of an axis stands for those that shifts make of
+it, so that it meets the part where the share is largest. The certificate states this for a share
+of 1 %. A fault at a single real position or lag has no share, and none is promised to be found.
+
+Laws of what lies between: do other tokens decide a logit, does their order, and is it a path?
+
+With the tokens of a line given, f(q_i, k_j) of query i and key j:
+
+* context  f does not change with tokens other than i and j: so it is for encodings of positions;
+* order    f does not change when tokens well between both are exchanged: group elements commute, so
+           that only a *clock*, the sum of what they add, counts (level L3); a clock may also read
+           up to `MARGIN` neighbours of each token;
+* path     T(i, r) = T(i, s) T(s, r), T the matrix of f, biases summed: a product along the path
+           (L4 where the order matters) [yang2025path];
+* content  the rank of f(q_a, k_b) at one pair of positions over many vectors: finite where fixed
+           features of q and k are multiplied (L2), full where content decides otherwise (L7).
+
+Boundedness: do logits stay within bounds as the lag grows?
+
+Logits that are linear but for a bias, f = q^T B(t) k + a(t).q + b(t).k + c(t), are looked at from
+lag 0 to the reach on each axis (to both sides, where keys may come later). What grows is the
+largest of |B|, |a| and |b| in the 2-norm, for vectors of either sign; of the bias c only its rise
+counts, since softmax lets what falls vanish. The residual is by how much lags beyond a quarter of
+the reach exceed those before: 3 for growth in proportion to the lag, 0 for turns, decays and slopes
+that fall.
+
+This is what can be seen up to the reach. Where a generator was read its spectrum decides for all
+lags: |exp(tX)| is bounded for t >= 0 exactly if no real part is above 0 and no block on the
+imaginary axis has an order above 1 [higham2008 sec. 10.1].
 """
 
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gnomon.errors import GroupError
-from gnomon.groups import places
-from gnomon.groups.blocks import Floats
-from gnomon.groups.subject import Subject
+from gnomon.groups.generator import Floats
+from gnomon.groups.logit_function import LogitFunction, as_positions, last_of, special
 
 QUERIES, KEYS = 5, 8
 NEAR, FAR = 64.0, float(2**17)
@@ -42,6 +93,17 @@ AT_ONCE = 512
 """Vectors that are asked in one call where places are many."""
 ANCHORS = 64
 """Rows near by at most that every row of a table with a window is asked with, by the block."""
+ROWS = 8192
+"""Whole positions, of all axes together, up to which every one is asked."""
+PARTNERS, FREE_PLACES, FAR_PLACES, FEW_PARTNERS = 12, 512, 16, 6
+CORNERS, MOST_AXES = 8, 3
+"""Shifts at most by half of the reach, and axes up to which these are all there are."""
+IN_LINE = 8
+"""Tokens of a line, where their order counts."""
+TOKENS, MARGIN = 13, 4
+GROWN = 0.5
+"""Largest rise beyond a quarter of the reach, as a share of what was there before."""
+GROWTH_LAGS = 40
 
 
 @dataclass(frozen=True)
@@ -54,7 +116,7 @@ class Question:
     s: Floats
     tokens: Floats | None = None
 
-    def of(self, subject: Subject) -> Floats:
+    def of(self, subject: LogitFunction) -> Floats:
         """Return the logits; of a causal subject those of keys after their query are -inf."""
         found = subject(self.q, self.k, self.t, self.s, self.tokens)
         if not subject.causal or subject.in_order:
@@ -63,13 +125,13 @@ class Question:
         seen = (late[:, None] >= early[None]).all(axis=-1)
         return np.where(seen, found, -np.inf)
 
-    def moved(self, step: float | Floats) -> Question:
+    def shift(self, step: float | Floats) -> Question:
         """Return the question with all positions shifted."""
         return replace(self, t=self.t + step, s=self.s + step)
 
 
 def sample(
-    subject: Subject, rng: np.random.Generator, *, at: tuple[Floats, Floats] | None = None
+    subject: LogitFunction, rng: np.random.Generator, *, at: tuple[Floats, Floats] | None = None
 ) -> Question:
     """Return vectors at positions of queries and keys: without any, at a line of tokens.
 
@@ -93,15 +155,15 @@ def residual(found: Floats, wanted: Floats) -> float:
     return largest / scale if scale > 0.0 else largest
 
 
-def linearity(subject: Subject, rng: np.random.Generator, *, affine: bool = False) -> float:
+def linearity(subject: LogitFunction, rng: np.random.Generator, *, affine: bool = False) -> float:
     """Return how far f is from linear in queries and in keys, or from affine.
 
     One side has all places of the design, the other a few, the first and the last among them.
     """
     a = 0.7
     b = 1.0 - a if affine else -1.6
-    every = places.many(subject, rng)
-    early, late = places.few(subject, rng)
+    every = many(subject, rng)
+    early, late = few(subject, rng)
     worst = 0.0
     for side, at in (("q", (every, early)), ("k", (late, every))):
         asked = sample(subject, rng, at=None if subject.in_order else at)
@@ -117,26 +179,26 @@ def linearity(subject: Subject, rng: np.random.Generator, *, affine: bool = Fals
     return worst
 
 
-def shifts(subject: Subject, rng: np.random.Generator) -> tuple[float, float]:
+def shifts(subject: LogitFunction, rng: np.random.Generator) -> tuple[float, float]:
     """Return how much common shifts of all positions change logits: as they are, and gauged."""
     worst = np.zeros(2)
-    for moves in places.moves(subject, rng):
-        asked = sample(subject, rng, at=(moves.queries, moves.keys))
+    for shifted in moves(subject, rng):
+        asked = sample(subject, rng, at=(shifted.queries, shifted.keys))
         before = asked.of(subject)
-        for step in moves.steps:
-            worst = np.maximum(worst, _both(asked.moved(step).of(subject), before))
-    every = None if subject.in_order else places.rows(subject)
+        for step in shifted.steps:
+            worst = np.maximum(worst, _residuals(asked.shift(step).of(subject), before))
+    every = None if subject.in_order else rows(subject)
     if every is not None:
         worst = np.maximum(worst, _rows(subject, rng, every))
     return float(worst[0]), float(worst[1])
 
 
-def _both(found: Floats, wanted: Floats) -> tuple[float, float]:
+def _residuals(found: Floats, wanted: Floats) -> tuple[float, float]:
     """Return residuals as they are, and of what softmax sees."""
-    return residual(found, wanted), residual(_gauged(found), _gauged(wanted))
+    return residual(found, wanted), residual(_without_row_means(found), _without_row_means(wanted))
 
 
-def _rows(subject: Subject, rng: np.random.Generator, every: Floats) -> Floats:
+def _rows(subject: LogitFunction, rng: np.random.Generator, every: Floats) -> Floats:
     """Return how far logits of every row with a few others are from those of the same lag.
 
     One vector stands for all queries and one for all keys, so that logits depend on the lag alone:
@@ -144,13 +206,13 @@ def _rows(subject: Subject, rng: np.random.Generator, every: Floats) -> Floats:
     axis. Signs are compared apart, since what softmax does not see is a number for each query.
     """
     q, k = rng.normal(size=(2, 1, subject.dimension))
-    last = places.last_of(subject)
+    last = last_of(subject)
     size = int(last) + 1
     powers = size ** np.arange(subject.axes - 1, -1, -1)
 
     def logits(t: Floats, s: Floats) -> Floats:
         left, right = (np.repeat(x, len(at), axis=0) for x, at in ((q, t), (k, s)))
-        return Question(left, right, *(places.shaped(subject, at) for at in (t, s))).of(subject)
+        return Question(left, right, *(as_positions(subject, at) for at in (t, s))).of(subject)
 
     blocks = [every[start : start + AT_ONCE] for start in range(0, len(every), AT_ONCE)]
     choices = (1.0,) if subject.causal else (1.0, -1.0)
@@ -170,13 +232,13 @@ def _rows(subject: Subject, rng: np.random.Generator, every: Floats) -> Floats:
                 seen = (lag * sign >= 0.0).all(axis=-1)
                 wanted = values[..., np.abs(lag).astype(int) @ powers]
                 pair = (np.where(seen, one, -np.inf) for one in (found, wanted))
-                worst = np.maximum(worst, _both(*pair))
+                worst = np.maximum(worst, _residuals(*pair))
     return worst
 
 
-def _anchors(subject: Subject, rng: np.random.Generator, rows: Floats) -> Floats:
+def _anchors(subject: LogitFunction, rng: np.random.Generator, rows: Floats) -> Floats:
     """Return rows that some are asked with: the ends and two others, or near ones in a window."""
-    last, axes = places.last_of(subject), subject.axes
+    last, axes = last_of(subject), subject.axes
     ends = np.array([[0.0], [last]]) * np.ones(axes)
     made = [ends, np.floor(rng.uniform(0.0, last + 1.0, size=(2, axes)))]
     if subject.span is not None:
@@ -186,7 +248,7 @@ def _anchors(subject: Subject, rng: np.random.Generator, rows: Floats) -> Floats
     return np.unique(np.concatenate(made), axis=0)
 
 
-def _gauged(logits: Floats) -> Floats:
+def _without_row_means(logits: Floats) -> Floats:
     """Return logits without the mean of what each row shows, which softmax does not see."""
     seen = np.isfinite(logits)
     count = np.maximum(seen.sum(axis=-1, keepdims=True), 1)
@@ -194,13 +256,13 @@ def _gauged(logits: Floats) -> Floats:
     return np.where(seen, logits - mean, logits)
 
 
-def at_lag(subject: Subject, lag: float) -> Floats:
+def at_lag(subject: LogitFunction, lag: float) -> Floats:
     """Return B (..., d, d) at a lag on the first axis, by asking for unit vectors."""
     return at_lags(subject, np.array([lag]))[0]
 
 
 def at_lags(
-    subject: Subject,
+    subject: LogitFunction,
     lags: Floats,
     *,
     vectors: Floats | None = None,
@@ -229,7 +291,7 @@ def at_lags(
     return np.array(made)
 
 
-def at_once_of(subject: Subject, vectors: Floats, lags: Floats) -> list[Floats]:
+def at_once_of(subject: LogitFunction, vectors: Floats, lags: Floats) -> list[Floats]:
     """Return the logits of vectors with each other at lags of one sign, or at one, in one call."""
     count = len(vectors)
     late, early = (np.maximum(sign * lags, 0.0) for sign in (1.0, -1.0))
@@ -243,21 +305,21 @@ def at_once_of(subject: Subject, vectors: Floats, lags: Floats) -> list[Floats]:
     return np.split(found, len(s) // count, axis=-1)
 
 
-def identity(subject: Subject, rng: np.random.Generator) -> float:
+def identity(subject: LogitFunction, rng: np.random.Generator) -> float:
     """Return how far B(t, t) C^-1 is from I at 1, the last and random t, C = B(0, 0)."""
     inverse = np.linalg.inv(at_lag(subject, 0.0))
     eye = np.eye(subject.dimension)
-    last = places.last_of(subject)
-    ends = places.shaped(subject, np.array([[1.0], [last]]) * np.ones(subject.axes))
+    last = last_of(subject)
+    ends = as_positions(subject, np.array([[1.0], [last]]) * np.ones(subject.axes))
     worst = 0.0
-    for place in np.concatenate([ends, places.random_places(subject, rng, 2, high=last)]):
+    for place in np.concatenate([ends, random_places(subject, rng, 2, high=last)]):
         here = np.repeat(place[None], subject.dimension, axis=0)
         there = subject(eye, eye, here, here) @ inverse
         worst = max(worst, residual(there, np.broadcast_to(eye, there.shape)))
     return worst
 
 
-def commutators(subject: Subject, rng: np.random.Generator) -> float:
+def commutators(subject: LogitFunction, rng: np.random.Generator) -> float:
     """Return how far steps on different axes are from commuting."""
     steps = np.diag(1.0 + 3.0 * rng.random(subject.axes))
     made = at_lags(subject, np.floor(steps) if subject.whole else steps)
@@ -265,29 +327,25 @@ def commutators(subject: Subject, rng: np.random.Generator) -> float:
     return max(residual(x @ y, y @ x) for x, y in pairs)
 
 
-def group(subject: Subject, rng: np.random.Generator) -> float:
+def group(subject: LogitFunction, rng: np.random.Generator) -> float:
     """Return how far A(a + b) is from A(a) A(b).
 
     For short lags on each axis and far ones, of both signs where keys may come later, and on
     several axes for lags that lie on none.
     """
-    pairs = _pairs(subject, rng)
+    pairs = _pairs_of_lags(subject, rng)
     lags = np.concatenate([pairs[:, 0], pairs[:, 1], pairs.sum(axis=1)])
     # What follows the length of a call is a group at each length: one call for each lag.
     made = at_lags(subject, lags, at_once=1) @ np.linalg.inv(at_lag(subject, 0.0))
     if not np.isfinite(made).all():
         return float("inf")
     one, other, both = np.split(made, 3)
-    size = np.maximum(1.0, np.maximum(_largest(one), _largest(other)))
-    return float((_largest(both - one @ other) / size**2).max())
+    size = np.abs(np.split(made, 3)[:2]).reshape(2, len(pairs), -1).max(axis=(0, 2), initial=1.0)
+    off = np.abs(both - one @ other).reshape(len(pairs), -1).max(axis=1)
+    return float((off / size**2).max())
 
 
-def _largest(made: Floats) -> Floats:
-    """Return the largest entry at each lag."""
-    return np.asarray(np.abs(made).reshape(len(made), -1).max(axis=1))
-
-
-def _pairs(subject: Subject, rng: np.random.Generator) -> Floats:
+def _pairs_of_lags(subject: LogitFunction, rng: np.random.Generator) -> Floats:
     """Return pairs of lags (n, 2, axes) whose sum is a lag that may be asked, too."""
     half, axes = 0.5 * subject.lags, subject.axes
     near = min(50.0, 0.5 * half)
@@ -305,7 +363,7 @@ def _pairs(subject: Subject, rng: np.random.Generator) -> Floats:
     return made * signs
 
 
-def continuity(subject: Subject, rng: np.random.Generator) -> float:
+def continuity(subject: LogitFunction, rng: np.random.Generator) -> float:
     """Return the largest jump of B between positions 2^-20 apart, beside what a slope of 1 makes.
 
     Jumps lie at whole positions more often than not, so these are looked at, too: on each axis,
@@ -324,14 +382,14 @@ def continuity(subject: Subject, rng: np.random.Generator) -> float:
     return worst
 
 
-def cache(subject: Subject, rng: np.random.Generator, *, tokens: int = 7) -> float:
+def cache(subject: LogitFunction, rng: np.random.Generator, *, tokens: int = 7) -> float:
     """Return how much the logits of a query change with the tokens after it."""
-    at = _line(subject, rng, tokens)
+    at = _cache_line(subject, rng, tokens)
     q, k = rng.normal(size=(2, len(at), subject.dimension))
     read = None if subject.width is None else rng.normal(size=(len(at), subject.width))
     whole = subject(q, k, at, at, read)
     if subject.coder is not None:
-        return max(_kept(subject, q, k, at, whole, first) for first in (1, len(at) // 2))
+        return max(_off_one_pass(subject, q, k, at, whole, first) for first in (1, len(at) // 2))
     worst = 0.0
     for last in range(1, len(at) + 1):
         some = None if read is None else read[:last]
@@ -340,15 +398,17 @@ def cache(subject: Subject, rng: np.random.Generator, *, tokens: int = 7) -> flo
     return worst
 
 
-def _line(subject: Subject, rng: np.random.Generator, tokens: int) -> Floats:
+def _cache_line(subject: LogitFunction, rng: np.random.Generator, tokens: int) -> Floats:
     """Return the first two positions, the last one that can be seen from 0, and some between."""
-    last = min(places.last_of(subject), subject.lags)
+    last = min(last_of(subject), subject.lags)
     between = np.sort(rng.uniform(0.0, last, size=(tokens - 3, subject.axes)), axis=0)
     ends = np.array([0.0, min(1.0, last), last])[:, None] * np.ones(subject.axes)
-    return np.unique(places.shaped(subject, np.concatenate([ends, between])), axis=0)
+    return np.unique(as_positions(subject, np.concatenate([ends, between])), axis=0)
 
 
-def _kept(subject: Subject, q: Floats, k: Floats, at: Floats, whole: Floats, first: int) -> float:
+def _off_one_pass(
+    subject: LogitFunction, q: Floats, k: Floats, at: Floats, whole: Floats, first: int
+) -> float:
     """Return how far logits are from those of one pass, with keys kept: some at once, then each."""
     if subject.coder is None:
         return 0.0
@@ -366,14 +426,14 @@ def _kept(subject: Subject, q: Floats, k: Floats, at: Floats, whole: Floats, fir
     return worst
 
 
-def dtype(subject: Subject, rng: np.random.Generator) -> float:
+def dtype(subject: LogitFunction, rng: np.random.Generator) -> float:
     """Return how far logits of float32 are from those of float64, near the farthest position.
 
     A subject in a narrow type of its own has no float64: its logits near 0 stand for them.
     """
     near = min(NEAR, subject.lags)
-    late = places.random_places(subject, rng, QUERIES, low=0.5 * near, high=near)
-    early = places.random_places(subject, rng, KEYS, high=0.5 * near)
+    late = random_places(subject, rng, QUERIES, low=0.5 * near, high=near)
+    early = random_places(subject, rng, KEYS, high=0.5 * near)
     line = replace(subject, span=near)
     asked = sample(line, rng, at=None if subject.in_order else (late, early))
     far = subject.reach - near if subject.ends else FAR
@@ -381,11 +441,279 @@ def dtype(subject: Subject, rng: np.random.Generator) -> float:
         last = subject.reach if subject.farthest is None else subject.farthest
         far = last - near if subject.ends else FAR
         try:
-            return residual(asked.moved(far).of(subject), asked.of(subject))
+            return residual(asked.shift(far).of(subject), asked.of(subject))
         except GroupError:  # half precision has no such positions, and gives NaN
             return float("inf")
     narrow = [np.asarray(x, dtype=np.float32) for x in (asked.q, asked.k)]
     wide = [x.astype(np.float64) for x in narrow]
     rest = (asked.t + far, asked.s + far, *(() if asked.tokens is None else (asked.tokens,)))
-    found, wanted = (subject.of(*vectors, *rest) for vectors in (narrow, wide))
+    found, wanted = (subject(*vectors, *rest) for vectors in (narrow, wide))
     return residual(found, wanted)
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Places of queries and of keys, (n,) or (n, axes), and steps that shift all of them."""
+
+    queries: Floats
+    keys: Floats
+    steps: Floats
+
+    @classmethod
+    def of(cls, places: Floats, steps: Floats) -> Moves:
+        """Return moves with the same places for both."""
+        return cls(places, places, steps)
+
+
+def random_places(
+    subject: LogitFunction, rng: np.random.Generator, count: int, *, low: float = 0.0, high: float
+) -> Floats:
+    """Return uniform places, every coordinate drawn by itself."""
+    return as_positions(subject, rng.uniform(low, high, size=(count, subject.axes)))
+
+
+def rows(subject: LogitFunction) -> Floats | None:
+    """Return all whole positions (n, axes) up to the reach, or None where they are too many."""
+    size = int(last_of(subject)) + 1
+    if not subject.whole or size**subject.axes > ROWS:
+        return None
+    return np.indices((size,) * subject.axes).reshape(subject.axes, -1).T.astype(np.float64)
+
+
+def many(subject: LogitFunction, rng: np.random.Generator, count: int = 48) -> Floats:
+    """Return all rows of a table that is short, or special places and random ones."""
+    last = last_of(subject)
+    if subject.whole and subject.axes == 1 and last < 1024.0:
+        return np.arange(last + 1.0)
+    ends = _special_places(subject, rng, 0.0, last)
+    return np.concatenate([ends, random_places(subject, rng, count, high=last)])
+
+
+def few(subject: LogitFunction, rng: np.random.Generator, count: int = 2) -> tuple[Floats, Floats]:
+    """Return early places with the first, and late ones with the last, some for each."""
+    last = last_of(subject)
+    ends = [as_positions(subject, np.full((1, subject.axes), end)) for end in (0.0, last)]
+    early = random_places(subject, rng, count, high=0.5 * last)
+    late = random_places(subject, rng, count, low=0.5 * last, high=last)
+    return np.concatenate([ends[0], early]), np.concatenate([ends[1], late])
+
+
+def moves(subject: LogitFunction, rng: np.random.Generator) -> Iterator[Moves]:
+    """Yield sets of places with the steps by which they are shifted."""
+    last = last_of(subject)
+    half = 0.5 * last
+    if subject.in_order:
+        yield from _lines_of_tokens(subject, rng, last)
+        return
+
+    def steps(count: int, most: float, sign: float = 1.0) -> Floats:
+        at = rng.uniform(0.0, most, size=(count, subject.axes))
+        return sign * as_positions(subject, np.maximum(at, min(1.0, most)))
+
+    low = _special_places(subject, rng, 0.0, half)
+    yield Moves.of(_with_partners(subject, rng, low, (0.0, half)), steps(2, half))
+    high = _special_places(subject, rng, np.ceil(half), last)
+    room = math.floor(half) if subject.whole else half
+    yield Moves.of(_with_partners(subject, rng, high, (np.ceil(half), last)), steps(2, room, -1.0))
+    yield from _free_places(subject, rng, half)
+    if subject.axes <= MOST_AXES:
+        subject.asked.free_places = FREE_PLACES
+    near = 0.1 * last
+    far = random_places(subject, rng, FAR_PLACES, high=last - near)
+    first = as_positions(subject, np.zeros((1, subject.axes)))
+    small = np.exp(rng.uniform(0.0, math.log(half), size=(1, subject.axes)))
+    yield Moves.of(np.concatenate([first, far]), steps(2, near))
+    near_by = random_places(subject, rng, FAR_PLACES, high=half)
+    yield Moves.of(_with_partners(subject, rng, near_by, (0.0, half)), as_positions(subject, small))
+
+
+def _free_places(subject: LogitFunction, rng: np.random.Generator, half: float) -> Iterator[Moves]:
+    """Yield many random places as queries with few keys, and as keys with few queries."""
+    if subject.axes > MOST_AXES:
+        corners = rng.integers(0, 2, size=(CORNERS, subject.axes)).astype(np.float64)
+    else:
+        corners = np.array(list(itertools.product((0.0, 1.0), repeat=subject.axes)))[1:]
+    steps = as_positions(subject, half * corners)
+    if subject.span is not None:
+        for _ in range(2):
+            places = random_places(subject, rng, FREE_PLACES // 2, high=half)
+            both = _with_partners(subject, rng, places, (0.0, half), most=FREE_PLACES)
+            yield Moves.of(both, steps)
+        return
+    every = random_places(subject, rng, FREE_PLACES, high=half)
+    near = rng.uniform(0.0, 0.2 * half, size=(2, FEW_PARTNERS, subject.axes))
+    near[:, 0] = 0.0
+    early, late = as_positions(subject, near[0]), as_positions(subject, half - near[1])
+    yield Moves(every, early, steps)
+    yield Moves(late, every, steps)
+
+
+def _lines_of_tokens(
+    subject: LogitFunction, rng: np.random.Generator, last: float
+) -> Iterator[Moves]:
+    """Yield lines of tokens in their order: the first places, the last ones, and random ones."""
+    count = int(min(IN_LINE, last + 1.0))
+    first = np.arange(float(count))
+    drawn = np.sort(rng.uniform(0.0, 0.5 * last, size=count))
+    drawn = np.unique(np.floor(drawn)) if subject.whole else drawn
+    random = as_positions(subject, rng.uniform(1.0, 0.5 * last, size=(3, 1)))
+    room = last - count + 1.0
+    for places, steps in ((first, random), (first + room, -random), (drawn, random)):
+        at = places if subject.axes == 1 else np.repeat(places[:, None], subject.axes, axis=1)
+        way = steps if subject.axes == 1 else np.repeat(steps[:, None], subject.axes, axis=1)
+        yield Moves.of(at, np.clip(way, -room, room))
+
+
+def _special_places(
+    subject: LogitFunction, rng: np.random.Generator, low: float, high: float
+) -> Floats:
+    """Return special places between two positions: ends, each axis alone, and mixed ones."""
+    known = special(last_of(subject))
+    known = known[(known >= low) & (known <= high)]
+    if not len(known):
+        known = np.array([low])
+    if subject.axes == 1:
+        return known
+    made = [np.full((1, subject.axes), known[0]), np.full((1, subject.axes), known[-1])]
+    for axis in range(subject.axes):
+        alone = np.full((4, subject.axes), low)
+        alone[:, axis] = [known[0], known[-1], *rng.choice(known, size=2)]
+        made.append(alone)
+    made.append(rng.choice(known, size=(16, subject.axes)))
+    return np.unique(np.concatenate(made), axis=0)
+
+
+def _with_partners(
+    subject: LogitFunction,
+    rng: np.random.Generator,
+    at: Floats,
+    ends: tuple[float, float],
+    *,
+    most: int = PARTNERS,
+) -> Floats:
+    """Return places with others near to some of them, within the ends."""
+    chosen = rng.choice(len(at), size=min(most, len(at)), replace=False)
+    widest = max(2.0, min(subject.lags, ends[1] - ends[0]))
+    size = np.exp(rng.uniform(0.0, math.log(widest), size=(len(chosen), subject.axes)))
+    sign = rng.choice([-1.0, 1.0], size=size.shape)
+    beside = at[chosen].reshape(len(chosen), subject.axes) + sign * size
+    return np.concatenate([at, as_positions(subject, np.clip(beside, *ends))])
+
+
+def _line_of_tokens(
+    subject: LogitFunction, rng: np.random.Generator
+) -> tuple[Floats, Floats, Floats | None]:
+    """Return positions and keys of a line of tokens, and what is read of them."""
+    reach = subject.reach if subject.lags < TOKENS else subject.lags
+    at = np.unique(subject.places(np.linspace(0.0, 1.0, TOKENS), reach=reach), axis=0)
+    k = rng.normal(size=(len(at), subject.dimension))
+    read = None if subject.width is None else rng.normal(size=(len(at), subject.width))
+    return at, k, read
+
+
+def context(subject: LogitFunction, rng: np.random.Generator) -> float:
+    """Return how much the logits of the last query depend on the token before it.
+
+    That token stands between the query and all other keys, near or far.
+    """
+    at, k, read = _line_of_tokens(subject, rng)
+    q = rng.normal(size=(1, subject.dimension))
+    before = subject(q, k, at[-1:], at, read)
+    changed = len(at) - 2
+    for held in (k, read):
+        if held is not None:
+            held[changed] = rng.normal(size=held.shape[-1])
+    after = subject(q, k, at[-1:], at, read)
+    others = np.arange(len(at)) != changed
+    return residual(after[..., others], before[..., others])
+
+
+def order(subject: LogitFunction, rng: np.random.Generator) -> float:
+    """Return how much the logit of the last query and the first key depends on an exchange."""
+    at, k, read = _line_of_tokens(subject, rng)
+    q = rng.normal(size=(1, subject.dimension))
+    before = subject(q, k, at[-1:], at, read)
+    inside = np.arange(1 + MARGIN, len(at) - MARGIN)
+    for held in (k, read):
+        if held is not None:
+            held[inside] = held[inside[::-1]]
+    after = subject(q, k, at[-1:], at, read)
+    return residual(after[..., :1], before[..., :1])
+
+
+def path(subject: LogitFunction, rng: np.random.Generator) -> float:
+    """Return how far T(i, r) is from T(i, s) T(s, r), and a bias from a sum along the path."""
+    at, _, read = _line_of_tokens(subject, rng)
+    last, middle = len(at) - 1, len(at) // 2
+    parts = {}
+    for name, i, j in (("whole", last, 0), ("late", last, middle), ("early", middle, 0)):
+        some = None if read is None else read[: i + 1]
+        parts[name] = _matrix_and_bias(subject, at[: i + 1], j, some)
+    matrices = {name: part[0] for name, part in parts.items()}
+    biases = {name: part[1] for name, part in parts.items()}
+    product = matrices["late"] @ matrices["early"]
+    summed = biases["late"] + biases["early"]
+    return max(residual(matrices["whole"], product), residual(biases["whole"], summed))
+
+
+def _matrix_and_bias(
+    subject: LogitFunction, at: Floats, key: int, read: Floats | None
+) -> tuple[Floats, Floats]:
+    """Return T (..., d, d) of the last token's query and one key, and the bias between them."""
+    d, m = subject.dimension, len(at)
+    eye = np.eye(d)
+
+    def logit(q: Floats, k: Floats) -> Floats:
+        keys = np.zeros((m, d))
+        keys[key] = k
+        return subject(q[None], keys, at[-1:], at, read)[..., 0, key]
+
+    zero = np.zeros(d)
+    bias = logit(zero, zero)
+    rows = [np.stack([logit(q, k) - bias for k in eye], axis=-1) for q in eye]
+    return np.stack(rows, axis=-2), bias
+
+
+def content_rank(subject: LogitFunction, rng: np.random.Generator) -> tuple[int, int]:
+    """Return the rank of f over many queries and keys at one pair of positions, and how many."""
+    count = 4 * (subject.dimension + 2)
+    q, k = rng.normal(size=(2, count, subject.dimension))
+    late, early = (np.repeat(subject.places(np.array([x])), count, axis=0) for x in (0.02, 0.01))
+    found = subject(q, k, late, early)
+    found = found.reshape(-1, *found.shape[-2:])
+    sizes = np.linalg.svd(found, compute_uv=False)
+    return int(max((s > 1e-10 * s[0]).sum() for s in sizes)), count
+
+
+def boundedness(subject: LogitFunction, rng: np.random.Generator) -> float:
+    """Return by how much logits rise beyond a quarter of the lags, on the worst axis."""
+    del rng  # unit vectors see everything
+    grid = np.append(np.arange(9.0), np.geomspace(1.0, subject.lags, GROWTH_LAGS))
+    lags = np.unique(grid.astype(np.float64))
+    lags = np.unique(np.floor(lags)) if subject.whole else lags
+    lags = lags[lags <= subject.lags]
+    sides = (1.0,) if subject.causal else (1.0, -1.0)
+    axes = range(subject.axes)
+    return max(_rise(subject, side * lags, axis) for side in sides for axis in axes)
+
+
+def _rise(subject: LogitFunction, lags: Floats, axis: int) -> float:
+    vectors = np.concatenate([np.eye(subject.dimension), np.zeros((1, subject.dimension))])
+    sizes = np.array([_sizes(made) for made in at_lags(subject, lags, vectors=vectors, axis=axis)])
+    near = np.abs(lags) <= max(0.25 * subject.lags, 1.0)
+    if near.all():
+        return 0.0
+    before, after = (sizes[part].max(axis=0) for part in (near, ~near))
+    scale = max(float(before[0]), float(np.abs(sizes[near, 1]).max()), np.finfo(np.float64).tiny)
+    return max(0.0, float((after - before).max()) / scale)
+
+
+def _sizes(found: Floats) -> tuple[float, float]:
+    """Return the largest norm among B, a and b at a lag over heads, and the largest bias."""
+    found = found.reshape(-1, *found.shape[-2:])
+    found = np.where(np.isneginf(found), 0.0, found)  # what is masked does not grow
+    bias = found[:, -1:, -1:]
+    of_q, of_k = found[:, :-1, -1:] - bias, found[:, -1:, :-1] - bias
+    whole = found[:, :-1, :-1] - of_q - of_k - bias
+    norms = [np.linalg.norm(part, ord=2, axis=(-2, -1)).max() for part in (whole, of_q, of_k)]
+    return float(max(norms)), float(bias.max())

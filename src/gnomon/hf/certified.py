@@ -36,7 +36,7 @@ from torch import nn
 
 from gnomon.encodings import Encoding, LayerSchedule, Nope, schedule
 from gnomon.errors import EncodingError, GnomonError
-from gnomon.groups import Coder, Subject
+from gnomon.groups import Coder, LogitFunction
 from gnomon.hf.foreign import first_line, open_config, pickled_weights
 from gnomon.hf.places import rotary_modules, text_config
 
@@ -61,10 +61,10 @@ class Layers:
 
     kind: str
     numbers: tuple[int, ...]
-    subject: Subject | Encoding
+    subject: LogitFunction | Encoding
 
 
-def subject_of_model(model: nn.Module) -> Subject | Encoding | list[Layers]:
+def subject_of_model(model: nn.Module) -> LogitFunction | Encoding | list[Layers]:
     """Return the rotary function of a model as a subject, or the encoding that it has instead.
 
     Of a model that turns layers of different types differently, return one for each type.
@@ -105,7 +105,7 @@ def _without_apply(source: Any) -> Encoding | list[Layers]:
     ]
 
 
-def _beside_still(config: Any, subject: Subject) -> Subject | Encoding | list[Layers]:
+def _beside_still(config: Any, subject: LogitFunction) -> LogitFunction | Encoding | list[Layers]:
     """Return the rotary function of a model beside the layers that its config says use none."""
     layers = _scheduled(config)
     still = tuple(one.layer for one in layers if one.attends and one.encoding.name == "nope")
@@ -153,7 +153,7 @@ def _held(rotary: Any, kind: str | None) -> torch.Tensor:
     return found
 
 
-def _subject(model: nn.Module, rotary: Any, apply: Any, kind: str | None) -> Subject:
+def _subject(model: nn.Module, rotary: Any, apply: Any, kind: str | None) -> LogitFunction:
     """Return what turns the layers of one type as a subject."""
     config = rotary.config
 
@@ -171,7 +171,7 @@ def _subject(model: nn.Module, rotary: Any, apply: Any, kind: str | None) -> Sub
 
         return code
 
-    return Subject(
+    return LogitFunction(
         name=f"the rotary function of {type(model).__name__}",
         dimension=2 * int(_held(rotary, kind).shape[-1]),
         logits=logits,
@@ -184,7 +184,7 @@ def _subject(model: nn.Module, rotary: Any, apply: Any, kind: str | None) -> Sub
     )
 
 
-def subject_of_folder(folder: str | PathLike[str]) -> Subject | Encoding | list[Layers]:
+def subject_of_folder(folder: str | PathLike[str]) -> LogitFunction | Encoding | list[Layers]:
     """Return what a folder with a config.json, or a model of the hub, does with positions.
 
     A rotary function is made of the config alone; other encodings are read with their weights

@@ -28,7 +28,7 @@ import numpy as np
 from torch import nn
 from transformers import PreTrainedConfig
 
-from gnomon.encodings import ENTRIES, Encoding
+from gnomon.encodings import Encoding
 from gnomon.encodings import encoding as made
 from gnomon.errors import EncodingError
 
@@ -166,7 +166,6 @@ def attention_modules(model: nn.Module) -> list[Any]:
 
 
 Written = dict[str, Any]
-_ROOM = "gnomon.encodings."
 
 
 def written(encoding: Encoding, *, rows: int | None = None) -> Written:
@@ -176,9 +175,9 @@ def written(encoding: Encoding, *, rows: int | None = None) -> Written:
     >>> written(Nope())
     {'name': 'nope', 'parameters': {'axes': 1}}
     """
-    name = _name_of(encoding)
-    if name is not None:
-        return {"name": name, "parameters": encoding.parameters}
+    entry = encoding.own_entry
+    if entry is not None:
+        return {"name": entry.card.name, "parameters": encoding.parameters}
     if "vectors" in encoding.kinds and rows is not None:
         parameters = {"rows": rows, "dimension": int(getattr(encoding, "dimension", 0))}
         return {"name": "learned", "parameters": parameters, "from": encoding.name}
@@ -186,13 +185,6 @@ def written(encoding: Encoding, *, rows: int | None = None) -> Written:
         f"The encoding {encoding.name!r} is made by {type(encoding).__name__}, which is not in the "
         "catalogue, so a model saved with it could not be opened; install one of the catalogue."
     )
-
-
-def _name_of(encoding: Encoding) -> str | None:
-    """Return the name under which the catalogue makes encodings of this class, if it does."""
-    kind = type(encoding)
-    maker = f"{kind.__module__.removeprefix(_ROOM)}:{kind.__qualname__}"
-    return next((name for name, entry in ENTRIES.items() if entry.maker == maker), None)
 
 
 def rebuilt(record: Mapping[str, Any], **numbers: Any) -> Encoding:

@@ -34,25 +34,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gnomon.encodings import (
+from gnomon.encodings import Encoding, Rotating, as_encoding, turn
+from gnomon.errors import EncodingError
+from gnomon.numeric.arrays import (
     Array,
     Coordinates,
-    Encoding,
-    Rotating,
     as_coordinates,
     beside_heads,
     check_numbers,
     check_serves,
     float_array,
     foreign_coordinates,
-    given_encoding,
     has_float64,
     key_positions,
     stored,
-    turn,
     with_axes,
 )
-from gnomon.errors import EncodingError
 from gnomon.numeric.limbs import Limbs, Turns
 
 
@@ -234,7 +231,7 @@ def layer(encoding: Encoding | str | PathLike[str], *, dtype: Any = None) -> Lay
     Leaves have JAX's default type of floats. `dtype` is the type of vectors and biases, so that
     adding them to activations in bfloat16 leaves those as they are.
     """
-    encoding = given_encoding(encoding)
+    encoding = as_encoding(encoding)
     _check_dtype(dtype)
     learned = {name: jnp.asarray(encoding.numbers[name]) for name in encoding.learnable}
     return Layer(numbers=learned, definition=Definition(encoding), dtype=dtype)

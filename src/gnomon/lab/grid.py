@@ -504,7 +504,7 @@ def read_grid(path: Path | str) -> Grid:
         raise LabError(f"{file} is no TOML ({error}); mend that line.") from error
     except (OSError, UnreadableError) as error:
         raise LabError(
-            f"{file} can not be read ({error}); name a grid in TOML, or one that ships: "
+            f"{file} cannot be read ({error}); name a grid in TOML, or one that ships: "
             f"{nearest(str(path), built_in_grids())}."
         ) from error
     return grid_of(table, name=file.stem)

@@ -229,8 +229,8 @@ def _fill_parameters(part: PartConfig, model: ModelConfig, on: Task, seed: int) 
     if part.contents:
         return {}  # a file knows what it is
     entry = entry_of(part.name)
-    kind = entry.read_card().kind[0]
-    declared = inspect.signature(entry.factory).parameters
+    kind = entry.card.kind[0]
+    declared = entry.parameters
     needed = {name for name, one in declared.items() if one.default is inspect.Parameter.empty}
     if kind == "bias" and not {"slopes", "half_lives"} & set(part.parameters):
         needed |= {"heads"} & set(declared)

@@ -63,8 +63,8 @@ TWICE = 2
 """Turns a token up to which harmonics are looked for, folded."""
 HALVES, SMALL = 0.05, 5
 """Up to so many periods are this far from a whole number of tokens, where harmonics are folded."""
-FALLING, FALLEN = 0.999, 0.1
-"""A comb falls where that is so sure, and where by so much over the lags (a part of its size)."""
+FALLING, SEEN = 0.999, 4.0
+"""A comb falls where that is so sure, and by half within so many times the lags, 95 % sure."""
 GONE = 8.0
 """Logarithm of how much a comb falls over the lags, at most."""
 FOLLOWED = 16
@@ -163,7 +163,7 @@ def combs(
     found: list[Comb] = []
     rest = kernel
     nears: list[_Near] = []
-    for near in _explained(spectrum_of(kernel), left, lines):
+    for near in _each_with_others(_explained(spectrum_of(kernel), left, lines)):
         own, close = _apart_from_near(rest, lines, near, nears)
         spectrum = spectrum_of(own)
         if len(found) == MOST or not (close or _stands(spectrum, near, nears)):
@@ -180,6 +180,21 @@ def combs(
             nears.append(replace(near, frequency=comb.frequency))
     power = [-float((comb.amplitudes**2).sum()) for comb in found]
     return tuple(found[place] for place in np.argsort(power, kind="stable")), rest
+
+
+def _each_with_others(made: list[_Near]) -> list[_Near]:
+    """Return combs that know the lines of all others, so as not to take them for weak harmonics."""
+    lines = [_seen(one.frequency * one.harmonics.astype(np.float64)) for one in made]
+    return [
+        replace(near, foreign=np.concatenate([near.foreign, *lines[:place], *lines[place + 1 :]]))
+        for place, near in enumerate(made)
+    ]
+
+
+def added(comb: Comb, lags: Floats) -> Floats:
+    """Return what a comb adds to a kernel at lags."""
+    turns = comb.frequency * np.array(comb.harmonics, dtype=np.float64)
+    return comb_values(lags, turns, comb.amplitudes, comb.rate)
 
 
 def _seen(turns: Floats) -> Floats:
@@ -530,53 +545,88 @@ def _chance_of_order(numbers: Whole) -> float:
 def _as_two(spectrum: Spectrum, lines: Lines, chosen: _Tried) -> list[_Tried]:
     """Return a fundamental, or two of its harmonics where the lines are theirs and not its own.
 
-    Any two periods have a longer one whose harmonics are within errors of theirs, and these errors
-    are wide, since lines may hide beside others. Here all lines are fitted at once: the two are
-    told where they leave less than the one does by as much as a line stands above its background,
-    and hardly more than lines anywhere do.
+    Any two periods have a longer one whose harmonics are within errors of theirs, or a shorter one
+    whose harmonics are, as whole lags show those of over half a turn; and these errors are wide,
+    since lines may hide beside others.
     """
-    own = lines.frequencies[chosen.mask]
-    known = lines.sizes[chosen.mask] >= SHARE * lines.sizes[chosen.mask].max()
-    multiples = np.rint(own / chosen.frequency)[known]
-    if not 2 <= known.sum() <= FEW or multiples.min() < 2 or len(chosen.folded):
+    places = np.flatnonzero(chosen.mask)
+    places = places[lines.sizes[places] >= SHARE * lines.sizes[places].max()]
+    bent = bool(len(chosen.folded))
+    slowest = float(lines.frequencies[places].min(initial=np.inf))
+    if not 2 <= len(places) <= FEW or (slowest < 1.5 * chosen.frequency and not bent):
         return [chosen]
-    others = list(lines.frequencies[~chosen.mask]) + list(own[~known])
-    own, errors = own[known], lines.errors[chosen.mask][known]
-    nothing = np.empty((len(spectrum.lags), 0))
-    unit = float((spectrum.window**2).sum())
-
-    def left(groups: list[NDArray[np.bool_]], firsts: list[float]) -> float:
-        """Return what is left where lines of each group are multiples of its first one."""
-        placed = [*others]
-        for group, first in zip(groups, firsts, strict=True):
-            numbers = np.rint(own[group] / first)
-            best = float(lines.sizes[chosen.mask][known][group] ** 2 * numbers @ own[group])
-            best /= float(lines.sizes[chosen.mask][known][group] ** 2 * numbers @ numbers)
-            placed += list(np.minimum(numbers * best, 0.5))
-        return left_by(spectrum, placed, nothing)
-
-    free = left_by(spectrum, [*others, *own], nothing)
-    one = left([np.ones(len(own), dtype=bool)], [chosen.frequency])
-    best: tuple[float, list[float]] = (one - LINE * unit * free, [])
-    for first, second in combinations(np.sort(own), 2):
-        firsts = [float(first), float(second)]
-        whole = [np.maximum(np.rint(own / line), 1.0) for line in firsts]
-        theirs = [
-            np.abs(own - n * line) <= errors + n * errors.min()
-            for n, line in zip(whole, firsts, strict=True)
-        ]
-        if not (theirs[0] | theirs[1]).all() or theirs[0][own == second].any():
-            continue
-        two = left([theirs[0], theirs[1] & ~theirs[0]], firsts)
-        if two < best[0] and two - free <= 0.5 * (one - free):
-            best = two, firsts
-    made = []
-    for first in best[1]:
-        found = _by_lines(lines, first, 0.5 * lines.cell * SLOW)
-        if found is not None:
-            made.append(_judged(lines, found[0], chosen.cost))
+    pair = _pair_in_stead(spectrum, lines, chosen, places)
+    if bent:
+        masks = [np.isin(np.arange(len(lines)), group) for _, group in pair]
+        made = [_Tried(pair[k][0], mask, chosen.cost) for k, mask in enumerate(masks)]
+        return made or [chosen]
+    found = [_by_lines(lines, first, 0.5 * lines.cell * SLOW) for first, _ in pair]
+    made = [_judged(lines, one[0], chosen.cost) for one in found if one is not None]
     covered = np.any([two.mask for two in made], axis=0) if made else np.zeros(len(lines), bool)
-    return made if len(made) == 2 and covered[chosen.mask].sum() >= known.sum() else [chosen]
+    return made if len(made) == 2 and covered[chosen.mask].sum() >= len(places) else [chosen]
+
+
+def _pair_in_stead(
+    spectrum: Spectrum, lines: Lines, chosen: _Tried, places: Whole
+) -> list[tuple[float, Whole]]:
+    """Return two lines, each with the places of its multiples, that fit better than a fundamental.
+
+    All lines are fitted at once: the two are told where they leave less than the one does by as
+    much as a line stands above its background, and hardly more than lines anywhere do.
+    """
+    own, powers = lines.frequencies[places], lines.sizes[places] ** 2
+    others = np.delete(lines.frequencies, places)
+
+    def left(placed: list[Floats]) -> float:
+        nothing = np.empty((len(spectrum.lags), 0))
+        return left_by(spectrum, list(np.concatenate([others, *placed])), nothing)
+
+    def multiples(group: NDArray[np.bool_], first: float) -> Floats:
+        """Return where lines of a group are as multiples of the frequency that fits them best."""
+        numbers = np.rint(own[group] / first)
+        best = float(powers[group] * numbers @ own[group]) / float(
+            powers[group] * numbers @ numbers
+        )
+        return np.minimum(numbers * best, 0.5)
+
+    free = left([own])
+    if len(chosen.folded):
+        numbers = _numbered(lines, chosen.frequency, 0.0, int(chosen.folded.max()))
+        frequency, _ = _unwrapped(lines, np.where(chosen.mask, numbers, 0), chosen.frequency)
+        one = left([_seen(frequency * numbers[places].astype(np.float64))])
+    else:
+        one = left([multiples(np.ones(len(own), dtype=bool), chosen.frequency)])
+    least, best = one - LINE * float((spectrum.window**2).sum()) * free, []
+    for pair in combinations(np.sort(own), 2):
+        groups = _dealt_to(lines, places, pair, nearest=bool(len(chosen.folded)))
+        if groups is None:
+            continue
+        two = left([multiples(group, line) for group, line in zip(groups, pair, strict=True)])
+        if two < least and two - free <= 0.5 * (one - free):
+            least = two
+            best = [(float(v), places[group]) for v, group in zip(pair, groups, strict=True)]
+    return best
+
+
+def _dealt_to(
+    lines: Lines, places: Whole, pair: tuple[Any, ...], *, nearest: bool
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+    """Return which lines are multiples of each of two, None where some are of neither.
+
+    What is a multiple of both is the first one's, or the nearest one's.
+    """
+    own, errors = lines.frequencies[places], lines.errors[places]
+    whole = [np.maximum(np.rint(own / line), 1.0) for line in pair]
+    apart = [
+        np.abs(own - n * line) / (errors + n * errors.min())
+        for n, line in zip(whole, pair, strict=True)
+    ]
+    first, second = (one <= 1.0 for one in apart)
+    if nearest:
+        first &= apart[0] <= apart[1]
+    if not (first | second).all() or first[own == pair[1]].any():
+        return None
+    return first, second & ~first
 
 
 def _near(lines: Lines, frequency: float, folded: Whole | None = None) -> _Near:
@@ -728,17 +778,16 @@ def _taken(kernel: LagKernel, spectrum: Spectrum, near: _Near) -> tuple[Comb, La
     None where it is gone by the second half of the lags, or has changed its sign there.
     """
     first, lines = near.frequency, near.harmonics
-    teeth = _slow(spectrum, first, lines.astype(np.float64))
-    weights = 1.0 / np.maximum(spectrum.lines(spectrum.values, first * teeth) ** 2, 1e-300)
-    weights = weights * spectrum.ratio_at(np.minimum(first * teeth, 0.5))
+    teeth, weights = _weighted(spectrum, first, lines)
     frequency = _refined(spectrum, spectrum.values, first, teeth, weights)
     moved = [_refined(spectrum, one, frequency, teeth, weights) for one in spectrum.replicates]
     decays = np.array([_decay(spectrum, one, frequency * teeth) for one in spectrum.replicates])
     decay = _decay(spectrum, spectrum.values, frequency * teeth)
-    error = student.ppf(FALLING, len(decays) - 1) * float(jackknife_errors(decays))
+    sure, likely = student.ppf([FALLING, 0.975], len(decays) - 1) * float(jackknife_errors(decays))
     if decay * len(spectrum.lags) > GONE:
         return None
-    rate = decay if decay > max(error, FALLEN / len(spectrum.lags)) else 0.0
+    falls = decay - likely > np.log(2.0) / (SEEN * len(spectrum.lags))
+    rate = decay if falls and decay > sure else 0.0
     # Weak harmonics go with the others; of sums of frequencies only what was seen.
     own = np.asarray(frequency * lines, dtype=np.float64)
     at, which = (own, lines) if near.product else _all(spectrum, replace(near, frequency=frequency))
@@ -754,6 +803,19 @@ def _taken(kernel: LagKernel, spectrum: Spectrum, near: _Near) -> tuple[Comb, La
     harmonics, least = tuple(lines.tolist()), EXACT * spectrum.cell / float(teeth.max())
     comb = Comb(frequency, decay, harmonics, sizes, np.array(moved), decays, rate, least)
     return replace(comb, product=near.product), rest
+
+
+def fundamental_of(spectrum: Spectrum, comb: Comb) -> float:
+    """Return the fundamental near that of a comb, in another spectrum."""
+    teeth, weights = _weighted(spectrum, comb.frequency, np.array(comb.harmonics))
+    return _refined(spectrum, spectrum.values, comb.frequency, teeth, weights)
+
+
+def _weighted(spectrum: Spectrum, first: float, lines: Whole) -> tuple[Floats, Floats]:
+    """Return the lines that a fundamental is refined over, and their weights."""
+    teeth = _slow(spectrum, first, lines.astype(np.float64))
+    weights = 1.0 / np.maximum(spectrum.lines(spectrum.values, first * teeth) ** 2, 1e-300)
+    return teeth, weights * spectrum.ratio_at(np.minimum(first * teeth, 0.5))
 
 
 def _slow(spectrum: Spectrum, first: float, lines: Floats) -> Floats:

@@ -11,7 +11,12 @@ The model is then asked for its fit: with r what it leaves at each lag and s the
 chi^2 = sum (r / s)^2 over its degrees of freedom, about 1 where it fits; its chance, from the same
 deviations with random signs; and the share of what varies with the lag, beyond noise, that it
 explains. Where it does not fit, waves of less than `CLEAR` times the largest error are withheld,
-and sharp periods that bring the modes no nearer to the kernel.
+and sharp periods that bring the modes no nearer to the kernel, or that are not found again one
+period on and in both halves of the documents (`gnomon.lags.confirmation`). All intervals are then
+wider by the root of chi^2 over its degrees of freedom: what noise does is not all that moves them.
+
+A half-life is known where the upper end of its interval is less than `REACH` times the lags it is
+read from; beyond, what falls so slowly is not told from what lasts, and that end is open.
 
 Nothing may grow. A constant is left out: it is what a
 finite document's own dependence adds to its shuffles. Such modes are read only where the kernel is
@@ -33,9 +38,10 @@ from scipy.stats import t as student
 
 from gnomon.errors import GroupError
 from gnomon.groups import Block, Floats, Generator
-from gnomon.lags.combs import Comb, comb_values, combs
+from gnomon.lags.combs import Comb, added, combs
+from gnomon.lags.confirmation import Unconfirmed, doubt
 from gnomon.lags.detection import told_from_nothing
-from gnomon.lags.kernel import LagKernel
+from gnomon.lags.kernel import LagKernel, jackknife_errors
 from gnomon.lags.waves import (
     FASTEST,
     LONGEST,
@@ -68,6 +74,8 @@ SLOW = 0.125
 """Half-life, as a part of all lags, from which a wave has a line beside a harmonic."""
 SNAP = 0.25
 """Tokens from a whole number to either end of a period's interval, at most, to be taken as it."""
+REACH = 2.0
+"""Upper end of a half-life's interval beside the lags it is read from, at most."""
 DISTANT = 0.1
 """A mode that moves by more than this between folds is not the same mode, and has no interval."""
 SAME = 0.02
@@ -78,6 +86,8 @@ VAGUE = 4.0
 """Ends of a period's interval, at most: beyond, no period is known."""
 SEVERAL = 2.0
 """Half-lives of a mode and its harmonic in periods, at least: else lines are wider than that."""
+ONE = 1.0
+"""The same, where the two half-lives are equal within their intervals."""
 LASTING = 0.5
 """Half-life of a harmonic, as a part of its fundamental's, at least."""
 EVERY_OTHER = 0.5 - 1e-6
@@ -86,6 +96,7 @@ TURNS = 2.0
 """Turns over all lags, at least: slower ones are not told from what falls."""
 Complex = NDArray[np.complex128]
 Interval = tuple[float, float]
+_Fitted = tuple["Waves | None", "Fit"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -173,6 +184,8 @@ class Dependence(Result):
     """How well the modes fit; None where nothing was fitted."""
     constant: float = 0.0
     """What the fit has at every lag, below 0: shuffles hold so much of what was found."""
+    unconfirmed: tuple[Unconfirmed, ...] = ()
+    """Sharp periods that were found where modes do not fit, and not found again."""
 
     def at(self, lags: Floats) -> Floats:
         """Return the sum of all modes at lags, without the constant."""
@@ -237,7 +250,8 @@ def dependence(kernel: LagKernel, *, lags: int | None = None, known: bool = Fals
             "pass longer documents or more lags."
         )
     near = min(len(kernel.lags) if lags is None else max(lags, FEWEST), len(kernel.lags))
-    sharp, rest = combs(kernel.first(max(counted(kernel), near)))
+    wide = kernel.first(max(counted(kernel), near))
+    sharp, rest = combs(wide)
     whole, rest = kernel.first(near), rest.first(near)
     told = bool(whole.values.any()) and (known or bool(sharp) or told_from_nothing(whole))
     waves, fit = _with_waves(whole, rest, _numbers(sharp)) if told else (None, None)
@@ -249,11 +263,14 @@ def dependence(kernel: LagKernel, *, lags: int | None = None, known: bool = Fals
         fit = _fit(whole, rest, waves, _numbers(sharp))
     if waves is not None and fit is not None:
         sharp, rest, waves, fit = _falling(whole, sharp, rest, waves, fit)
+    doubted: tuple[Unconfirmed, ...] = ()
     if fit is not None and fit.poor:
-        sharp, rest, fit = _standing(whole, sharp, rest, waves, fit)
+        sharp, doubted, rest, fit = _standing(wide, whole, sharp, rest, (waves, fit))
     lasting = list(teeth(sharp))
     others = [] if waves is None else [_beside(one, lasting, near) for one in _modes(waves, near)]
     modes = sorted([*lasting, *_harmonics(lasting, others, near)], key=lambda one: -one.amplitude)
+    if fit is not None and fit.poor:
+        modes = [_widened(mode, float(np.sqrt(fit.chi2_per_dof))) for mode in modes]
     lines = sum(len(comb.harmonics) for comb in sharp)
     rank = 0 if waves is None else parameters_of(waves.steps.imag) // 2
     return Dependence(
@@ -263,6 +280,7 @@ def dependence(kernel: LagKernel, *, lags: int | None = None, known: bool = Fals
         largest_error=_swing(whole) if fit is None else fit.largest_error,
         fit=fit,
         constant=0.0 if waves is None else waves.constant,
+        unconfirmed=doubted,
     )
 
 
@@ -371,20 +389,71 @@ def _has_falling_part(comb: Comb, waves: Waves, lags: int) -> bool:
 
 
 def _standing(
-    whole: LagKernel, sharp: tuple[Comb, ...], rest: LagKernel, waves: Waves | None, fit: Fit
-) -> tuple[tuple[Comb, ...], LagKernel, Fit]:
-    """Return the combs that bring modes that do not fit nearer to the kernel, at all its lags."""
-    kept = tuple(comb for comb in sharp if _helps(comb, rest, waves))
-    rest = _put_back(rest, [comb for comb in sharp if comb not in kept])
-    withheld = fit.withheld + len(sharp) - len(kept)
-    return kept, rest, replace(_fit(whole, rest, waves, _numbers(kept)), withheld=withheld)
+    wide: LagKernel, whole: LagKernel, sharp: tuple[Comb, ...], rest: LagKernel, fitted: _Fitted
+) -> tuple[tuple[Comb, ...], tuple[Unconfirmed, ...], LagKernel, Fit]:
+    """Return the combs that are confirmed where modes do not fit, those that are not, and the fit.
+
+    They bring the modes nearer to the kernel, at all its lags, and are found again.
+    """
+    waves, fit = fitted
+    scale = float(np.sqrt(fit.chi2_per_dof))
+    kept: list[Comb] = []
+    doubted: list[tuple[Comb, str]] = []
+    for comb in sharp:
+        others = [one for one in sharp if one is not comb]
+        reason = doubt(comb, wide, others, reach=scale * _reach_of(comb))
+        if reason is None:
+            kept.append(comb)
+        else:
+            doubted.append((comb, reason))
+    rest = _put_back(rest, [comb for comb, _ in doubted])
+    made = tuple(kept)
+    fit = replace(_fit(whole, rest, waves, _numbers(made)), withheld=fit.withheld + len(doubted))
+    return made, tuple(_unconfirmed(comb, reason, scale) for comb, reason in doubted), rest, fit
 
 
-def _helps(comb: Comb, rest: LagKernel, waves: Waves | None) -> bool:
-    """Say whether a comb brings the modes nearer to the kernel at all lags that were asked for."""
-    left = rest.values if waves is None else rest.values - waves.values
-    without = left + _of(comb, rest)
-    return bool(np.var(without) > np.var(left))
+def _unconfirmed(comb: Comb, reason: str, scale: float) -> Unconfirmed:
+    """Return what is said of a comb that is not confirmed."""
+    reach = scale * _reach_of(comb)
+    low, high = 1.0 / (comb.frequency + reach), 1.0 / max(comb.frequency - reach, 1e-300)
+    return Unconfirmed(
+        period=1.0 / comb.frequency,
+        period_interval=(low, high),
+        amplitude=float(np.sum(comb.amplitudes)),
+        reason=reason,
+    )
+
+
+def _reach_of(comb: Comb) -> float:
+    """Return how far a fundamental may be off, at 95 %."""
+    folds = len(comb.frequencies)
+    spread = float(jackknife_errors(comb.frequencies[:, None])[0])
+    return max(float(student.ppf(0.975, folds - 1)) * spread, comb.least)
+
+
+def _widened(mode: Mode, scale: float) -> Mode:
+    """Return a mode whose intervals hold what modes do not explain; a whole number is its period.
+
+    Only a sharp period that lasts is taken for a whole number.
+    """
+    made = replace(mode, half_life_interval=_scaled(mode.half_life, mode.half_life_interval, scale))
+    between = _scaled(mode.period, mode.period_interval, scale)
+    if between is None:
+        return made
+    low, high = (mode.harmonic * end for end in between)
+    whole = _whole(mode.fundamental, (low, high), lasts=np.isinf(mode.half_life))
+    return replace(made, period=whole / mode.harmonic, period_interval=between)
+
+
+def _scaled(value: float, interval: Interval | None, scale: float) -> Interval | None:
+    """Return an interval whose ends are so many times as far from 1 / value, as rates."""
+    if interval is None:
+        return None
+    (low, high), rate = interval, 1.0 / value
+    fastest = rate + scale * (1.0 / low - rate) if low > 0.0 else np.inf
+    slowest = rate - scale * (rate - 1.0 / high)
+    upper = float(1.0 / slowest) if slowest > 0.0 else float("inf")
+    return (float(1.0 / fastest) if fastest > 0.0 else float("inf")), upper
 
 
 def _put_back(rest: LagKernel, dropped: Iterable[Comb]) -> LagKernel:
@@ -395,8 +464,7 @@ def _put_back(rest: LagKernel, dropped: Iterable[Comb]) -> LagKernel:
 
 def _of(comb: Comb, kernel: LagKernel) -> Floats:
     """Return what a comb adds to a kernel at its lags."""
-    turns = comb.frequency * np.array(comb.harmonics, dtype=np.float64)
-    return comb_values(kernel.lags.astype(np.float64), turns, comb.amplitudes, comb.rate)
+    return added(comb, kernel.lags.astype(np.float64))
 
 
 def _whole(period: float, interval: Interval, *, lasts: bool) -> float:
@@ -514,7 +582,8 @@ def _life(decay: float, near: Complex, lags: int) -> Interval:
         return 0.0, float(np.log(2.0) / decay)
     if decay * LONGEST * lags <= 1.01 * np.log(2.0):
         return float(lags), float("inf")
-    return _inverted(decay, -near.real, float(np.log(2.0)))
+    low, high = _inverted(decay, -near.real, float(np.log(2.0)))
+    return low, high if high <= REACH * lags else float("inf")
 
 
 def _inverted(rate: float, moved: Floats, unit: float, *, least: float = 0.0) -> Interval:
@@ -549,10 +618,18 @@ def _multiple(mode: Mode, base: Mode, lags: int) -> int:
     apart = abs(1.0 / mode.period - whole / base.period)
     likely = 2.0 * error * base.period > CHANCE
     alike = _lasts(mode, base, lags) and _lasts(base, mode, lags)
-    wide = min(mode.half_life, base.half_life) < SEVERAL * base.period
+    same = alike and _overlap(mode.half_life_interval, base.half_life_interval)
+    wide = min(mode.half_life, base.half_life) < (ONE if same else SEVERAL) * base.period
     if whole < 2 or likely or apart > error or wide or not alike:
         return 1
     return whole
+
+
+def _overlap(one: Interval | None, other: Interval | None) -> bool:
+    """Say whether two intervals hold a common value."""
+    if one is None or other is None:
+        return False
+    return max(one[0], other[0]) <= min(one[1], other[1])
 
 
 def _error(mode: Mode) -> float:

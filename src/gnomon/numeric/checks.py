@@ -1,9 +1,8 @@
 """Numbers that a user passes are checked here, once, with the name the user wrote.
 
-*Hyper-parameters* where an encoding is made. *Ranges* of options in one table for the library and
-the command line: what takes memory for each of its number, or time for each of its repetitions,
-ends far above any use, for a slip of the hand should neither fill the memory nor run for a year;
-generators of random numbers take seeds from 0 on, and more than 128 bits tell nothing apart.
+*Hyper-parameters* where an encoding is made: what takes memory for each of its number ends far
+above any use, for a slip of the hand should not fill the memory. (Options have their ranges where
+they are declared: `gnomon.options`.)
 
 *Arrays of real numbers*: what NumPy would drop in silence is refused, never dropped. NumPy drops an
 imaginary part with a warning, and a mask without one, and reads a date as a number of days; what is
@@ -30,17 +29,6 @@ LARGEST, SMALLEST = 1e50, 1e-50
 MOST_DIMENSION = 2**20
 
 MOST_SEED = 2**128 - 1
-
-MOST_REPETITIONS = 10_000
-
-RANGES: dict[str, tuple[int, int]] = {
-    "dimension": (1, MOST_DIMENSION),
-    "rank": (1, MOST_DIMENSION),
-    "seed": (0, MOST_SEED),
-    "seeds": (1, MOST_REPETITIONS),
-    "shuffles": (0, MOST_REPETITIONS),
-    "draws": (19, 100 * MOST_REPETITIONS - 1),
-}
 
 _MOST = {
     **dict.fromkeys(("heads", "axes", "depth", "kernel", "order", "block", "layer"), 2**16),
@@ -140,22 +128,6 @@ def one_axis(name: str, axes: Any) -> None:
         raise EncodingError(
             f"axes is {axes!r}, and the encoding {name!r} has positions on one axis; pass axes=1."
         )
-
-
-def check_range(name: str, value: Any) -> None:
-    """Refuse a number outside the range that its option has; None was not given.
-
-    >>> check_range("shuffles", 99999999)
-    Traceback (most recent call last):
-    gnomon.errors.InputError: --shuffles is 99999999; it must be 10000 or less.
-    """
-    least, most = RANGES[name]
-    if value is None or least <= value <= most:
-        return
-    if value < least:
-        raise InputError(f"--{name} is {value}; it must be {least} or more.")
-    words = "below 2^128" if most == MOST_SEED else f"{most} or less"
-    raise InputError(f"--{name} is {value}; it must be {words}.")
 
 
 def real_array(

@@ -108,7 +108,7 @@ def warped(
     array([-1.        ,  0.        ,  1.        ,  4.99926758])
     """
     if isinstance(coordinates, Limbs):
-        return _warped_limbs(coordinates, knots, paces, xp=xp)
+        return _warp_limbs(coordinates, knots, paces, xp=xp)
     return broken_line(coordinates, knots, excess(paces), xp=xp)
 
 
@@ -142,11 +142,11 @@ def digits_of(radians: Array, *, xp: Namespace) -> Array:
     """
     size = xp.abs(radians)
     floors = xp.floor(xp.stack([size * float(DIGIT) ** c for c in range(DIGITS)], axis=-1))
-    digits = floors - float(DIGIT) * _moved_down(floors, xp=xp)
+    digits = floors - float(DIGIT) * _move_down(floors, xp=xp)
     return xp.astype(digits, xp.int32) * xp.astype(xp.sign(radians), xp.int32)[..., None]
 
 
-def _moved_down(digits: Array, *, xp: Namespace) -> Array:
+def _move_down(digits: Array, *, xp: Namespace) -> Array:
     """Return digits one place further down, with 0 in the first."""
     return xp.concat([xp.zeros_like(digits[..., :1]), digits[..., :-1]], axis=-1)
 
@@ -176,7 +176,7 @@ def _turns(digits: Array, *, xp: Namespace) -> tuple[Array, ...]:
     return tuple(xp.astype(orders[..., place], xp.float32) for place in range(DIGITS + 1))
 
 
-def _warped_limbs(
+def _warp_limbs(
     coordinates: Limbs, knots: tuple[float, ...], paces: Array, *, xp: Namespace
 ) -> Limbs:
     steps = _since(coordinates, knots[:1], xp=xp)
@@ -240,7 +240,7 @@ def _slope_digits(digits: Array, *, xp: Namespace) -> Array:
     which = xp.asarray(_SQUARE, device=device_beside(digits, xp=xp))
     squares = xp.sum(which * pairs, axis=-1, dtype=xp.int32)
     summed = squares + xp.concat([2 * digits, xp.zeros_like(digits[..., :1])], axis=-1)
-    return carried(summed - _moved_down(summed, xp=xp), xp=xp)
+    return carried(summed - _move_down(summed, xp=xp), xp=xp)
 
 
 def _places(parts: Limbs, *, xp: Namespace) -> tuple[Array, Array]:

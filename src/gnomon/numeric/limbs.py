@@ -138,7 +138,7 @@ def limb_phases(coordinates: Limbs, turns: Turns, *, xp: Namespace) -> Array:
         whole, fraction = coordinates.whole[..., axis, None], coordinates.fraction[..., axis, None]
         places, left = _places(whole, fraction, xp=xp)
         digits = [digit[..., None, :, axis] for digit in turns.digits]
-        total = total + _turned(places, digits, xp=xp)
+        total = total + _rotate(places, digits, xp=xp)
         rest = rest + left * turns.radians[..., None, :, axis]
     total = total - xp.round(total)
     return (2.0 * np.pi) * total + rest
@@ -155,7 +155,7 @@ def _places(whole: Array, fraction: Array, *, xp: Namespace) -> tuple[list[Array
     return places, fraction
 
 
-def _turned(places: list[Array], digits: list[Array], *, xp: Namespace) -> Array:
+def _rotate(places: list[Array], digits: list[Array], *, xp: Namespace) -> Array:
     """Return x u modulo 1 from the digits of both; places broadcast against digits."""
     turns = rest = 0.0
     for order in (1, 2):  # multiples of 2^-24 of at most one turn: every sum is exact

@@ -69,7 +69,7 @@ def shifted(word: Word, bits: int) -> Word:
 
 def add(first: Word, second: Word) -> Word:
     """Return the sum of two words modulo 2^64."""
-    return _carried([a + b for a, b in zip(first, second, strict=True)])
+    return _carry([a + b for a, b in zip(first, second, strict=True)])
 
 
 def times(word: Word, factor: int) -> Word:
@@ -81,10 +81,10 @@ def times(word: Word, factor: int) -> Word:
             product = digit * other
             columns[i + j] = columns[i + j] + (product & _LOW)
             columns[i + j + 1] = columns[i + j + 1] + ((product >> 16) & _LOW)
-    return _carried(columns[:_DIGITS])
+    return _carry(columns[:_DIGITS])
 
 
-def _carried(columns: Sequence[Any]) -> Word:
+def _carry(columns: Sequence[Any]) -> Word:
     """Return columns as digits of 16 bits; what leaves the last one is dropped."""
     word, carry = [], columns[0] & 0
     for column in columns:

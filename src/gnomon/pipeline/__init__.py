@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from gnomon.pipeline.cost import estimate_text as estimate_text
     from gnomon.pipeline.debiased_stress import DebiasedTarget as DebiasedTarget
     from gnomon.pipeline.debiased_stress import scale_free as scale_free
-    from gnomon.pipeline.entries import debiased_encoding as debiased_encoding
-    from gnomon.pipeline.fitting import FitOptions as FitOptions
     from gnomon.pipeline.fitting import fit as fit
     from gnomon.pipeline.fitting import fit_place as fit_place
+    from gnomon.pipeline.lag_fit import fit_lags as fit_lags
     from gnomon.pipeline.lags import dependence as dependence
     from gnomon.pipeline.measured import Measured as Measured
     from gnomon.pipeline.measured import count_groups as count_groups
@@ -25,22 +24,24 @@ if TYPE_CHECKING:
     from gnomon.pipeline.noise import NoiseReport as NoiseReport
     from gnomon.pipeline.noise import Tests as Tests
     from gnomon.pipeline.noise import in_folds as in_folds
-    from gnomon.pipeline.origin import provenance as provenance
+    from gnomon.pipeline.options import DEFAULT_SHUFFLES as DEFAULT_SHUFFLES
+    from gnomon.pipeline.options import FitOptions as FitOptions
+    from gnomon.pipeline.options import SurveyOptions as SurveyOptions
     from gnomon.pipeline.page_data import Pictures as Pictures
     from gnomon.pipeline.page_data import load_pictures as load_pictures
     from gnomon.pipeline.page_data import pictures as pictures
-    from gnomon.pipeline.saving import save_survey as save_survey
-    from gnomon.pipeline.schema import SCHEMA_VERSION as SCHEMA_VERSION
+    from gnomon.pipeline.rows import debiased_encoding as debiased_encoding
     from gnomon.pipeline.stress import DEBIASED as DEBIASED
     from gnomon.pipeline.stress import NUMBERS as NUMBERS
     from gnomon.pipeline.stress import EncodingChoice as EncodingChoice
-    from gnomon.pipeline.stress import against_counts as against_counts
-    from gnomon.pipeline.stress import against_distances as against_distances
     from gnomon.pipeline.stress import rows_in_words as rows_in_words
-    from gnomon.pipeline.surveys import SurveyOptions as SurveyOptions
+    from gnomon.pipeline.stress import stress_place as stress_place
+    from gnomon.pipeline.survey_file import SCHEMA_VERSION as SCHEMA_VERSION
+    from gnomon.pipeline.survey_file import fault as fault
+    from gnomon.pipeline.survey_file import save_survey as save_survey
+    from gnomon.pipeline.surveys import provenance as provenance
     from gnomon.pipeline.surveys import survey as survey
     from gnomon.pipeline.surveys import survey_with as survey_with
-    from gnomon.pipeline.validation import fault as fault
     from gnomon.pipeline.words import blocks_in_words as blocks_in_words
     from gnomon.pipeline.words import either_way as either_way
     from gnomon.pipeline.words import order_in_words as order_in_words
@@ -56,25 +57,23 @@ __getattr__, __dir__ = front(
     {
         "cost": ("estimate", "estimate_text"),
         "debiased_stress": ("DebiasedTarget", "scale_free"),
-        "entries": ("debiased_encoding",),
-        "fitting": ("FitOptions", "fit", "fit_place"),
+        "fitting": ("fit", "fit_place"),
+        "lag_fit": ("fit_lags",),
         "lags": ("dependence",),
         "measured": ("Measured", "count_groups", "measure_corpus"),
         "noise": ("NoiseReport", "Tests", "in_folds"),
-        "origin": ("provenance",),
+        "options": ("DEFAULT_SHUFFLES", "FitOptions", "SurveyOptions"),
         "page_data": ("Pictures", "load_pictures", "pictures"),
-        "saving": ("save_survey",),
-        "schema": ("SCHEMA_VERSION",),
+        "rows": ("debiased_encoding",),
         "stress": (
             "DEBIASED",
             "EncodingChoice",
             "NUMBERS",
-            "against_counts",
-            "against_distances",
             "rows_in_words",
+            "stress_place",
         ),
-        "surveys": ("SurveyOptions", "survey", "survey_with"),
-        "validation": ("fault",),
+        "survey_file": ("SCHEMA_VERSION", "fault", "save_survey"),
+        "surveys": ("provenance", "survey", "survey_with"),
         "words": (
             "blocks_in_words",
             "either_way",

@@ -23,7 +23,7 @@ from gnomon.corpus import (
 )
 from gnomon.distances import DRAWS
 from gnomon.errors import InputError
-from gnomon.pipeline.surveys import SurveyOptions
+from gnomon.pipeline.options import SurveyOptions
 from gnomon.results import Result
 
 SAMPLE_SECONDS = 1.0
@@ -68,7 +68,7 @@ def estimate(corpus: Any, counting: CountOptions, options: SurveyOptions) -> Est
         vocabulary=counting.vocabulary,
         use_cache=counting.cache,
     )
-    sample, seconds = _sampled(stream)
+    sample, seconds = _sample(stream)
     read = sample[-1].bytes_read if sample else 0
     whole = source.size / read if source.size and read else None
     rows = sum(batch.rows for batch in sample)
@@ -94,7 +94,7 @@ def estimate(corpus: Any, counting: CountOptions, options: SurveyOptions) -> Est
     )
 
 
-def _sampled(stream: Any) -> tuple[list[IdBatch], float]:
+def _sample(stream: Any) -> tuple[list[IdBatch], float]:
     begun = time.perf_counter()
     batches = []
     for batch in stream.batches():

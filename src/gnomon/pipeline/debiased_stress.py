@@ -14,6 +14,12 @@ An encoding is *close* where its stress is at most a tenth, and at most three te
 distances leave. One position far from all others can make any encoding close that keeps a row
 apart, whatever the others do; `left_out` holds the same comparison with the position left out
 without which it comes out worst.
+
+A Shepard plot shows distances of an encoding beside those of the corpus. All pairs of 512 positions
+are 130,816, and an eye needs no more than a few hundred. The pairs are
+drawn once for a survey, without repetition, from its seed: among the core positions where there is
+a debiased geometry, otherwise among all measured ones. The encoding's distances come times its best
+scale a* = sum D h / sum D^2, over all pairs and not only those drawn [shepard1962].
 """
 
 from __future__ import annotations
@@ -25,7 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.distances import figure, jackknife_error
+from gnomon.distances import Geometry, figure, jackknife_error
 from gnomon.pipeline.noise import NoiseReport
 from gnomon.results import Result
 
@@ -35,6 +41,8 @@ MOST_OF_SIMPLEX = 0.3
 _DRAWS = 40
 _NOTHING_LEFT = 1e-9
 """Share of the sum of squares below which leaving a position out leaves no geometry."""
+PAIRS = 2000
+_STREAM = 12
 
 
 def is_close(stress: float, equal: float) -> bool:
@@ -197,3 +205,35 @@ def target_of(noise: NoiseReport | None, geometry: Any) -> DebiasedTarget | None
         return None
     rows = np.searchsorted(geometry.positions, noise.core)
     return DebiasedTarget(noise, geometry.metric, rows)
+
+
+def shepard_pairs(
+    geometry: Geometry, target: DebiasedTarget | None, seed: int
+) -> NDArray[np.int64]:
+    """Return the rows (k, 2), i < j, of the pairs that are drawn, in the order they were drawn."""
+    rows = np.arange(len(geometry.positions)) if target is None else target.rows
+    row, column = np.triu_indices(len(rows), 1)
+    rng = np.random.default_rng([seed, _STREAM])
+    drawn = rng.permutation(len(row))[:PAIRS]
+    return np.stack([rows[row[drawn]], rows[column[drawn]]], axis=1)
+
+
+def at_pairs(matrix: Floats, pairs: NDArray[np.int64]) -> Floats:
+    """Return the entries of a matrix at these pairs of rows."""
+    entries: Floats = matrix[pairs[:, 0], pairs[:, 1]]
+    return entries
+
+
+def scale_at_pairs(
+    distances: Floats, geometry: Geometry, target: DebiasedTarget | None, seed: int
+) -> Floats:
+    """Return the distances of an encoding at the drawn pairs, times its best scale."""
+    if target is None:
+        wanted = geometry.distances[np.triu_indices(len(distances), 1)]
+        made = distances[np.triu_indices(len(distances), 1)]
+    else:
+        among = distances[np.ix_(target.rows, target.rows)]
+        wanted, made = target.targets[0], among[np.triu_indices(len(among), 1)]
+    squares = float(made @ made)
+    scale = float(made @ wanted) / squares if squares > 0.0 else 0.0
+    return scale * at_pairs(distances, shepard_pairs(geometry, target, seed))

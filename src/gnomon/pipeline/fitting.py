@@ -9,7 +9,7 @@ the noise edge, the plug-in distances at rank 3, which rest on sampling noise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,9 @@ import numpy as np
 
 import gnomon
 from gnomon.corpus import CountOptions, PositionCounts, Progress, Silence, load_counts
-from gnomon.distances import ESTIMATORS, METHODS, Debiased, check_metric, checked_distances, measure
+from gnomon.distances import Debiased, checked_distances, measure
 from gnomon.encodings import (
     GIVEN,
-    Finish,
     Fitted,
     Places,
     Points,
@@ -31,62 +30,18 @@ from gnomon.encodings import (
     points_of_distances,
 )
 from gnomon.errors import EncodingError
-from gnomon.numeric import checks
 from gnomon.numeric.checks import reals
-from gnomon.pipeline.debiased_points import debiased_points
-from gnomon.pipeline.measured import SHUFFLES, Measured, measure_corpus, measure_counts, read_survey
+from gnomon.options import make_options, takes_options
+from gnomon.pipeline.measured import Measured, measure_corpus, measure_counts
+from gnomon.pipeline.options import DEFAULT_SHUFFLES, FitOptions
+from gnomon.pipeline.rows import debiased_points
+from gnomon.pipeline.survey_file import read_survey
 from gnomon.pipeline.surveys import Survey
 
-RANKS = ("effective", "full")
 NOISE_RANK = 3
 """Directions kept where none exceeds the noise edge."""
 SMALLEST, LARGEST = 1e-30, 1e37
 """Distances outside are not safe in float32."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class FitOptions:
-    """How an encoding is fitted, with the names of the command line's options."""
-
-    dimension: int = 128
-    rank: int | str = "effective"
-    """A number; effective: the directions above the noise edge; full: all there are."""
-    method: str = "classical"
-    estimator: str | None = None
-    """None: debiased; of a geometry, its own."""
-    metric: str | None = None
-    """None: chord; of a survey or a geometry, its own."""
-    scale: str | None = None
-    match: Any = None
-    masked: str = "continue"
-    beyond: str = "refuse"
-    reach: int | None = None
-    rotation: int | None = 0
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Refuse what nothing could be fitted with, before anything is counted."""
-        checks.one_of("method", self.method, METHODS)
-        checks.whole("seed", self.seed, least=0)
-        if self.estimator is not None:
-            checks.one_of("estimator", self.estimator, tuple(sorted(ESTIMATORS)))
-        if self.metric is not None:
-            check_metric(self.metric)
-        if isinstance(self.rank, str):
-            if self.rank not in RANKS:
-                raise EncodingError(
-                    f"rank is {self.rank!r}; pass effective, full, or a whole number from 1 on."
-                )
-        else:
-            checks.whole("rank", self.rank, least=1)
-        self.finish  # noqa: B018 - it checks its own part
-        if isinstance(self.rank, int):
-            check_rank(self.rank, dimension=self.dimension, most=self.rank, what="")
-
-    @property
-    def finish(self) -> Finish:
-        """Return how the points become an encoding."""
-        return Finish(**{field.name: getattr(self, field.name) for field in fields(Finish)})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -145,32 +100,30 @@ class Basis:
         }
 
 
+@takes_options(FitOptions)
 def fit(source: Any, *, progress: Progress | None = None, **options: Any) -> Fitted:
     """Fit an encoding to a survey, counts, a geometry or a square array of distances.
-
-    `options` are the fields of FitOptions: dimension, rank, method, estimator, metric, scale,
-    match, masked, beyond, reach, rotation, seed.
 
     >>> import gnomon
     >>> made = fit(gnomon.count("three-regimes"), dimension=64)
     >>> made.rank, made.table().shape
     (2, (32, 64))
     """
-    return fit_with(source, FitOptions(**options), progress=progress)
+    return fit_with(source, *make_options("fit", options, FitOptions), progress=progress)
 
 
 def fit_with(source: Any, options: FitOptions, *, progress: Progress | None = None) -> Fitted:
     """Fit with options that were made before."""
     listener = progress or Silence()
     if isinstance(source, Survey):
-        return _fit(_remeasured(source, options, listener), options)
+        return _fit(_measure_again(source, options, listener), options)
     if isinstance(source, PositionCounts):
         metric = options.metric or "chord"
         found = measure_counts(source, metric=metric, seed=options.seed, progress=listener)
         return _fit(Basis.of(found), options)
     if isinstance(source, (str, Path, bytes)):
         raise EncodingError(
-            f"A fit can not be made of the name {str(source)[:80]!r}; pass gnomon.count(...) or "
+            f"A fit cannot be made of the name {str(source)[:80]!r}; pass gnomon.count(...) or "
             "gnomon.survey(...) of it."
         )
     return _fit_distances(source, options)
@@ -187,7 +140,7 @@ def fit_place(
     counting: CountOptions,
     options: FitOptions,
     *,
-    shuffles: int = SHUFFLES,
+    shuffles: int = DEFAULT_SHUFFLES,
     progress: Progress | None = None,
 ) -> Fitted:
     """Fit to a corpus by its name, to a file of counts, or to the folder of a survey."""
@@ -215,7 +168,7 @@ def fit_place(
     return _fit(basis, options)
 
 
-def _remeasured(survey: Survey, options: FitOptions, listener: Progress) -> Basis:
+def _measure_again(survey: Survey, options: FitOptions, listener: Progress) -> Basis:
     """Return what a survey found, measured again where another metric is asked for."""
     own = Basis.of_survey(survey)
     if options.metric in (None, survey.geometry.metric):
@@ -231,26 +184,26 @@ def _fit(basis: Basis, options: FitOptions) -> Fitted:
     warnings = _about(basis, wanted)
     noise = basis.measured.noise
     if wanted == "debiased" and (noise is None or noise.debiased.rank == 0):
-        points = _estimated(basis, options, "plugin")
+        points = _estimate(basis, options, "plugin")
         warnings = (_instead_of_debiased(basis, points.coordinates.shape[1]), *warnings)
     elif wanted == "debiased" and noise is not None:
-        points = _debiased(basis, noise.debiased, options)
+        points = _fit_estimate(basis, noise.debiased, options)
     else:
-        points = _estimated(basis, options, wanted)
-    return _finished(points, options, warnings, basis.origin)
+        points = _estimate(basis, options, wanted)
+    return _finish(points, options, warnings, basis.origin)
 
 
-def _debiased(basis: Basis, found: Debiased, options: FitOptions) -> Points:
+def _fit_estimate(basis: Basis, found: Debiased, options: FitOptions) -> Points:
     what = f"the debiased geometry has effective rank {found.rank}"
     rank = min(_rank(options, found.rank, found.rank, what), options.dimension)
     points = debiased_points(
         found, basis.places, rank=rank, method=options.method, metric=basis.measured.geometry.metric
     )
     fewer = isinstance(options.rank, str) and rank < found.rank
-    return replace(points, warnings=(_shortened(found.rank, rank),) if fewer else ())
+    return replace(points, warnings=(_shorten(found.rank, rank),) if fewer else ())
 
 
-def _estimated(basis: Basis, options: FitOptions, estimator: str) -> Points:
+def _estimate(basis: Basis, options: FitOptions, estimator: str) -> Points:
     """Return the points of another estimator, at the effective rank where that is known."""
     geometry, places = basis.measured.geometry, basis.places
     if estimator != "plugin":
@@ -259,7 +212,7 @@ def _estimated(basis: Basis, options: FitOptions, estimator: str) -> Points:
         places = replace(places, units=geometry.positions)
     noise = basis.measured.noise
     effective = None if noise is None else noise.debiased.rank
-    return _spanned(geometry, options, effective or NOISE_RANK, places=places)
+    return _span(geometry, options, effective or NOISE_RANK, places=places)
 
 
 def _fit_distances(source: Any, options: FitOptions) -> Fitted:
@@ -277,13 +230,13 @@ def _fit_distances(source: Any, options: FitOptions) -> Fitted:
             f"metric is {options.metric!r}, and these distances are what they are; pass counts or "
             "a survey, or leave the metric out."
         )
-    points = _spanned(given, options, len(places_of(given).units))
+    points = _span(given, options, len(places_of(given).units))
     noisy = ("Plug-in distances hold sampling noise.",) if own == "plugin" else ()
     alike = () if points.coordinates.any() else ("All distances are 0, so every vector is 0.",)
-    return _finished(points, options, (*alike, *noisy), {"seed": options.seed})
+    return _finish(points, options, (*alike, *noisy), {"seed": options.seed})
 
 
-def _spanned(
+def _span(
     geometry: Any, options: FitOptions, effective: int, places: Places | None = None
 ) -> Points:
     """Return points in the directions that distances span, no more of them than were asked for.
@@ -308,7 +261,7 @@ def _spanned(
     return replace(
         points,
         coordinates=points.coordinates[:, : max(there, 1)],
-        warnings=(_shortened(whole, there),) if whole > there else (),
+        warnings=(_shorten(whole, there),) if whole > there else (),
     )
 
 
@@ -327,7 +280,7 @@ def _square(source: Any) -> Any:
     largest = checked_distances(given).max()
     if largest and not SMALLEST < largest < LARGEST:
         raise EncodingError(
-            f"The largest distance is {largest:g}, which float32 can not hold; multiply all of "
+            f"The largest distance is {largest:g}, which float32 cannot hold; multiply all of "
             "them by one number."
         )
     return given
@@ -341,7 +294,7 @@ def _rank(options: FitOptions, effective: int, most: int, what: str) -> int:
     return options.rank
 
 
-def _finished(
+def _finish(
     points: Points, options: FitOptions, warnings: tuple[str, ...], origin: dict[str, Any]
 ) -> Fitted:
     about = {**points.origin, **origin, "gnomon": gnomon.__version__}
@@ -368,10 +321,10 @@ def _doubt(basis: Basis) -> str | None:
         return None  # zeros describe nothing, and that is said
     shown = "" if basis.p_value is None else f" (p = {basis.p_value:.2g})"
     if basis.informative is None:
-        return "Whether position matters in this corpus can not be told from so few documents."
+        return "Whether position matters in this corpus cannot be decided from so few documents."
     return (
-        f"Position can not be told from noise in this corpus{shown}: these vectors describe chance "
-        "as much as position."
+        f"Nothing of position stands out from noise in this corpus{shown}: these vectors "
+        "describe chance as much as position."
     )
 
 
@@ -386,12 +339,12 @@ def _instead_of_debiased(basis: Basis, rank: int) -> str:
             f"{rank}: their sampling noise is in these vectors."
         )
     return (
-        "No direction exceeds the noise edge (effective rank 0), so the plug-in distances were "
+        "No direction exceeds the noise (effective rank 0), so the plug-in distances were "
         f"fitted at rank {rank}: these vectors rest on sampling noise."
     )
 
 
-def _shortened(there: int, kept: int) -> str:
+def _shorten(there: int, kept: int) -> str:
     """Say that the dimension is too small for all directions."""
     return (
         f"There are {there} directions and the dimension holds {kept}: the others are left out, "

@@ -34,6 +34,14 @@ PARTS, LITTLE = 8, 0.25
 """Part of the lags at both ends that a slow change is told by, and its size beside the largest."""
 
 
+DOUBTS = {
+    "not one period on": "tokens that far apart are not as alike as it says",
+    "not at most multiples": "at most of its multiples other things are as large",
+    "not in both halves": "two halves of the documents have other periods",
+}
+"""Why a sharp period is not confirmed where modes do not fit, in words."""
+
+
 def said_all(structure: LagStructure, slopes: Sequence[float]) -> list[str]:
     """Return the lines: information, its law, periods and half-lives, slopes."""
     information = structure.information
@@ -112,11 +120,12 @@ def said_slow(found: Dependence, kernel: LagKernel) -> Iterator[str]:
 
 
 def said_positions(found: Dependence) -> Iterator[str]:
-    """Yield the periods of the law of positions."""
+    """Yield the periods in how tokens are distributed over positions."""
     for family in found.families:
+        period = _period(family, found.lags)
         yield (
-            f"positions have {_period(family)} (documents start in phase): that is a law of "
-            "positions, no dependence between tokens beyond it"
+            f"positions have {period} (documents start in phase): tokens are distributed so over "
+            "positions, and it is no dependence between tokens beyond that"
         )
 
 
@@ -151,8 +160,8 @@ def said_information(information: LagInformation, pairs: Whole) -> Iterator[str]
     if information.merged:
         bins = "one" if information.bins == 1 else f"{information.bins}"
         yield (
-            f"told apart are {information.types} types; rare ones, {information.merged:.1%} of the "
-            f"tokens, are merged into {bins} of them, which can only lower the information"
+            f"{information.types} types are distinguished; rarer ones, {information.merged:.1%} "
+            f"of the tokens, are merged into {bins} of them, which can only lower the information"
         )
 
 
@@ -165,9 +174,9 @@ def said_law(law: Law) -> Iterator[str]:
         life = f"{law.half_life:.3g}{between(law.half_life_interval)}"
         yield f"it falls exponentially, by half every {life} tokens, from lag {law.begins:g} on"
     elif law.law != "none":
-        yield f"whether it falls as a power law or exponentially can not be told: {law.reason}"
+        yield f"whether it falls as a power law or exponentially cannot be decided: {law.reason}"
     elif law.evidence is not None:
-        yield f"it follows no law of falling: {law.reason}"
+        yield f"neither a power law nor an exponential describes how it falls: {law.reason}"
 
 
 def said_modes(found: Dependence) -> Iterator[str]:
@@ -179,7 +188,7 @@ def said_modes(found: Dependence) -> Iterator[str]:
         if family[0].product:
             yield _sums(family)
         elif any(mode.oscillates for mode in family):
-            yield _period(family)
+            yield _period(family, found.lags)
         else:
             yield from map(_decay, family)
     if len(families) > SHOWN:
@@ -198,8 +207,14 @@ def said_fit(found: Dependence, kernel: LagKernel) -> Iterator[str]:
         f"{fit.largest_error:.2g} at most, at lag {fit.largest_at}"
     )
     yield f"these modes do not fit: {how}" if fit.poor else f"fit: {how}"
-    if fit.poor and fit.withheld:
-        many = "1 mode is" if fit.withheld == 1 else f"{fit.withheld} modes are"
+    for one in found.unconfirmed[:SHOWN]:
+        yield (
+            f"not confirmed: a period of {one.period:.5g}{between(one.period_interval)}, amplitude "
+            f"{one.amplitude:.2g}: {DOUBTS[one.reason]}"
+        )
+    others = fit.withheld - len(found.unconfirmed)
+    if fit.poor and others:
+        many = "1 mode is" if others == 1 else f"{others} modes are"
         yield f"{many} withheld: no turns and decays of such a size stand above what is left"
     if fit.poor:
         most = [f"{kernel.lags[k]} ({kernel.values[k]:.2g})" for k in peaks(kernel)[:FEW]]
@@ -254,7 +269,15 @@ def _sums(family: tuple[Mode, ...]) -> str:
     return f"sums and differences of the periods of {one:.5g} and {other[0]:.5g}, {size}"
 
 
-def _period(family: tuple[Mode, ...]) -> str:
+def _falling(mode: Mode, lags: int) -> str:
+    """Return a half-life in words, or that there is none to speak of within the lags."""
+    low, high = mode.half_life_interval or (0.0, 0.0)
+    if np.isinf(high) and low >= lags:
+        return f" that does not fall by half within {lags} lags"
+    return f" with a half-life of {_life(mode)}"
+
+
+def _period(family: tuple[Mode, ...], lags: int) -> str:
     """Return a period in words, with its half-life, harmonics and size."""
     first, strongest = family[0], max(family, key=lambda mode: mode.amplitude)
     low, high = first.period_interval or (0.0, 0.0)
@@ -263,7 +286,7 @@ def _period(family: tuple[Mode, ...]) -> str:
     if alternates(first):
         said = "a period of 2 tokens (it alternates)"
     if np.isfinite(first.half_life):
-        said += f" with a half-life of {_life(first)}"
+        said += _falling(first, lags)
     if len(family) > 1:
         said += f", in {len(family)} harmonics"
     if strongest.harmonic > 1:

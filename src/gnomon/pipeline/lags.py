@@ -51,6 +51,7 @@ from gnomon.lags import (
     steps_of,
 )
 from gnomon.lags import dependence as modes_of
+from gnomon.options import make_options, takes_options
 from gnomon.pipeline.lag_words import said_all
 from gnomon.results import Result
 
@@ -196,8 +197,9 @@ def _given(dimension: int | None) -> int:
     return dimension
 
 
+@takes_options(CountOptions)
 def dependence(corpus: Any, *, lags: int = 128, **options: Any) -> LagStructure:
-    """Return how a corpus depends on the lag; `options` are those of `gnomon.count`.
+    """Return how a corpus depends on the lag.
 
     Lags that have less than an eighth of the pairs at lag 1 are left out.
 
@@ -206,7 +208,11 @@ def dependence(corpus: Any, *, lags: int = 128, **options: Any) -> LagStructure:
     >>> [round(period, 2) for period in dependence(bars, lags=32).found.periods]
     [3.0]
     """
-    counting = CountOptions(**options)
+    return dependence_with(corpus, *make_options("dependence", options, CountOptions), lags=lags)
+
+
+def dependence_with(corpus: Any, counting: CountOptions, *, lags: int = 128) -> LagStructure:
+    """Return how a corpus depends on the lag, with options that were made before."""
     source = open_corpus(corpus, counting)
     documents, groups = _documents(source, counting)
     groups, notes = _independent(documents, groups, counting)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from gnomon.corpus import (
@@ -26,21 +25,17 @@ from gnomon.corpus import (
     check_words,
     count_with,
     equal_by_chance,
-    load_counts,
     shuffled_counts,
     why_not_shuffled,
 )
 from gnomon.distances import Geometry, check_metric, measure
-from gnomon.errors import CountsError, InputError
-from gnomon.numeric.checks import check_range
+from gnomon.errors import CountsError
+from gnomon.options import SHUFFLES
 from gnomon.pipeline.debiased_stress import DebiasedTarget, target_of
 from gnomon.pipeline.noise import NoiseReport, Tests, estimate_noise, in_folds, run_tests
-from gnomon.pipeline.validation import fault
-from gnomon.reading import read_written
+from gnomon.pipeline.options import DEFAULT_SHUFFLES
 from gnomon.results import Result
 
-SHUFFLES = 2
-"""How often windows are shuffled, unless asked otherwise."""
 FLAT = "all distances are zero"
 
 
@@ -104,7 +99,7 @@ def measure_corpus(
     options: CountOptions | None = None,
     *,
     metric: str = "chord",
-    shuffles: int = SHUFFLES,
+    shuffles: int = DEFAULT_SHUFFLES,
     draws: int | None = None,
     longest: int | None = None,
     progress: Progress | None = None,
@@ -118,7 +113,7 @@ def measure_corpus(
     (True, 2)
     """
     check_metric(metric)
-    check_range("shuffles", shuffles)
+    SHUFFLES.check("shuffles", shuffles)
     counting = options or CountOptions()
     counts, recounts = count_again(
         corpus, counting, shuffles=shuffles, longest=longest, progress=progress
@@ -142,7 +137,9 @@ def measure_counts(
     listener = progress or Silence()
     listener.stage("geometry")
     geometry = measure(counts, metric=metric)
-    again = recounts or Recounts(unshuffled=why_not_shuffled_again(counts, counts, SHUFFLES))
+    again = recounts or Recounts(
+        unshuffled=why_not_shuffled_again(counts, counts, DEFAULT_SHUFFLES)
+    )
     noise: NoiseReport | None = None
     tests: Tests | None = None
     reason: str | None = FLAT
@@ -187,7 +184,7 @@ def count_again(
     corpus: Any,
     options: CountOptions,
     *,
-    shuffles: int = SHUFFLES,
+    shuffles: int = DEFAULT_SHUFFLES,
     longest: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[PositionCounts, Recounts]:
@@ -233,36 +230,6 @@ def why_not_shuffled_again(corpus: Any, counts: PositionCounts, shuffles: int) -
             "counts no longer hold the order of tokens; survey the corpus that they came from"
         )
     return "standard input can be read only once" if _once(corpus) else None
-
-
-def read_survey(
-    folder: Path, *, metric: str | None = None, seed: int | None = None, progress: Progress
-) -> tuple[Measured, dict[str, Any]]:
-    """Measure the counts of a survey's folder again; return what its survey.json says, too."""
-    file = folder / "survey.json"
-    try:
-        said = read_written(file)
-        wrong = fault(said)
-    except (OSError, ValueError) as error:
-        wrong = type(error).__name__
-    if wrong is not None:
-        raise InputError(
-            f"{file} can not be read as the result of a survey ({wrong}); pass the folder that "
-            "gnomon survey --out wrote, or its counts.npz."
-        )
-    counts, digest = load_counts(folder / "counts.npz"), said["corpus"]["digest"]
-    if counts.digest != digest:
-        raise InputError(
-            f"{folder} holds a survey.json and a counts.npz of different corpora (digests {digest} "
-            f"and {counts.digest}); survey the corpus again."
-        )
-    found = measure_counts(
-        counts,
-        metric=str(said["geometry"]["metric"]) if metric is None else metric,
-        seed=int(said["provenance"]["seed"]) if seed is None else seed,
-        progress=progress,
-    )
-    return found, said
 
 
 def _once(corpus: Any) -> bool:

@@ -2,6 +2,25 @@
 
 Everything here rests on folds. Where a corpus does not allow a figure (too few groups, too few
 tokens, no documents) the figure is absent and its reason is kept beside it.
+
+It also rests on the independence of folds, and something may speak against that. Where rows repeat
+each other in several folds, their rarest words seem to drift with the position far more than common
+ones do: a rare word is at the same few positions in every copy, and in no other document. Equal
+documents share a fold anyway; parts and near copies do so only by --group.
+
+Copies of templates that share a vocabulary have no such words. They are found among the documents
+themselves (`gnomon.corpus.grouping`). A document with k near-copies in other folds adds about k
+times its own noise to what seems to be signal, so copies are spoken of where k times the noise of
+the plug-in distances is more than the half-width of the mean's interval, or k is a half or more.
+
+Debiasing compares groups of documents, so a position where no token is of a type seen in a second
+group (row ids, hashes, time stamps) has no debiased distances. It is not unknown for that. The test
+of signal needs no type by itself. With all types that only one fold has seen merged into one, REST,
+every position can be tested, and one that holds nothing but REST is unlike the others.
+
+And its distance is bounded from below: merging types never lengthens a Hellinger distance, so with
+all but the commonest types merged into one (`OTHER`) the debiased squared distance to another
+position is a lower bound, with an interval of its own. Above stands what any two laws can have, 2.
 """
 
 from __future__ import annotations
@@ -9,21 +28,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from gnomon.corpus import PositionCounts, Progress, deal_folds
-from gnomon.diagnostics import Pattern, pattern, standing_apart, violations
+from gnomon.corpus import NearCopies, PositionCounts, Progress, deal_folds, renamed
+from gnomon.diagnostics import Pattern, Unbiased, pattern, violations
 from gnomon.distances import (
+    LEAST_FOLDS,
     Debiased,
     Figure,
+    FoldedCounts,
     Geometry,
     Signal,
     Survivorship,
     debias,
     double_centred,
+    figure,
+    folded,
+    jackknife_error,
     jackknifed,
     low_rank_replicates,
     mean_squared,
@@ -32,10 +57,12 @@ from gnomon.distances import (
     survivorship,
 )
 from gnomon.errors import CountsError, InputError
-from gnomon.pipeline.independence import caution, doubts, rare_drift
-from gnomon.pipeline.unshared import LARGEST, Unshared, left_out, testable, unshared_of
-from gnomon.pipeline.words import order_in_words
+from gnomon.pipeline.words import order_in_words, percent, ranges
 from gnomon.results import Result, to_dataframe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 HEAD = 500
 """Types of the head; all others are one cell, OTHER."""
@@ -50,6 +77,17 @@ MOST_DRAWN = 2 * 2**30
 RARE_DRIFT = 5.0
 """How much more than the rest the rarest types may drift before rows are taken for copies."""
 Floats = NDArray[np.float64]
+_RARE = (
+    "Rare tokens differ between positions far more than common ones, as where rows are parts or "
+    "copies of one another"
+)
+LEAST_SHARE = 0.01
+"""Share of documents with a near-copy below which nothing is said."""
+MOST_PARTNERS = 0.5
+"""Near-copies of a document, on average, from which they are spoken of in any case."""
+LARGEST = 2.0
+"""Squared chord distance of laws that have nothing in common."""
+WHY = "no token there is of a type seen in a second group, and debiasing compares groups"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -328,8 +366,8 @@ def _pattern(
     distinct = tests.differing[np.searchsorted(tests.positions, core)]
     among = np.ix_(found.core, found.core)
     replicates = found.replicates[:, found.core][:, :, found.core]
-    apart = standing_apart(found.squares[among], replicates) if axes == 1 else None
-    return pattern(found.low_rank.squares, where, distinct, axes=axes, apart=apart)
+    unbiased = Unbiased(found.squares[among], replicates)
+    return pattern(found.low_rank.squares, where, distinct, axes=axes, unbiased=unbiased)
 
 
 def _possible(found: Figure) -> Figure:
@@ -387,3 +425,258 @@ def _violations(
     if own is None:
         return None
     return jackknifed(own, replicates, lambda squares: share(squares) or 0.0)
+
+
+def rare_drift(
+    found: Debiased, counts: PositionCounts, apart: NDArray[np.int64], *, most: float
+) -> float:
+    """Return how much more the rarest types drift than the rest.
+
+    Copies are everywhere, so where it is more than `most` it is that without the positions `apart`,
+    which differ from the rest: words of their own are rare among all words.
+    """
+    drift = _of_the_rarest(found)
+    others = np.setdiff1d(found.positions, apart)
+    if drift <= most or not apart.size or len(others) < max(4, len(found.positions) // 2):
+        return drift
+    keep = np.isin(np.arange(counts.length), others)
+    try:
+        return _of_the_rarest(debias(counts, draws=0, keep=keep))
+    except CountsError:
+        return drift
+
+
+def _of_the_rarest(found: Debiased) -> float:
+    return float(found.profile[-3:].max()) if len(found.profile) else 0.0
+
+
+def caution(
+    counts: PositionCounts, mean: Figure, noise: float, *, rare: bool, grouped: bool
+) -> str | None:
+    """Say what to do where the folds do not look independent, and the verdict may be wrong.
+
+    `noise` is what plug-in distances hold beyond the mean, `rare` whether the rarest types drift
+    far more than the others.
+    """
+    copies = counts.near_copies
+    if copies is not None and _matter(copies, mean, noise):
+        return (
+            f"{percent(copies.share)} of the {copies.looked_at:,} documents looked at are "
+            f"near-copies of another ({_families(copies.families)}, alike in far more "
+            "tokens than chance gives), so what copies share looks like a finding: survey again "
+            "with --group near-copies, which counts each family as one, or with a column that "
+            "names their template, before you believe these numbers."
+        )
+    if not rare:
+        return None
+    if grouped:
+        return (
+            f"{_RARE} in different groups: if they may be, survey again with a --group that holds "
+            "all that belongs together (contained finds copies by itself) before you believe these "
+            "numbers."
+        )
+    return (
+        f"{_RARE}: if they may be, survey again with --group (a column that says what belongs "
+        "together, or contained) before you believe these numbers."
+    )
+
+
+def _matter(copies: NearCopies, mean: Figure, noise: float) -> bool:
+    """Say whether copies could make up for more than the interval allows."""
+    if copies.share < LEAST_SHARE:
+        return False
+    half = 0.5 * (mean.interval[1] - mean.interval[0])
+    return copies.partners >= MOST_PARTNERS or copies.partners * max(noise, 0.0) > half
+
+
+def _families(count: int) -> str:
+    return "one family" if count == 1 else f"{count:,} families"
+
+
+def doubts(
+    counts: PositionCounts,
+    mean: Figure,
+    ungrouped: PositionCounts | None,
+    *,
+    rare: float | None,
+    seed: int,
+) -> tuple[str, ...]:
+    """Say what speaks against the independence of folds; `rare` is how far the rarest types drift.
+
+    It is None where that is not too far.
+    """
+    warnings = []
+    if rare is not None:
+        warnings.append(
+            f"The rarest tokens seem to differ between positions {rare:.1f} times as much as the "
+            "others, which is how copies look that were counted as independent; name the groups "
+            "with --group."
+        )
+    copies = counts.near_copies
+    if copies is not None and copies.shared:
+        warnings.append(
+            f"{percent(copies.shared / copies.looked_at)} of the {copies.looked_at:,} documents "
+            "looked at share a text with many others, as boilerplate does, or copies of one "
+            "document: what stands in it is part of what is measured here, so leave it out of the "
+            "corpus if it should not be."
+        )
+    tokens = np.asarray(counts.blocks.sum(axis=1)).reshape(-1, counts.folds).sum(axis=0)
+    if tokens.max() > 0.5 * tokens.sum():
+        warnings.append(
+            f"One fold holds {100 * tokens.max() / tokens.sum():.0f} % of the tokens, so one group "
+            "outweighs all others: intervals rest on the few others and may be too narrow."
+        )
+    if ungrouped is not None:
+        rng = np.random.default_rng([seed, 9])
+        other = mean_squared(debias(ungrouped, rng=rng, draws=8))
+        if abs(other.value - mean.value) > 2.0 * max(mean.error, other.error):
+            warnings.append(
+                f"With the declared groups the mean squared distance is {mean.value:.4f}, with "
+                f"every row on its own {other.value:.4f}: rows of a group depend on each other, "
+                "and only the former can be trusted."
+            )
+    return tuple(warnings)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Unshared(Result):
+    """What is known of a position whose tokens nobody shares."""
+
+    position: int
+    extent: tuple[int, int]
+    """Its first and last position: more than one where positions were merged."""
+    tokens: int
+    plugin: float | None
+    """Mean plug-in squared distance to the core; None without a core."""
+    at_least: Figure | None
+    """The same at least, noise taken out: with all but the commonest types merged."""
+    distinct: bool
+    """Whether it differs from the rest; a position of few tokens may share none by chance."""
+
+
+def merge_single_folds(counts: Any, minus: Any = None) -> tuple[Any, Any]:
+    """Return counts with all types of a single fold as one, and other counts merged alike."""
+    folds = int(counts.folds)
+    blocks = csr_array(counts.blocks)
+    fold = np.arange(blocks.shape[0]) % folds
+    by_fold = csr_array((np.ones(len(fold)), (fold, np.arange(len(fold)))), (folds, len(fold)))
+    shared = np.diff(csr_array(by_fold @ blocks).tocsc().indptr) > 1
+    column = np.where(shared, np.arange(len(shared)), len(shared))
+
+    def alike(one: Any) -> csr_array:
+        return renamed(csr_array(one.blocks), column, len(shared) + 1)
+
+    found = SimpleNamespace(blocks=alike(counts), folds=folds, kept=counts.kept)
+    return found, None if minus is None else SimpleNamespace(blocks=alike(minus))
+
+
+def testable(
+    counts: PositionCounts, keep: NDArray[np.bool_], minus: Any
+) -> tuple[FoldedCounts, Any]:
+    """Return folded counts in which every position can be tested, and what is taken off them."""
+    try:
+        data = folded(counts, keep)
+    except CountsError:
+        other, less = merge_single_folds(counts, minus)
+        return folded(other, keep), less
+    if not data.unshared.size:
+        return data, minus
+    other, less = merge_single_folds(counts, minus)
+    return folded(other, keep), less
+
+
+def left_out(counts: PositionCounts, found: Debiased, keep: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the positions with tokens in folds enough that could not be estimated all the same."""
+    spread = np.asarray(counts.blocks.sum(axis=1)).reshape(-1, counts.folds)
+    able = keep & (np.count_nonzero(spread, axis=1) >= LEAST_FOLDS)
+    return np.setdiff1d(np.flatnonzero(able), found.positions)
+
+
+def unshared_of(
+    counts: PositionCounts,
+    geometry: Geometry,
+    found: Debiased,
+    distinct: Mapping[int, bool],
+    *,
+    types: int,
+    seed: int,
+) -> tuple[Unshared, ...]:
+    """Return what is known of every such position, with the `types` commonest types kept.
+
+    `distinct` says which positions differ from the rest.
+    """
+    keep = np.isin(np.arange(counts.length), geometry.positions)
+    left = left_out(counts, found, keep)
+    if not left.size:
+        return ()
+    repeated = int(np.count_nonzero(np.asarray(counts.blocks.sum(axis=0)).ravel() > 1))
+    rng = np.random.default_rng([seed, 10])
+    coarse = debias(counts.coarsened(max(min(types, repeated), 1)), rng=rng, draws=8, keep=keep)
+    core = found.positions[found.core]
+    rows = np.searchsorted(geometry.positions, core)
+    return tuple(
+        Unshared(
+            position=int(index),
+            extent=counts.extents[index],
+            tokens=int(counts.totals[index]),
+            plugin=_plugin(geometry, int(index), rows),
+            at_least=_at_least(coarse, int(index), core),
+            distinct=distinct.get(int(index), False),
+        )
+        for index in left
+    )
+
+
+def _plugin(geometry: Geometry, index: int, rows: NDArray[np.int64]) -> float:
+    own = geometry.distances[int(np.searchsorted(geometry.positions, index))][rows]
+    squares = own**2 if geometry.metric == "chord" else 2.0 - 2.0 * np.cos(own)
+    return float(squares.mean())
+
+
+def _at_least(coarse: Debiased, index: int, core: NDArray[np.int64]) -> Figure | None:
+    """Return the mean squared distance to the core between the merged laws."""
+    if index not in coarse.positions or not np.isin(core, coarse.positions).all():
+        return None
+    row = int(np.searchsorted(coarse.positions, index))
+    others = np.searchsorted(coarse.positions, core)
+    again = coarse.replicates[:, row, others].mean(axis=1)
+    value = float(coarse.squares[row, others].mean())
+    found = figure(value, jackknife_error(again), len(again))
+    low, high = (float(np.clip(end, 0.0, LARGEST)) for end in found.interval)
+    return replace(found, value=float(np.clip(value, 0.0, LARGEST)), interval=(low, high))
+
+
+def unshared_in_words(found: tuple[Unshared, ...]) -> str | None:
+    """Say what is known of such positions; None where there are none."""
+    apart, chance = ([x for x in found if x.distinct is so] for so in (True, False))
+    parts = [_apart(apart)] if apart else []
+    if chance:
+        parts.append(
+            f"{_subject(chance)} no token with a second group of documents and "
+            f"{'has' if len(chance) == 1 else 'have'} too few to tell whether that is more than "
+            "chance: no part of the geometry."
+        )
+    return " ".join(parts) or None
+
+
+def _apart(found: list[Unshared]) -> str:
+    least = [one.at_least.value for one in found if one.at_least is not None]
+    plugin = [one.plugin for one in found if one.plugin is not None]
+    known = [f"at least {_span(least)} with the rare types merged"] if least else []
+    known += [f"{_span(plugin)} plug-in"] if plugin else []
+    its = "Its" if len(found) == 1 else "Their"
+    return (
+        f"{_subject(found)} no token with a second group of documents, as row ids do. {its} "
+        "distance can not be debiased, which compares groups, and is no part of the geometry; its "
+        f"square to the others is {', '.join(known)} (2 is the largest there is)."
+    )
+
+
+def _subject(found: list[Unshared]) -> str:
+    listed = " and ".join(ranges(one.extent for one in found).rsplit(", ", 1))
+    return f"Position {listed} shares" if len(found) == 1 else f"Positions {listed} share"
+
+
+def _span(values: list[float]) -> str:
+    low, high = f"{min(values):.2f}", f"{max(values):.2f}"
+    return low if low == high else f"{low} to {high}"

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from gnomon.distances import classical_mds, outside_core, projected
 from gnomon.errors import InputError
-from gnomon.pipeline.debiased_stress import DebiasedTarget
+from gnomon.pipeline.debiased_stress import DebiasedTarget, at_pairs, shepard_pairs
 from gnomon.pipeline.noise import NoiseReport
-from gnomon.pipeline.shepard import at_pairs, shepard_pairs
 from gnomon.reading import Archive, UnreadableError, open_archive, parse_json
 from gnomon.results import Result
 
@@ -28,6 +27,10 @@ AXES = 3
 CORE, PROJECTED, UNPLACED = 2, 1, 0
 _MATRICES = ("plugin", "null", "debiased")
 Singles = NDArray[np.float32]
+_DTYPES = {
+    **dict.fromkeys(("positions", "coordinates", "core", "shepard_pairs"), np.dtype(np.int64)),
+    "status": np.dtype(np.uint8),
+}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -81,7 +84,7 @@ def pictures(survey: Any) -> Pictures:
     null = survey.null if survey.shuffled is None else survey.shuffled
     pairs = shepard_pairs(geometry, target, survey.options.seed)
     core = _none(np.int64) if noise is None else np.searchsorted(geometry.positions, noise.core)
-    debiased = np.zeros((0, 0)) if noise is None else _debiased(noise, geometry.metric)
+    debiased = np.zeros((0, 0)) if noise is None else _estimate(noise, geometry.metric)
     made = [found.scaled for found in survey.entries if found.scaled is not None]
     points, status = _points(noise, geometry.positions)
     return Pictures(
@@ -118,7 +121,7 @@ def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _debiased(noise: NoiseReport, metric: str) -> NDArray[np.float64]:
+def _estimate(noise: NoiseReport, metric: str) -> NDArray[np.float64]:
     chords = np.sqrt(np.minimum(noise.debiased.low_rank.squares, 2.0))
     distances: NDArray[np.float64] = 2.0 * np.arcsin(chords / 2.0) if metric == "angle" else chords
     return distances
@@ -176,7 +179,7 @@ def load_pictures(path: Path) -> Pictures:
     """Read pictures that `store_pictures` wrote."""
     try:
         with open_archive(path) as stored:
-            return _checked(_read(stored))
+            return _check(_read(stored))
     except FileNotFoundError as error:
         raise InputError(
             f"there is no file {path}; run the survey again, with --out, to make it."
@@ -218,13 +221,7 @@ def _array(stored: Archive, name: str) -> NDArray[Any]:
     return matrix + matrix.T
 
 
-_DTYPES = {
-    **dict.fromkeys(("positions", "coordinates", "core", "shepard_pairs"), np.dtype(np.int64)),
-    "status": np.dtype(np.uint8),
-}
-
-
-def _checked(found: Pictures) -> Pictures:
+def _check(found: Pictures) -> Pictures:
     """Refuse arrays that do not go together, as a damaged or a foreign file has them."""
     m, c, k = len(found.positions), len(found.core), len(found.shepard_pairs)
     shapes: dict[str, set[tuple[int, ...]]] = {

@@ -10,23 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.corpus import PositionCounts, Progress
+from gnomon.corpus import BUILTIN, CountOptions, PositionCounts, Progress, Silence, load_counts
 from gnomon.diagnostics import lifted_of, stress, target_of
 from gnomon.distances import Geometry, dealt_geometry, dealt_null, measure
 from gnomon.encodings import Table, encoding, names_table, takes
 from gnomon.errors import InputError
 from gnomon.pipeline.debiased_stress import LeftOut, is_close
-from gnomon.pipeline.entries import ALIKE
-from gnomon.pipeline.measured import measure_counts
-from gnomon.pipeline.nearest import MOSTLY
+from gnomon.pipeline.measured import count_groups, measure_counts
 from gnomon.pipeline.noise import NoiseReport, in_folds
-from gnomon.pipeline.table_rows import rows_of
+from gnomon.pipeline.rows import ALIKE, rows_of
+from gnomon.pipeline.verdict import MOSTLY
 from gnomon.pipeline.words import percent, rows_used
+from gnomon.reading import UnreadableError, load_array
 
 DEBIASED = "debiased"
 _LITTLE = 0.9
@@ -91,14 +92,61 @@ class EncodingChoice:
         return np.random.default_rng([self.seed, 1])
 
 
+def stress_place(
+    choice: EncodingChoice,
+    place: str,
+    *,
+    metric: str = "chord",
+    estimator: str | None = None,
+    minimum_count: int = 10,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Return the stress against what a place holds: counts, a survey, or distances as they are.
+
+    A built-in corpus is counted as a survey does. The estimator of counts is debiased by default.
+    """
+    listener = progress or Silence()
+    if Path(place).suffix == ".npy":
+        if estimator is not None:
+            raise InputError(
+                f"--estimator {estimator} needs counts, and {place} holds distances as they are; "
+                "pass counts.npz or the folder of a survey, or leave the estimator out."
+            )
+        return against_distances(choice, _load_distances(Path(place)))
+    counts = _load_counts(place, choice.seed, listener).with_minimum_count(minimum_count)
+    return against_counts(
+        choice, counts, metric=metric, estimator=estimator or DEBIASED, progress=listener
+    )
+
+
+def _load_counts(place: str, seed: int, progress: Progress) -> PositionCounts:
+    path = Path(place)
+    if place in BUILTIN:  # as everywhere: write ./digits for a folder of that name
+        progress.stage("counting")
+        return count_groups(place, CountOptions(seed=seed), progress)[0]
+    if not path.exists():
+        raise InputError(
+            f"there is no file {place}; pass counts.npz, the folder of a survey, square distances "
+            f"(.npy), or a built-in corpus ({', '.join(sorted(BUILTIN))})."
+        )
+    return load_counts(path / "counts.npz" if path.is_dir() else path)
+
+
+def _load_distances(path: Path) -> Any:
+    try:
+        return load_array(path)
+    except (OSError, UnreadableError) as error:
+        raise InputError(f"{path} cannot be read as a .npy file ({error}); check it.") from error
+
+
 def against_distances(choice: EncodingChoice, distances: Any) -> dict[str, Any]:
     """Return the stress against distances as they are given."""
     made = choice.encoding(distances, 1)
     wanted = target_of(distances)
     lifted = lifted_of(made, wanted, lift_name=choice.lift, rng=choice.rng)
     report = stress(lifted, wanted.distances, nonmetric=True).to_dict()
-    value = _named(made, "given", report, lifted, wanted.coordinates)
-    value["conclusion"] = _concluded(value, "distances", value["scale_free"], value["simplex"])
+    value = _describe(made, "given", report, lifted, wanted.coordinates)
+    value["conclusion"] = _conclude(value, "distances", value["scale_free"], value["simplex"])
     return _without_null(value, "distances alone can not be dealt at random; pass counts")
 
 
@@ -112,7 +160,7 @@ def against_counts(
 ) -> dict[str, Any]:
     """Return the stress against the distances that an estimator finds in counts."""
     if estimator == DEBIASED:
-        return _debiased(choice, counts, metric, progress)
+        return _against_core(choice, counts, metric, progress)
     progress.stage("geometry")
     folds = counts if estimator == "plugin" else in_folds(counts, choice.seed)
     rng = np.random.default_rng([choice.seed, 3])
@@ -120,12 +168,15 @@ def against_counts(
     made = choice.encoding(geometry, geometry.coordinates.shape[1])
     lifted = lifted_of(made, target_of(geometry), lift_name=choice.lift, rng=choice.rng)
     report = stress(lifted, geometry, nonmetric=True).to_dict()
-    value = _named(made, estimator, report, lifted, geometry.coordinates)
+    value = _describe(made, estimator, report, lifted, geometry.coordinates)
     value["negative_squares"] = geometry.negative_squares
     what = f"{estimator} distances"
-    value["conclusion"] = _concluded(value, what, value["scale_free"], value["simplex"])
+    value["conclusion"] = _conclude(value, what, value["scale_free"], value["simplex"])
     if estimator != "plugin":
-        return _without_null(value, "the dealt null is that of plug-in distances")
+        return _without_null(
+            value,
+            "chance alone, the tokens dealt at random, is measured for plug-in distances only",
+        )
     progress.stage("the tokens dealt at random")
     null = _null(counts, geometry, lifted, choice.seed)
     value["conclusion"] += (
@@ -135,12 +186,12 @@ def against_counts(
     return value | {"null": null}
 
 
-def _named(
+def _describe(
     made: Any, estimator: str, report: dict[str, Any], lifted: Any, coordinates: Any
 ) -> dict[str, Any]:
     return {
         "encoding": made.name,
-        "called": _called(made),
+        "called": _name_of(made),
         "parameters": made.parameters,
         "estimator": estimator,
         **report,
@@ -148,7 +199,7 @@ def _named(
     }
 
 
-def _called(made: Any) -> str:
+def _name_of(made: Any) -> str:
     """Return the name of an encoding, of a table that of its file."""
     return str(made.source) if isinstance(made, Table) else str(made.name)
 
@@ -167,13 +218,14 @@ def rows_in_words(value: dict[str, Any]) -> str:
     return said if rows["warning"] is None else f"{said} {rows['warning']}"
 
 
-def _concluded(
+def _conclude(
     value: dict[str, Any], what: str, left: float, equal: float, without: LeftOut | None = None
 ) -> str:
     """Say what a stress comes to beside that of equal distances, by the rule of a verdict."""
     name = value["called"]
     said = (
-        f"{name} leaves {percent(left)} of the {what} unexplained, equal distances {percent(equal)}"
+        f"{name} leaves {percent(left)} of the {what} unexplained, equal distances between all "
+        f"positions {percent(equal)}"
     )
     if left >= equal:
         return f"{said}: it has nothing of this geometry."
@@ -209,7 +261,7 @@ def _null(counts: PositionCounts, geometry: Geometry, lifted: Any, seed: int) ->
     }
 
 
-def _debiased(
+def _against_core(
     choice: EncodingChoice, counts: PositionCounts, metric: str, progress: Progress
 ) -> dict[str, Any]:
     """Return debiased stress with its interval, or None with the reason."""
@@ -231,7 +283,7 @@ def _debiased(
     report = stress(lifted, distances, nonmetric=True).to_dict()
     found = replace(target, rows=np.arange(len(rows))).stress(lifted.distances)
     reasons = report["reasons"] | ({"skill": ALIKE} if found.skill is None else {})
-    value = _named(made, DEBIASED, report, lifted, geometry.coordinates[rows])
+    value = _describe(made, DEBIASED, report, lifted, geometry.coordinates[rows])
     squared = noise.significant_share < MOSTLY
     compared = (
         ("squared distances", found.squared, target.simplex_squared, found.squared_left_out)
@@ -240,7 +292,7 @@ def _debiased(
     )
     return {
         **value,
-        "conclusion": _concluded(value, *compared),
+        "conclusion": _conclude(value, *compared),
         "scale_free": found.scale_free,
         "interval": list(found.interval),
         "skill": found.skill,
@@ -259,7 +311,7 @@ def _nothing(
     lifted = lifted_of(made, target_of(geometry), lift_name=choice.lift, rng=choice.rng)
     return {
         "encoding": made.name,
-        "called": _called(made),
+        "called": _name_of(made),
         "parameters": made.parameters,
         "estimator": DEBIASED,
         "lift": lifted.lift,

@@ -1,7 +1,7 @@
 """The verdict: is position in this corpus's marginals, where, in how many dimensions, and so what.
 
 `recommended` follows one rule. Where there is nothing to tell from noise: none. Where there is a
-geometry: the nearest known encoding (`nearest`), if its stress is at most a tenth and at most
+geometry: the nearest known encoding, if its stress is at most a tenth and at most
 three tenths of what equal distances leave, whichever single position is left out; otherwise the
 encoding fitted to the debiased geometry.
 
@@ -10,6 +10,17 @@ since every other number rests on their independence.
 
 Stress says how well an encoding's geometry is that of the corpus. It does not say which encoding
 trains to a better model, and no sentence here claims it.
+
+Known are the encodings without numbers fitted to the corpus: those that the catalogue lists for
+surveys (the sinusoid, rotary phases, ALiBi), those a user asked for, and tables of the user, under
+every lift that the survey lists. Random tables are none: what is near them is near to nothing. The
+nearest has the least debiased scale-free stress, of squared distances where most pairs of positions
+are not significantly apart, since a root turns noise around zero into distances. Beside it stands
+what equal distances leave: an encoding that leaves as much or more has nothing of the corpus in it.
+
+One that is close (`gnomon.pipeline.debiased_stress`) whichever position is left out goes before one
+that is close with a certain position only: where a table keeps one row apart, and so does the
+corpus, that pair of rows alone may bring the stress down.
 """
 
 from __future__ import annotations
@@ -18,11 +29,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gnomon.distances import LEAST_TESTED, Signal
-from gnomon.pipeline.debiased_stress import DebiasedTarget
-from gnomon.pipeline.entries import Entry
-from gnomon.pipeline.nearest import WHY_SQUARED, Nearest, nearest_known, stress_of
-from gnomon.pipeline.noise import NoiseReport, Tests
-from gnomon.pipeline.unshared import in_words
+from gnomon.encodings import ENTRIES
+from gnomon.pipeline.debiased_stress import DebiasedTarget, LeftOut, is_close
+from gnomon.pipeline.noise import NoiseReport, Tests, unshared_in_words
+from gnomon.pipeline.rows import Entry
 from gnomon.pipeline.words import (
     blocks_in_words,
     either_way,
@@ -35,6 +45,10 @@ from gnomon.pipeline.words import (
 from gnomon.results import Result
 
 NONE = "none"
+NOT_SEEN = "the token frequencies of this corpus show no dependence on position"
+MOSTLY = 0.5
+"""Share of pairs significantly apart below which squared distances are compared."""
+WHY_SQUARED = "squared, since most pairs of positions are not significantly apart"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,11 +78,11 @@ def verdict(
     `window` says from where positions are counted: under "end", position 0 is the last token.
     """
     known = nearest_known(target, entries)
-    recommended, label, reason = _recommended(noise, known, entries)
+    recommended, label, reason = _recommend(noise, known, entries)
     parts = [
         noise.caution,
         _signal(noise, window),
-        in_words(noise.unshared),
+        unshared_in_words(noise.unshared),
         _noise(noise),
         _survivorship(noise, unshuffled),
         *noise.warnings,
@@ -90,7 +104,7 @@ def without_geometry(reason: str, tests: Tests | None) -> Verdict:
     if tests is None:
         return Verdict(
             informative=None,
-            summary=f"Sampling noise could not be told from signal here: {reason}",
+            summary=f"Signal could not be separated from sampling noise here: {reason}",
             recommended=NONE,
             reason=f"no verdict without debiasing: {reason}",
         )
@@ -115,9 +129,9 @@ def without_geometry(reason: str, tests: Tests | None) -> Verdict:
 def _nothing_seen(tests: Tests) -> str:
     test = tests.deciding
     if test.able:
-        return f"No {tests.what} can be told from noise ({_p(test)})"
+        return f"No {tests.what} stands out from noise ({_p(test)})"
     return (
-        f"Whether there is {_article(tests.what)} can not be told: only {test.folds} folds hold "
+        f"Whether there is {_article(tests.what)} cannot be decided: only {test.folds} folds hold "
         f"tokens, and fewer than {LEAST_TESTED} show nothing; use more documents, or name smaller "
         "groups with --group"
     )
@@ -125,7 +139,7 @@ def _nothing_seen(tests: Tests) -> str:
 
 def _nothing_to_choose(tests: Tests) -> str:
     if tests.deciding.able:
-        return "position is not in the marginals of this corpus"
+        return NOT_SEEN
     return "there are too few groups to tell signal from noise"
 
 
@@ -133,10 +147,10 @@ def flat(positions: int) -> Verdict:
     """Return the verdict where every distance is zero."""
     return Verdict(
         informative=False,
-        summary=f"All {positions} positions have exactly the same law: every distance is 0, and "
-        "there is nothing an encoding could fit.",
+        summary=f"All {positions} positions have exactly the same token distribution: every "
+        "distance is 0, and there is nothing an encoding could fit.",
         recommended=NONE,
-        reason="position is not in the marginals of this corpus",
+        reason=NOT_SEEN,
     )
 
 
@@ -145,23 +159,23 @@ def _noise(noise: NoiseReport) -> str:
     if share is None:
         return ""
     return (
-        f"{100 * share:.0f} % of the plug-in mean squared distance between the "
-        f"{len(noise.core)} well-counted positions is sampling noise: {noise.plugin_core:.3f} as "
-        f"published, {signed_figure(noise.mean)} when the noise is taken out."
+        f"{100 * share:.0f} % of the mean squared distance between the {len(noise.core)} "
+        f"well-counted positions is sampling noise: {noise.plugin_core:.3f} straight from the "
+        f"counts (plug-in, as published), {signed_figure(noise.mean)} when the noise is taken out."
     )
 
 
 def _why_differ(noise: NoiseReport, what: str) -> str:
-    """Say what positions differ by where their order can not be told."""
+    """Say what positions differ by where their order cannot be told."""
     tokens = noise.debiased.tokens[noise.debiased.core]
     if tokens.min() == tokens.max():
         return (
             "all documents reach all of these positions, so this is chance, as once in twenty "
-            f"times, or {_the(what)} is too weak to be told from noise"
+            f"times, or {_the(what)} is too weak to stand out from noise"
         )
     return (
-        f"long documents differ from short ones, and {_the(what)} adds nothing that can be told "
-        "from noise"
+        f"long documents differ from short ones, and {_the(what)} adds nothing that stands "
+        "out from noise"
     )
 
 
@@ -183,10 +197,10 @@ def _signal(noise: NoiseReport, window: str) -> str:
             f"There is {_article(what)} ({_p(test)}), {weak}: "
             f"{noise.no_geometry}.{_where_weak(noise)}"
         )
-    matter = "" if noise.participation is None else f", of which {_matter(noise)} matter"
+    matter = "" if noise.participation is None else f", which weigh as much as {_matter(noise)}"
     return (
-        f"There is {_article(what)} ({_p(test)}) {where(noise, window)}; it has "
-        f"{_plural(noise.debiased.rank, 'direction')} above the noise edge{matter}."
+        f"There is {_article(what)} ({_p(test)}) {where(noise, window)}; positions differ by more "
+        f"than noise in {_plural(noise.debiased.rank, 'direction')}{matter}."
     )
 
 
@@ -204,7 +218,7 @@ def _the(what: str) -> str:
 
 def _matter(noise: NoiseReport) -> str:
     value = 0.0 if noise.participation is None else noise.participation.value
-    return f"about {value:.1f} (participation ratio)"
+    return f"about {value:.1f} of equal strength (participation ratio)"
 
 
 def _plural(count: int, what: str) -> str:
@@ -251,8 +265,9 @@ def _survivorship(noise: NoiseReport, unshuffled: str | None) -> str:
     if found is None:
         why = f" ({unshuffled.rstrip('.')})" if unshuffled else ""
         return (
-            "Survivorship (which documents reach a position) was not told from "
-            f"{_the(noise.tests.order_in_words)}{why}: the null is the tokens dealt at random."
+            "How much comes only from which documents reach a position (survivorship), and not "
+            f"from {_the(noise.tests.order_in_words)}, is not known{why}: chance is the same "
+            "tokens dealt at random."
         )
     if not noise.tests.signal.found:
         return ""
@@ -260,17 +275,18 @@ def _survivorship(noise: NoiseReport, unshuffled: str | None) -> str:
     rest = signed_figure(found.shuffled)
     if low <= 0.0 <= high or found.original.value <= 0.0:
         return (
-            f"Shuffled inside documents {rest} is left, which can not be told from nothing: "
-            "no survivorship is seen."
+            f"With the tokens of each document shuffled {rest} is left, which is not significant: "
+            "nothing is seen to come only from which documents reach a position (survivorship)."
         )
     share = min(max(found.shuffled.value / found.original.value, 0.0), 1.0)
     return (
-        f"Shuffled inside documents {rest} is left: about {100 * share:.0f} % is survivorship "
-        f"(which documents reach a position), not {_the(noise.tests.order_in_words)}."
+        f"With the tokens of each document shuffled {rest} is left: about {100 * share:.0f} % "
+        "comes only from which documents reach a position (survivorship), not from "
+        f"{_the(noise.tests.order_in_words)}."
     )
 
 
-def _recommended(
+def _recommend(
     noise: NoiseReport, known: Nearest | None, entries: Sequence[Entry]
 ) -> tuple[str, str, str]:
     """Return the name, the label in words and the reason."""
@@ -335,6 +351,142 @@ def _choice(noise: NoiseReport, label: str, reason: str) -> str:
     if noise.informative is not False:
         return f"Recommended: none, since {reason}."
     return (
-        "Recommended: none, since position is not in the marginals of this corpus: its token "
-        "frequencies give no ground for preferring one encoding to another."
+        f"Recommended: none, since {NOT_SEEN}, which gives no ground for preferring one "
+        "encoding to another."
     )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Nearest(Result):
+    """The nearest known encoding and what it leaves unexplained."""
+
+    name: str
+    label: str
+    lift: str
+    index: int
+    """Its place in the list of encodings."""
+    measure: str
+    """The stress that was compared: scale_free or squared."""
+    value: float
+    interval: tuple[float, float]
+    equal: float
+    """What equal distances between all positions leave."""
+    closer: bool
+    """Whether it leaves less than they do."""
+    close: bool
+    """Whether that is little enough for nothing to be fitted, whichever position is left out."""
+    left_out: LeftOut
+    """The same without the position without which it comes out worst."""
+    rests_on: int | None
+    """The one position without which it would not be close; None where there is none such."""
+
+    @property
+    def called(self) -> str:
+        """Its name in a sentence, with the lift where that is not the kernel."""
+        return called(self.label, self.lift)
+
+    @property
+    def what(self) -> str:
+        """What is left unexplained."""
+        return "squared distances" if self.measure == "squared" else "distances"
+
+    @property
+    def leaves(self) -> str:
+        """Say what it leaves, and what equal distances leave."""
+        low, high = (100 * end for end in self.interval)
+        why = f" ({WHY_SQUARED})" if self.measure == "squared" else ""
+        return (
+            f"leaves {100 * self.value:.1f} % [{low:.1f}, {high:.1f}] of the {self.what} "
+            f"unexplained{why}, "
+            f"equal distances between all positions leave {100 * self.equal:.1f} %"
+        )
+
+
+def called(label: str, lift: str) -> str:
+    """Return an encoding as a sentence names it.
+
+    >>> called("rope", "kernel"), called("rope", "probe")
+    ('rope', 'rope under the probe lift')
+    """
+    return label if lift == "kernel" else f"{label} under the {lift} lift"
+
+
+def known_names() -> tuple[str, ...]:
+    """Return the names of the encodings that a corpus may be near to, tables of the user last.
+
+    All that can be made from nothing but parameters, as far as a survey has them as rows.
+
+    >>> "sinusoidal" in known_names(), "random" in known_names()
+    (True, False)
+    """
+    named = [
+        name
+        for name, listed in ENTRIES.items()
+        if listed.examples and all(row.known for row in listed.surveyed)
+    ]
+    return (*named, "table")
+
+
+def nearest_known(target: DebiasedTarget | None, entries: Sequence[Entry]) -> Nearest | None:
+    """Return the nearest known encoding; None where there is no geometry to compare with."""
+    if target is None:
+        return None
+    squared = target.noise.significant_share < MOSTLY
+    equal = target.simplex_squared if squared else target.simplex
+    fixed = known_names()
+    known = [
+        (not found.close, round(found.value, 9), place)
+        for place, entry in enumerate(entries)
+        if entry.name in fixed and (found := _compare(entry, equal, squared=squared)) is not None
+    ]
+    if not known:
+        return None
+    # Rounded: encodings with the same distances (sinusoid and rotary phases) tie, the first wins.
+    far, least, place = min(known)
+    best = entries[place]
+    found = _compare(best, equal, squared=squared)
+    if found is None:
+        return None
+    return Nearest(
+        name=best.name,
+        label=best.label,
+        lift=best.lift,
+        index=place,
+        measure="squared" if squared else "scale_free",
+        value=found.value,
+        interval=found.interval,
+        equal=equal,
+        closer=least < round(equal, 9),
+        close=not far,
+        left_out=found.left_out,
+        rests_on=found.left_out.position if far and is_close(found.value, equal) else None,
+    )
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """What an entry leaves, by the measure that is compared."""
+
+    value: float
+    interval: tuple[float, float]
+    left_out: LeftOut
+    close: bool
+    """Whether that is little, whichever position is left out."""
+
+
+def _compare(entry: Entry, equal: float, *, squared: bool) -> _Compared | None:
+    found = entry.debiased
+    if found is None:
+        return None
+    value, interval, left = (
+        (found.squared, found.squared_interval, found.squared_left_out)
+        if squared
+        else (found.scale_free, found.interval, found.left_out)
+    )
+    return _Compared(value, interval, left, is_close(value, equal) and left.close)
+
+
+def stress_of(entry: Entry, *, squared: bool) -> float:
+    """Return the debiased stress of an entry, 1 where it has none."""
+    found = entry.debiased
+    return 1.0 if found is None else found.squared if squared else found.scale_free

@@ -8,7 +8,7 @@ grid, which belong to the page (light or dark) and to the notebook. A symmetric 
 Categories have the hues of Okabe and Ito [okabe2008], in shades whose contrast is at least 3 : 1 on
 white and on the dark page; each also has a dash, a marker and a hatching of its own, so that no
 meaning rests on colour. Sizes go along cividis, which is read alike with and without red and
-green [nunez2018].
+green [nunez2018]; signed numbers are blue below zero and vermilion above.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ SEQUENTIAL = (
     (0.5, "#707173"), (0.625, "#8a8678"), (0.75, "#a59c74"), (0.875, "#c3b369"), (1.0, "#fee838"),
 )  # fmt: skip
 """Cividis in nine steps."""
+DIVERGING = [[0.0, "#0072b2"], [0.5, "#d9d9d9"], [1.0, "#d55e00"]]
+"""Signed numbers: blue below zero, vermilion above, read alike without red and green."""
 DIGITS = 5
 """Significant digits of drawn numbers: more than a screen shows, less than float64 costs."""
 MOST_ROWS = 512
@@ -77,7 +79,7 @@ class Figure:
     height: int = 420
 
 
-def missing(key: str, title: str, reason: str) -> Figure:
+def no_figure(key: str, title: str, reason: str) -> Figure:
     """Return the figure that is not there, with the reason, which is a clause without a stop."""
     return Figure(key=key, title=title, summary=f"Not drawn: {reason}.", missing=reason)
 
@@ -95,6 +97,35 @@ def short(values: Any) -> list[Any]:
     return [float(f"{x:.{DIGITS}g}") if ok else None for x, ok in zip(array, finite, strict=True)]
 
 
+def colours() -> list[list[Any]]:
+    """Return the scale for sizes, as Plotly reads it."""
+    return [list(stop) for stop in SEQUENTIAL]
+
+
+def columns_of(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
+    """Return the table of rows as columns by name.
+
+    >>> columns_of(("a", "b"), [(1, 2), (3, 4)])
+    {'a': [1, 3], 'b': [2, 4]}
+    """
+    return {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+
+
+def band(x: Any, low: Any, high: Any) -> dict[str, Any]:
+    """Return the region between two curves, as a trace that no legend names."""
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": short(np.concatenate([x, x[::-1]])),
+        "y": short(np.concatenate([low, high[::-1]])),
+        "fill": "toself",
+        "fillcolor": f"{GREY}40",
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+
+
 def evenly(count: int, most: int = MOST_ROWS) -> NDArray[np.int64]:
     """Return at most `most` evenly spaced indices of `count`, the first and the last among them.
 
@@ -109,7 +140,7 @@ def evenly(count: int, most: int = MOST_ROWS) -> NDArray[np.int64]:
 def to_plotly(figure: Figure) -> Any:
     """Return the figure as plotly.graph_objects.Figure, for a notebook or a file."""
     if figure.missing is not None:
-        raise InputError(f"{figure.title} can not be drawn: {figure.missing}.")
+        raise InputError(f"{figure.title} cannot be drawn: {figure.missing}.")
     from plotly.graph_objects import Figure as Drawn
 
     layout = {"height": figure.height, **figure.layout, "title": {"text": figure.title}}

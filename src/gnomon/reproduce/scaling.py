@@ -91,7 +91,7 @@ from gnomon.errors import GnomonError, InputError, MissingExtraError
 from gnomon.files import write_with
 from gnomon.pipeline import provenance
 from gnomon.reading import load_array
-from gnomon.report import counted
+from gnomon.report import with_noun
 from gnomon.reproduce.claims import (
     Evidence,
     Figure,
@@ -239,7 +239,7 @@ def _describe_setting(read: Reader, documents: list[Document], length: int, fact
     return (
         f"{read.name}, trained on {read.trained.length:,} positions with base "
         f"{read.trained.base:g}, in float32, reads {length:,} tokens from the middle of "
-        f"{counted(len(documents), 'document')} at once; factor {factor:g}; "
+        f"{with_noun(len(documents), 'document')} at once; factor {factor:g}; "
         "geometric means over documents, 95 % intervals by Student's t over documents"
     )
 

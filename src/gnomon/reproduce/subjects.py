@@ -34,7 +34,7 @@ from gnomon.corpus import CountOptions, PositionCounts, Progress, count_with, th
 from gnomon.distances import Figure as GeometryFigure
 from gnomon.distances import Geometry, NullGeometry, deal, dealt_null, jackknifed, measure
 from gnomon.errors import InputError
-from gnomon.numeric.checks import check_range
+from gnomon.options import DIMENSION, SEED, SEEDS, check_options, option
 from gnomon.pipeline import (
     DebiasedTarget,
     Measured,
@@ -409,10 +409,10 @@ LENGTH, ROWS, VOCABULARY, CONCENTRATION = 32, 2000, 200, 0.2
 class Options:
     """How often to repeat, from which seed, and for corpora of the user's own what to read."""
 
-    seed: int = 0
-    seeds: int = 10
+    seed: int = option(0, SEED)
+    seeds: int = option(10, SEEDS)
     corpora: tuple[Any, ...] = ()
-    dimension: int | None = None
+    dimension: int | None = option(None, DIMENSION)
     counting: CountOptions | None = None
     """None: as each reproduction has it."""
     length: int | None = None
@@ -428,8 +428,7 @@ class Options:
 
     def __post_init__(self) -> None:
         """Refuse what can not be repeated or drawn."""
-        for name in ("seeds", "seed", "dimension"):
-            check_range(name, getattr(self, name))
+        check_options(self)
         if not self.factor > 1:  # also NaN
             raise InputError(f"--factor is {self.factor:g}; scale by more than 1.")
 

@@ -37,7 +37,7 @@ from gnomon.errors import EncodingError, SpectrumError
 from gnomon.groups import Block, Generator
 from gnomon.numeric.elementwise import softplus
 from gnomon.results import Result
-from gnomon.spectra.kernel import acting
+from gnomon.spectra.kernel import active_encoding
 
 Floats = NDArray[np.float64]
 
@@ -95,7 +95,7 @@ class Sides:
 
 def bounds_of(encoding: Encoding, sides: Sides) -> tuple[tuple[Bound, ...], str]:
     """Return the bounds that are known for a coupling, and why there are no more."""
-    known = acting(encoding)
+    known = active_encoding(encoding)
     if isinstance(known, Nope):
         return schur(sides.before, np.ones_like(sides.before)), ""
     if "content" in known.kinds:
@@ -232,7 +232,7 @@ def _of_group(encoding: Any, sides: Sides) -> tuple[tuple[Bound, ...], str]:
         return (general,), "Schur's need blocks that only turn and decay, not those that shear"
     z, w = (complex_columns(group, x, side) for x, side in ((sides.q, "q"), (sides.k, "k")))
     odd = isinstance(encoding, RopePlusPlus) and bool(encoding.imaginary[sides.head])
-    one = {"one Gram for all pairs": _shared(z, w), "real Gram": _real(z, w)}
+    one = {"one Gram for all pairs": _is_shared(z, w), "real Gram": _real(z, w)}
     given = {"kernel positive semidefinite": not odd, "unit diagonal": factor == 1.0 and not odd}
     small = {"kernel at most 1": factor <= 1.0}
     schurs = _schur_bounds(sides.before, sides.after, {**given, **one}, {**small, **one})
@@ -245,7 +245,7 @@ def _growth(block: Block, lags: Floats) -> Floats:
     return np.asarray(np.exp(block.decay * lags) * powers)
 
 
-def _shared(z: Complex, w: Complex) -> bool:
+def _is_shared(z: Complex, w: Complex) -> bool:
     """Whether all z_k w_k^* are multiples of one matrix, by positive numbers."""
     sizes = np.linalg.norm(z, axis=0) * np.linalg.norm(w, axis=0)
     kept = sizes > ROUNDING * sizes.max(initial=0.0)

@@ -16,12 +16,12 @@ from gnomon.numeric.checks import MOST_SEED, refuse_masked
 Floats = NDArray[np.float64]
 
 
-def whole(
+def check_int(
     name: str, value: Any, *, least: int, most: int | None = None, of: str = "", rest: str = ""
 ) -> int:
     """Return a whole number of Python, from `least` to `most`.
 
-    >>> whole("length", np.int64(3), least=2)
+    >>> check_int("length", np.int64(3), least=2)
     3
     """
     try:
@@ -37,10 +37,10 @@ def whole(
     return number
 
 
-def real(name: str, value: Any, what: str, *, least: float = -math.inf) -> float:
+def check_float(name: str, value: Any, what: str, *, least: float = -math.inf) -> float:
     """Return a finite number from `least` on.
 
-    >>> real("mean", 2, "0 or more", least=0.0)
+    >>> check_float("mean", 2, "0 or more", least=0.0)
     2.0
     """
     known = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
@@ -49,7 +49,7 @@ def real(name: str, value: Any, what: str, *, least: float = -math.inf) -> float
     return float(value)
 
 
-def real_array(name: str, values: Any, what: str) -> Floats:
+def check_array(name: str, values: Any, what: str) -> Floats:
     """Return finite real numbers as float64; an imaginary part is refused, never dropped."""
     refuse_masked(values, f"{name} holds", kind=SpectrumError)
     try:

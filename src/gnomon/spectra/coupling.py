@@ -42,8 +42,8 @@ from gnomon.errors import EncodingError, SpectrumError
 from gnomon.numeric.checks import MOST_DIMENSION, MOST_SEED
 from gnomon.results import Result
 from gnomon.spectra.bounds import Bound, Sides, bounds_of
-from gnomon.spectra.checks import real, real_array, whole
-from gnomon.spectra.eigenvalues import Conditioning, checked_length, conditioning
+from gnomon.spectra.checks import check_array, check_float, check_int
+from gnomon.spectra.eigenvalues import Conditioning, check_length, rank_and_condition
 from gnomon.spectra.kernel import as_encoding, check_head, on_line
 from gnomon.spectra.share import lag_share
 
@@ -111,14 +111,16 @@ def couple(
     >>> round(couple(q, q, Rope(dimension=16)).norm, 2)
     0.58
     """
-    left, right = _checked_sides(q, k)
+    left, right = _read_sides(q, k)
     known = on_line(as_encoding(encoding), direction, len(left))
     check_head(known, head)
-    times = left.shape[1] ** -0.5 if scale is None else real("scale", scale, "a finite number")
-    at = _checked_positions(positions, len(left))
-    sides = _coupled_sides(known, left, right, at, head=head or 0, scale=times)
+    times = (
+        left.shape[1] ** -0.5 if scale is None else check_float("scale", scale, "a finite number")
+    )
+    at = _read_positions(positions, len(left))
+    sides = _sides_by_coupling(known, left, right, at, head=head or 0, scale=times)
     bounds, reason = bounds_of(known, sides)
-    return _compared_sides(known, sides, bounds=bounds, bounds_reason=reason)
+    return _sides_before_after(known, sides, bounds=bounds, bounds_reason=reason)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -174,18 +176,18 @@ def contraction(
 
     `dimension` is that of queries and keys where an encoding takes any, as a bias does.
     """
-    n = min(checked_length(length), LONGEST)
+    n = min(check_length(length), LONGEST)
     known = on_line(as_encoding(encoding), direction, n)
-    draws = whole("draws", draws, least=1)
+    draws = check_int("draws", draws, least=1)
     check_head(known, head)
-    drawn = checked_drawing(known, means=means, dimension=dimension, seed=seed)
+    drawn = check_drawing(known, means=means, dimension=dimension, seed=seed)
     sizes, d, seed = drawn["means"], drawn["dimension"], drawn["seed"]
 
     def content(mean: float, draw: int) -> tuple[Floats, Floats]:
         return drawn_content(n, d, mean=mean, tied=tied, rng=np.random.default_rng([seed, draw]))
 
     rows = [
-        [_compared(known, *content(mean, draw), head) for draw in range(draws)] for mean in sizes
+        [_compare(known, *content(mean, draw), head) for draw in range(draws)] for mean in sizes
     ]
     norms = np.array([[_number(one.norm) for one in row] for row in rows])
     reasons = [one.condition_reason for row in rows for one in row if one.condition_reason]
@@ -225,10 +227,10 @@ def drawn_content(
     ((4, 2), True)
     """
     length, dimension = (
-        whole(name, value, least=1)
+        check_int(name, value, least=1)
         for name, value in (("length", length), ("dimension", dimension))
     )
-    mean = _checked_mean(mean)
+    mean = _check_mean(mean)
     stream = np.random.default_rng(0) if rng is None else rng
     shared = stream.standard_normal((2, 1, dimension))
     spread = stream.standard_normal((2, length, dimension))
@@ -236,7 +238,7 @@ def drawn_content(
     return (q, q.copy()) if tied else (q, k)
 
 
-def _coupled_sides(
+def _sides_by_coupling(
     encoding: Encoding, q: Floats, k: Floats, at: Floats, *, head: int, scale: float
 ) -> Sides:
     """Return logits without and with an encoding, 0 where it masks."""
@@ -250,11 +252,11 @@ def _coupled_sides(
     return Sides(q, k, at, before, after, ~masked, scale, head)
 
 
-def _compared_sides(
+def _sides_before_after(
     encoding: Encoding, sides: Sides, *, bounds: tuple[Bound, ...] = (), bounds_reason: str = ""
 ) -> Coupling:
     """Return the logits of both sides, before and after."""
-    return compared(
+    return compare(
         sides.before,
         sides.after,
         name=encoding.name,
@@ -266,7 +268,7 @@ def _compared_sides(
     )
 
 
-def compared(
+def compare(
     before: Any,
     after: Any,
     *,
@@ -283,7 +285,7 @@ def compared(
     """
     first, second = (svdvals(np.asarray(one)) for one in (before, after))
     n = len(first)
-    one, two = conditioning(first, n), conditioning(second, n)
+    one, two = rank_and_condition(first, n), rank_and_condition(second, n)
     shown = even and not np.iscomplexobj(before) and not np.iscomplexobj(after)
     shares = [lag_share(x, causal=causal) if shown else float("nan") for x in (before, after)]
     same = one.rank == two.rank
@@ -330,10 +332,10 @@ def kind_of(encoding: Encoding) -> str:
     return "multiplicative" if "transform" in encoding.kinds else "additive"
 
 
-def _checked_sides(q: Any, k: Any) -> tuple[Floats, Floats]:
+def _read_sides(q: Any, k: Any) -> tuple[Floats, Floats]:
     """Return queries and keys (n, d) as float64, or say what they are."""
     what = "activations of one head, (positions, dimension)"
-    left, right = (real_array(name, x, what) for name, x in (("q", q), ("k", k)))
+    left, right = (check_array(name, x, what) for name, x in (("q", q), ("k", k)))
     if left.ndim != 2 or left.shape != right.shape or len(left) < 2:
         raise SpectrumError(
             f"q has shape {left.shape} and k {right.shape}; pass one head of each, "
@@ -342,7 +344,7 @@ def _checked_sides(q: Any, k: Any) -> tuple[Floats, Floats]:
     return left, right
 
 
-def checked_drawing(
+def check_drawing(
     encoding: Encoding, *, means: Any, dimension: int | None, seed: int
 ) -> dict[str, Any]:
     """Return what content is drawn with, or say what is wrong before anything is computed."""
@@ -356,15 +358,15 @@ def checked_drawing(
             "(0.0, 1.0)."
         )
     return {
-        "means": tuple(_checked_mean(mean) for mean in sizes),
+        "means": tuple(_check_mean(mean) for mean in sizes),
         "dimension": _content_dimension(encoding, dimension),
-        "seed": whole("seed", seed, least=0, most=MOST_SEED),
+        "seed": check_int("seed", seed, least=0, most=MOST_SEED),
     }
 
 
-def _checked_mean(mean: Any) -> float:
+def _check_mean(mean: Any) -> float:
     """Return the size of a shared mean."""
-    size = real("mean", mean, "0 or more: its size against the spread", least=0.0)
+    size = check_float("mean", mean, "0 or more: its size against the spread", least=0.0)
     if size > _LARGEST_MEAN:
         raise SpectrumError(
             f"mean is {mean!r}; pass {_LARGEST_MEAN:g} at most: beyond, rounding leaves nothing of "
@@ -379,11 +381,11 @@ def _even(at: Floats) -> bool:
     return bool(steps[0] > 0.0 and np.abs(steps - steps[0]).max() <= 1e-9 * steps[0])
 
 
-def _checked_positions(positions: Any, length: int) -> Floats:
+def _read_positions(positions: Any, length: int) -> Floats:
     """Return the position of every row, by default 0 ... n-1."""
     if positions is None:
         return np.arange(length, dtype=np.float64)
-    at = real_array("positions", positions, "one number for each row of q")
+    at = check_array("positions", positions, "one number for each row of q")
     if at.shape != (length,):
         raise SpectrumError(
             f"positions has shape {at.shape}, and q has {length} rows; pass one number for each."
@@ -416,7 +418,7 @@ def _content_dimension(encoding: Encoding, dimension: int | None) -> int:
     own = getattr(encoding, "dimension", None) if width is None else width
     if dimension is None:
         return int(own or DIMENSION)
-    asked = whole("dimension", dimension, least=1, most=MOST_DIMENSION)
+    asked = check_int("dimension", dimension, least=1, most=MOST_DIMENSION)
     if own and asked != own:
         raise SpectrumError(
             f"dimension is {asked}, and the encoding {encoding.name!r} is made for {own}; pass "
@@ -425,11 +427,11 @@ def _content_dimension(encoding: Encoding, dimension: int | None) -> int:
     return asked
 
 
-def _compared(encoding: Encoding, q: Floats, k: Floats, head: int | None) -> Coupling:
+def _compare(encoding: Encoding, q: Floats, k: Floats, head: int | None) -> Coupling:
     """Return a coupling without its bounds, which cost as much as the rest."""
     at, scale = np.arange(len(q), dtype=np.float64), q.shape[1] ** -0.5
-    return _compared_sides(
-        encoding, _coupled_sides(encoding, q, k, at, head=head or 0, scale=scale)
+    return _sides_before_after(
+        encoding, _sides_by_coupling(encoding, q, k, at, head=head or 0, scale=scale)
     )
 
 

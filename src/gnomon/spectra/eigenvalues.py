@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from gnomon.errors import SpectrumError
 from gnomon.results import Result
-from gnomon.spectra.checks import real, real_array, whole
+from gnomon.spectra.checks import check_array, check_float, check_int
 from gnomon.spectra.kernel import Kernel
 from gnomon.spectra.modes import cosine_eigenvalues, most_rank
 from gnomon.spectra.symbol import inner_ends, outer_ends
@@ -86,7 +86,7 @@ def eigenvalues_of(
 
     `column` is the kernel at these lags where it was computed before; `told` hears of progress.
     """
-    length = checked_length(length)
+    length = check_length(length)
     modes = kernel.modes
     if modes is not None and modes.discrete:
         places, masses = modes.masses()
@@ -114,20 +114,20 @@ class Conditioning(Result):
     tolerance: float
 
 
-def conditioning(values: Any, length: int, *, tolerance: float | None = None) -> Conditioning:
+def rank_and_condition(values: Any, length: int, *, tolerance: float | None = None) -> Conditioning:
     """Return rank and conditioning; values that are not listed, up to `length`, are zeros.
 
-    >>> found = conditioning([4.0, 2.0, 1e-20], 5)
+    >>> found = rank_and_condition([4.0, 2.0, 1e-20], 5)
     >>> found.rank, found.condition_on_range, found.smallest
     (2, 2.0, 0.0)
     """
-    known = real_array("values", values, "eigenvalues or singular values").ravel()
-    if whole("length", length, least=1) < len(known):
+    known = check_array("values", values, "eigenvalues or singular values").ravel()
+    if check_int("length", length, least=1) < len(known):
         raise SpectrumError(
             f"There are {len(known)} eigenvalues of a matrix with {length} rows; pass the number "
             "of its rows as length."
         )
-    share = length * np.finfo(np.float64).eps if tolerance is None else _checked(tolerance)
+    share = length * np.finfo(np.float64).eps if tolerance is None else _check_tolerance(tolerance)
     sizes = np.abs(known)
     norm = float(sizes.max(initial=0.0))
     kept = sizes > share * norm
@@ -159,9 +159,9 @@ def all_of(values: Floats, length: int, method: str, rank_bound: int) -> Eigenva
     )
 
 
-def checked_length(length: Any) -> int:
+def check_length(length: Any) -> int:
     """Return a number of positions, or refuse one whose matrix can not even be multiplied."""
-    return whole("length", length, least=2, most=LONGEST, of=" of positions")
+    return check_int("length", length, least=2, most=LONGEST, of=" of positions")
 
 
 @dataclass(frozen=True)
@@ -251,8 +251,8 @@ def _reason(length: int, ends: dict[str, End]) -> str:
     return "; ".join(said)
 
 
-def _checked(tolerance: float) -> float:
-    share = real("tolerance", tolerance, "a number from 0 to below 1", least=0.0)
+def _check_tolerance(tolerance: float) -> float:
+    share = check_float("tolerance", tolerance, "a number from 0 to below 1", least=0.0)
     if share >= 1.0:
         raise SpectrumError(f"tolerance is {tolerance!r}; pass a number from 0 to below 1.")
     return share

@@ -89,8 +89,8 @@ from gnomon.groups import Commuting, Generator
 from gnomon.numeric.checks import reals
 from gnomon.numeric.elementwise import softplus
 from gnomon.results import Result
-from gnomon.spectra.checks import real_array, whole
-from gnomon.spectra.modes import Modes, joined, modes
+from gnomon.spectra.checks import check_array, check_int
+from gnomon.spectra.modes import Modes, add_modes, modes
 
 Floats = NDArray[np.float64]
 
@@ -169,10 +169,10 @@ def kernel_of(encoding: Encoding, *, head: int | None = None, direction: Any = N
     >>> kernel_of(Rope(dimension=2)).column(3).round(4)
     array([ 1.    ,  0.5403, -0.4161])
     """
-    known = on_line(acting(encoding), direction)
+    known = on_line(active_encoding(encoding), direction)
     check_head(known, head)
     sees_lags = known.card.level[:2] in LEVELS
-    found = _closed_form(known, head) if sees_lags or "vectors" in known.kinds else None
+    found = _exact_form(known, head) if sees_lags or "vectors" in known.kinds else None
     if found is None and not sees_lags:
         raise SpectrumError(
             f"The logits of {known.name!r} do not depend on the lag alone ({known.card.level}), so "
@@ -185,7 +185,7 @@ def kernel_of(encoding: Encoding, *, head: int | None = None, direction: Any = N
         head=head,
         modes=None if found is None else found.even,
         odd=None if found is None else found.odd,
-        lag_values=_asked(known, kind, head),
+        lag_values=_ask(known, kind, head),
         causal=known.card.causal_only,
         note=NOTES[kind] + _which(known, head),
         grows=bool(found.even.growing.any()) if found is not None else _grows(known),
@@ -281,7 +281,7 @@ def on_line(encoding: Encoding, direction: Any = None, length: int | None = None
                 "leave direction out."
             )
         return encoding
-    return Line(inner=encoding, direction=_checked(encoding, direction, length))
+    return Line(inner=encoding, direction=_check_direction(encoding, direction, length))
 
 
 @dataclass(frozen=True)
@@ -292,7 +292,7 @@ class _Closed:
     odd: Callable[[Floats], Floats] | None = None
 
 
-def _closed_form(encoding: Encoding, head: int | None) -> _Closed | None:
+def _exact_form(encoding: Encoding, head: int | None) -> _Closed | None:
     """Return the closed form of a kernel, or None where there is none."""
     if isinstance(encoding, Nope):
         return _Closed(modes(np.ones(1)))
@@ -322,7 +322,7 @@ def check_head(encoding: Encoding, head: int | None) -> None:
     if head is None:
         return
     try:
-        whole("head", head, least=0, most=heads - 1)
+        check_int("head", head, least=0, most=heads - 1)
     except SpectrumError:
         known = "no heads" if heads == 1 else f"{heads}"
         advice = "0 or none" if heads == 1 else f"a whole number from 0 to {heads - 1}"
@@ -333,10 +333,10 @@ def check_head(encoding: Encoding, head: int | None) -> None:
         ) from None
 
 
-def acting(encoding: Encoding) -> Encoding:
+def active_encoding(encoding: Encoding) -> Encoding:
     """Return what acts in this layer of a schedule, along its line."""
-    if isinstance(encoding, Line) and acting(encoding.inner) is not encoding.inner:
-        return dataclasses.replace(encoding, inner=acting(encoding.inner))
+    if isinstance(encoding, Line) and active_encoding(encoding.inner) is not encoding.inner:
+        return dataclasses.replace(encoding, inner=active_encoding(encoding.inner))
     if not isinstance(encoding, Interleaved) or encoding.temperature:
         return encoding
     return encoding.inside if encoding.encoded else Nope(axes=encoding.axes)
@@ -355,7 +355,7 @@ def values_at(encoding: Encoding, query: Floats, keys: Floats, head: int | None)
     return _ASK[kernel_kind(encoding)](encoding, query, keys, head)
 
 
-def turning_waves(encoding: Any, head: int | None) -> tuple[Floats, Floats]:
+def rotation_waves(encoding: Any, head: int | None) -> tuple[Floats, Floats]:
     """Return frequencies (modes, axes) and weights of an encoding that turns pairs of coordinates.
 
     Every pair weighs 2/d; what stands still is one mode more, of weight 1/d for each coordinate.
@@ -389,7 +389,7 @@ def _grows(encoding: Encoding) -> bool | None:
     return True if isinstance(encoding, Kerple) else None
 
 
-def _asked(encoding: Encoding, kind: str, head: int | None) -> LagValues:
+def _ask(encoding: Encoding, kind: str, head: int | None) -> LagValues:
     """Return the function that asks for the kernel at all lags of a length."""
     ask = _ASK[kind]
 
@@ -456,12 +456,12 @@ def _chosen(values: Any, head: int | None, ndim: int) -> Floats:
     return array if head is None else array[head % len(array)][None]
 
 
-def _turning(encoding: Any, head: int | None) -> Modes:
-    waves, weights = turning_waves(encoding, head)
+def _of_rotations(encoding: Any, head: int | None) -> Modes:
+    waves, weights = rotation_waves(encoding, head)
     return modes(weights, waves[:, 0])
 
 
-def _damped(encoding: Any, head: int | None) -> Modes:
+def _of_damped(encoding: Any, head: int | None) -> Modes:
     rates = _chosen(encoding.rates, head, 2)
     waves = _chosen(np.asarray(encoding.frequencies)[..., 0], head, 2)
     order = getattr(encoding, "order", 1)
@@ -471,7 +471,7 @@ def _damped(encoding: Any, head: int | None) -> Modes:
     return modes(weights, waves, rates)
 
 
-def _boosted(encoding: Any, head: int | None) -> Modes:
+def _of_boosts(encoding: Any, head: int | None) -> Modes:
     rates = _chosen(encoding.rates, head, 2)
     return modes(np.full(rates.shape, 1.0 / rates.size), 0.0, rates)
 
@@ -493,7 +493,7 @@ def _imaginary(encoding: Any, head: int | None) -> _Closed:
     turned = modes(np.full(len(waves), (1.0 - share) * size), waves)
     still = modes(np.full(1, 1.0 - 2.0 * len(waves) / d))
     odd = _sines(np.full(len(waves), share * size), waves)
-    return _Closed(joined(turned, still), odd if share else None)
+    return _Closed(add_modes(turned, still), odd if share else None)
 
 
 def _linear(encoding: Any, head: int | None) -> _Closed:
@@ -516,7 +516,7 @@ def _lag_sinusoid(encoding: Any, head: int | None) -> _Closed:
     met = float((x + u).mean(axis=0) @ x) * len(x) ** -0.5
     waves = numbers["frequencies"][:, 0]
     sines, cosines = seen[: len(waves)], seen[len(waves) :]
-    return _Closed(joined(modes(cosines, waves), modes(np.array([met]))), _sines(sines, waves))
+    return _Closed(add_modes(modes(cosines, waves), modes(np.array([met]))), _sines(sines, waves))
 
 
 def _polar(encoding: Any, head: int | None) -> _Closed:
@@ -559,11 +559,11 @@ _READERS: tuple[tuple[type[Encoding], Any], ...] = (
     (Pope, _polar),
     (TransformerXL, _lag_sinusoid),
     (Given, _blocks),
-    (Jordan, _damped),
-    (Hyperbolic, _boosted),
-    (Decaying, _damped),
-    (Rotating, _turning),
-    (Dense, _turning),
+    (Jordan, _of_damped),
+    (Hyperbolic, _of_boosts),
+    (Decaying, _of_damped),
+    (Rotating, _of_rotations),
+    (Dense, _of_rotations),
     (Alibi, _linear),
     (DecayTime, _linear),
     (Sandwich, _sandwich),
@@ -571,7 +571,7 @@ _READERS: tuple[tuple[type[Encoding], Any], ...] = (
 )
 
 
-def _checked(encoding: Encoding, direction: Any, length: int | None) -> tuple[float, ...]:
+def _check_direction(encoding: Encoding, direction: Any, length: int | None) -> tuple[float, ...]:
     """Return a step on every axis that is not 0 everywhere."""
     what = f"{encoding.axes} numbers, the step on every axis"
     if direction is None and (encoding.span is None or length is not None):
@@ -583,7 +583,7 @@ def _checked(encoding: Encoding, direction: Any, length: int | None) -> tuple[fl
             f"The encoding {encoding.name!r} has {encoding.axes} axes whose coordinates lie in "
             f"{encoding.span}; pass direction, {what}."
         )
-    u = real_array("direction", direction, what)
+    u = check_array("direction", direction, what)
     if u.shape != (encoding.axes,) or not u.any():
         raise SpectrumError(
             f"direction is {np.asarray(direction).tolist()!r}, and the encoding {encoding.name!r} "

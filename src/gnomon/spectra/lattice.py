@@ -35,7 +35,7 @@ from gnomon.encodings import ComRope, Decaying, Encoding, Nope, RopePlusPlus, Ro
 from gnomon.errors import EncodingError, SpectrumError
 from gnomon.numeric.checks import reals
 from gnomon.results import Result
-from gnomon.spectra.checks import whole
+from gnomon.spectra.checks import check_int
 from gnomon.spectra.eigenvalues import (
     COUNT,
     DENSE,
@@ -46,19 +46,19 @@ from gnomon.spectra.eigenvalues import (
     End,
     all_of,
     both_ends,
-    conditioning,
+    rank_and_condition,
 )
 from gnomon.spectra.kernel import (
     LEVELS,
     NOTES,
-    acting,
+    active_encoding,
     as_encoding,
     check_head,
     kernel_kind,
-    turning_waves,
+    rotation_waves,
     values_at,
 )
-from gnomon.spectra.modes import dirichlet, weighed
+from gnomon.spectra.modes import dirichlet, weighted_eigenvalues
 from gnomon.spectra.toeplitz import BlockToeplitz, block_eigenvalues, ends_of, pairs_by_lag
 
 Floats = NDArray[np.float64]
@@ -127,13 +127,13 @@ def lattice_spectrum(
     >>> found.length, found.eigenvalues.rank_bound, round(float(found.eigenvalues.values.sum()), 9)
     (24, 8, 24.0)
     """
-    known = acting(as_encoding(encoding))
-    sizes = _checked(known, shape)
+    known = active_encoding(as_encoding(encoding))
+    sizes = _check_shape(known, shape)
     check_head(known, head)
-    even, asymmetry, values = _measured(known, sizes, head, progress)
+    even, asymmetry, values = _measure(known, sizes, head, progress)
     state = None
     if values.complete:
-        state = conditioning(values.values, values.length, tolerance=tolerance)
+        state = rank_and_condition(values.values, values.length, tolerance=tolerance)
     return LatticeSpectrum(
         name=known.name,
         parameters=known.parameters,
@@ -180,7 +180,7 @@ def lattice_modes(encoding: Encoding, head: int | None) -> tuple[Floats, Floats]
     turns = isinstance(encoding, (Rotating, ComRope))
     if not turns or isinstance(encoding, (Decaying, RopePlusPlus)):
         return None
-    return turning_waves(encoding, head)
+    return rotation_waves(encoding, head)
 
 
 def lattice_eigenvalues(frequencies: Any, weights: Any, shape: tuple[int, ...]) -> Floats:
@@ -191,7 +191,7 @@ def lattice_eigenvalues(frequencies: Any, weights: Any, shape: tuple[int, ...]) 
     >>> lattice_eigenvalues([[0.0, 0.0], [0.0, np.pi / 2]], [0.5, 0.5], (2, 4)).round(12)
     array([4., 2., 2.])
     """
-    b, w = _merged(reals(frequencies, "frequencies"), reals(weights, "weights"))
+    b, w = _merge(reals(frequencies, "frequencies"), reals(weights, "weights"))
     apart, beside = (
         math.prod(dirichlet(one[..., axis], size) for axis, size in enumerate(shape))
         for one in (b[:, None] - b, b[:, None] + b)
@@ -199,7 +199,12 @@ def lattice_eigenvalues(frequencies: Any, weights: Any, shape: tuple[int, ...]) 
     cosines = 0.5 * np.asarray(apart + beside)
     sines = 0.5 * np.asarray(apart - beside)
     turns = b.any(axis=1)  # what stands still has no sine
-    values = np.concatenate([weighed(cosines, w), weighed(sines[np.ix_(turns, turns)], w[turns])])
+    values = np.concatenate(
+        [
+            weighted_eigenvalues(cosines, w),
+            weighted_eigenvalues(sines[np.ix_(turns, turns)], w[turns]),
+        ]
+    )
     return np.asarray(np.sort(values)[::-1][: math.prod(shape)])
 
 
@@ -226,7 +231,7 @@ def _steps_of(encoding: Encoding, shape: tuple[int, ...]) -> Floats:
     return np.array([(high - low) / (size - 1) for size in shape])
 
 
-def _checked(encoding: Encoding, shape: Any) -> tuple[int, ...]:
+def _check_shape(encoding: Encoding, shape: Any) -> tuple[int, ...]:
     """Return the number of places on every axis, or refuse what has no kernel of the lag."""
     what = f"the encoding {encoding.name!r} has {encoding.axes} axes"
     if encoding.axes == 1:
@@ -237,7 +242,7 @@ def _checked(encoding: Encoding, shape: Any) -> tuple[int, ...]:
         given = ()
     if len(given) != encoding.axes:
         raise SpectrumError(f"shape is {shape!r}, and {what}; pass a number of places for each.")
-    sizes = tuple(whole("shape", one, least=2, of=" of places on every axis") for one in given)
+    sizes = tuple(check_int("shape", one, least=2, of=" of places on every axis") for one in given)
     if math.prod(sizes) > LONGEST:
         raise SpectrumError(f"shape {sizes} has more than {LONGEST} places; pass fewer.")
     sees_lags = encoding.card.level[:2] in LEVELS or isinstance(encoding, Sinusoidal)
@@ -250,7 +255,7 @@ def _checked(encoding: Encoding, shape: Any) -> tuple[int, ...]:
     return sizes
 
 
-def _measured(
+def _measure(
     encoding: Encoding,
     shape: tuple[int, ...],
     head: int | None,
@@ -264,14 +269,14 @@ def _measured(
         values = lattice_eigenvalues(waves, weights, shape)
         found = all_of(values, count, "closed form", len(values))
         return _cosine_kernel(waves, weights, shape), 0.0, found
-    even, asymmetry = _asked(encoding, shape, head)
+    even, asymmetry = _ask(encoding, shape, head)
     if count > DENSE:
         return even, asymmetry, _ends(BlockToeplitz(even), told)
     found = all_of(block_eigenvalues(even), count, "even and odd halves", count)
     return even, asymmetry, found
 
 
-def _asked(encoding: Encoding, shape: tuple[int, ...], head: int | None) -> tuple[Floats, float]:
+def _ask(encoding: Encoding, shape: tuple[int, ...], head: int | None) -> tuple[Floats, float]:
     """Return the even part at all lags, and how large the odd one is against the whole."""
     full = np.empty([2 * size - 1 for size in shape])
     low = 0.0 if encoding.span is None else encoding.span[0]
@@ -305,7 +310,7 @@ def _ends(matrix: BlockToeplitz, told: Callable[[str], None] | None) -> Eigenval
     return both_ends(End(top), End(foot), matrix.size, reason)
 
 
-def _merged(frequencies: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def _merge(frequencies: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Return modes of equal frequency as one; whole places see frequencies modulo 2 pi."""
     turned = np.remainder(frequencies + math.pi, 2.0 * math.pi) - math.pi
     b = np.where(np.abs(frequencies) <= math.pi, frequencies, turned)

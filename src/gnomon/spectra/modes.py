@@ -43,7 +43,7 @@ from scipy.linalg import eigh, eigvalsh
 from gnomon.errors import SpectrumError
 from gnomon.numeric.checks import reals
 from gnomon.results import Result
-from gnomon.spectra.checks import whole
+from gnomon.spectra.checks import check_int
 
 Floats = NDArray[np.float64]
 
@@ -142,7 +142,7 @@ def modes(
     )
 
 
-def joined(*parts: Modes) -> Modes:
+def add_modes(*parts: Modes) -> Modes:
     """Return the sum of kernels."""
     names = ("weights", "rates", "frequencies", "powers")
     return Modes(**{name: np.concatenate([getattr(one, name) for one in parts]) for name in names})
@@ -160,7 +160,7 @@ def cosine_eigenvalues(frequencies: Any, weights: Any, length: int) -> Floats:
         np.atleast_1d(reals(frequencies, "frequencies")),
         np.atleast_1d(reals(weights, "weights")),
     )
-    length = whole("length", length, least=1)
+    length = check_int("length", length, least=1)
     _check(b, w)
     if not b.size:
         return np.zeros(0)
@@ -169,8 +169,8 @@ def cosine_eigenvalues(frequencies: Any, weights: Any, length: int) -> Floats:
     # Half a turn from place to place is a sine, counted from the middle of an even number of them.
     half = b == math.pi
     cosines, sines = ~half | (length % 2 == 1), (b > 0.0) & (~half | (length % 2 == 0))
-    even = weighed(0.5 * (apart + beside)[np.ix_(cosines, cosines)], w[cosines])
-    odd = weighed(0.5 * (apart - beside)[np.ix_(sines, sines)], w[sines])
+    even = weighted_eigenvalues(0.5 * (apart + beside)[np.ix_(cosines, cosines)], w[cosines])
+    odd = weighted_eigenvalues(0.5 * (apart - beside)[np.ix_(sines, sines)], w[sines])
     values = np.concatenate([even, odd])
     # More modes than rows: those beyond the rank are zeros, the smallest in size.
     kept = np.argsort(np.abs(values))[::-1][:length]
@@ -188,7 +188,7 @@ def most_rank(frequencies: Any, length: int) -> int:
     return min(length, len(b) + turns)
 
 
-def weighed(gram: Floats, weights: Floats) -> Floats:
+def weighted_eigenvalues(gram: Floats, weights: Floats) -> Floats:
     """Return the eigenvalues of G^(1/2) W G^(1/2)."""
     if not gram.size:
         return np.zeros(0)

@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 from gnomon.encodings import Encoding
 from gnomon.errors import EncodingError, SpectrumError
 from gnomon.results import Result
-from gnomon.spectra.coupling import MEANS, Contraction, checked_drawing, contraction
+from gnomon.spectra.coupling import MEANS, Contraction, check_drawing, contraction
 from gnomon.spectra.eigenvalues import (
     Conditioning,
     Eigenvalues,
     all_of,
-    checked_length,
-    conditioning,
+    check_length,
     eigenvalues_of,
+    rank_and_condition,
 )
 from gnomon.spectra.kernel import NOTES, Kernel, as_encoding, kernel_of, on_line
 from gnomon.spectra.share import gram_spectrum
@@ -102,10 +102,10 @@ def spectrum(
     >>> found.conditioning.rank <= 40, found.toeplitz_share
     (True, 1.0)
     """
-    length = checked_length(length)
+    length = check_length(length)
     given = as_encoding(encoding)
     known = on_line(given, direction, length)
-    drawn = checked_drawing(known, means=means, dimension=dimension, seed=seed)
+    drawn = check_drawing(known, means=means, dimension=dimension, seed=seed)
     about: dict[str, Any] = {"name": known.name, "parameters": known.parameters}
     about |= {"length": length, "head": head}
     about |= {"contraction": None, "contraction_reason": "it was not asked for"}
@@ -119,7 +119,7 @@ def spectrum(
     if progress is not None:
         progress("coupling with drawn content")
     asked = {**drawn, "head": head, "direction": direction, "tied": tied}
-    made, reason = _coupled(given, length, asked)
+    made, reason = _contraction_or_reason(given, length, asked)
     return dataclasses.replace(measured, contraction=made, contraction_reason=reason)
 
 
@@ -139,7 +139,9 @@ def _of_kernel(
         profile=column,
         asymmetry=kernel.asymmetry(length),
         eigenvalues=found,
-        conditioning=conditioning(found.values, length, tolerance=tolerance) if whole else None,
+        conditioning=rank_and_condition(found.values, length, tolerance=tolerance)
+        if whole
+        else None,
         symbol=symbol_of(kernel, column),
         szego_distance=distance(found.values, kernel, column) if whole else None,
         circulant=nearest_circulant(column),
@@ -167,7 +169,7 @@ def _of_vectors(
         profile=found.profile,
         asymmetry=0.0,
         eigenvalues=values,
-        conditioning=conditioning(found.eigenvalues, length, tolerance=tolerance),
+        conditioning=rank_and_condition(found.eigenvalues, length, tolerance=tolerance),
         symbol=None,
         szego_distance=None,
         circulant=None,
@@ -185,7 +187,7 @@ def _kernel(encoding: Encoding, head: int | None) -> Kernel | None:
         return None
 
 
-def _coupled(
+def _contraction_or_reason(
     encoding: Encoding, length: int, asked: dict[str, Any]
 ) -> tuple[Contraction | None, str]:
     """Return contraction, or why there is none: some encodings need content of their own."""

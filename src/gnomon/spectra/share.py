@@ -79,7 +79,7 @@ def toeplitz_share(logits: Any, *, causal: bool = False, mask: Any = None) -> To
     >>> float(found.share), found.profile.tolist()
     (1.0, [-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0])
     """
-    values, seen = _checked_logits(logits, causal=causal, mask=mask)
+    values, seen = _read_logits(logits, causal=causal, mask=mask)
     n, lags, entries = values.shape[-1], len(seen.lags), float(seen.pairs.sum())
     inverse = _rows_given_lags(seen)
     found = [_shares(one, seen, inverse) for one in values.reshape(-1, n, n)]
@@ -102,10 +102,10 @@ def lag_share(logits: Any, *, causal: bool = False) -> float:
     >>> lag_share([[1.0, 0.0], [2.0, 1.0]])
     1.0
     """
-    values, seen = _checked_logits(logits, causal=causal)
+    values, seen = _read_logits(logits, causal=causal)
     if values.ndim != 2:
         raise SpectrumError(f"The logits have shape {values.shape}; pass one matrix, (n, n).")
-    return _plain(_centred(values, seen), seen)[0]
+    return _plain(_less_mean(values, seen), seen)[0]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -147,7 +147,7 @@ def four_terms(
     >>> found.part.tolist()
     [1.0, 0.0, 0.0, 0.0]
     """
-    c, p = _checked_vectors(content, vectors)
+    c, p = _read_vectors(content, vectors)
     w_q, w_k = (
         np.eye(c.shape[1]) if w is None else _weights(w, c.shape[1]) for w in (queries, keys)
     )
@@ -249,7 +249,7 @@ def _seen(entries: NDArray[np.bool_]) -> _Seen:
     return _Seen(entries, place, pairs.astype(np.float64), lags)
 
 
-def _centred(x: Floats, seen: _Seen) -> tuple[Floats, float, float]:
+def _less_mean(x: Floats, seen: _Seen) -> tuple[Floats, float, float]:
     """Return entries less their mean, the mean, and the sum of squares below which is rounding."""
     mean = float(x[seen.entries].mean())
     floor = _ROUNDING * float(np.sum(x[seen.entries] ** 2))
@@ -269,7 +269,7 @@ def _plain(centred: tuple[Floats, float, float], seen: _Seen) -> tuple[float, Fl
 
 def _shares(x: Floats, seen: _Seen, inverse: Floats) -> tuple[float, float, Floats]:
     """Return the share, that of rows, and the mean of each diagonal."""
-    centred = _centred(np.where(seen.entries, x, 0.0), seen)
+    centred = _less_mean(np.where(seen.entries, x, 0.0), seen)
     share, rest, profile = _plain(centred, seen)
     whole, _, floor = centred
     level = whole.sum(axis=1) / np.maximum(seen.entries.sum(axis=1), 1)
@@ -293,7 +293,7 @@ def _rows_given_lags(seen: _Seen) -> Floats:
     return np.asarray(np.linalg.pinv(normal, rcond=1e-10, hermitian=True))
 
 
-def _checked_logits(logits: Any, *, causal: bool, mask: Any = None) -> tuple[Floats, _Seen]:
+def _read_logits(logits: Any, *, causal: bool, mask: Any = None) -> tuple[Floats, _Seen]:
     if isinstance(logits, np.ndarray) and np.iscomplexobj(logits):
         raise SpectrumError("The logits are complex; pass real ones.")
     values = reals(logits, "logits")
@@ -327,7 +327,7 @@ def _entries(n: int, *, causal: bool, mask: Any) -> NDArray[np.bool_]:
     return entries
 
 
-def _checked_vectors(content: Any, vectors: Any) -> tuple[Floats, Floats]:
+def _read_vectors(content: Any, vectors: Any) -> tuple[Floats, Floats]:
     c, p = (reals(x, "x") for x in (content, vectors))
     if c.ndim != 2 or c.shape != p.shape or len(c) < 2:
         raise SpectrumError(

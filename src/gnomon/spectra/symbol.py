@@ -50,7 +50,7 @@ from scipy import fft
 from gnomon.results import Result
 from gnomon.spectra.kernel import Kernel
 from gnomon.spectra.modes import Modes, cosine_eigenvalues
-from gnomon.spectra.toeplitz import checked_column
+from gnomon.spectra.toeplitz import read_column
 
 Floats = NDArray[np.float64]
 
@@ -103,7 +103,7 @@ class Symbol(Result):
 def symbol_of(kernel: Kernel, column: Floats) -> Symbol:
     """Return the symbol of a kernel whose values at lags 0 ... n-1 are `column`."""
     if kernel.modes is not None:
-        return _closed(kernel.modes)
+        return _exact_symbol(kernel.modes)
     tail = _constant_tail(column)
     if tail is not None:
         return _with_tail(column, tail)
@@ -117,7 +117,7 @@ def symbol_of(kernel: Kernel, column: Floats) -> Symbol:
     )
     return Symbol(
         angles=angles,
-        values=_interpolated(column, angles),
+        values=_interpolate(column, angles),
         mass_angles=np.zeros(0),
         masses=np.zeros(0),
         source="cut at the length",
@@ -141,7 +141,7 @@ def distance(eigenvalues: Floats, kernel: Kernel, column: Floats) -> float | Non
         tail = _constant_tail(column)
         if tail is None or tail != 0.0:
             return None
-        values = _interpolated(column, angles)
+        values = _interpolate(column, angles)
     size = float(np.abs(values).mean())
     gaps = np.abs(np.sort(eigenvalues) - np.sort(values))
     return float(gaps.mean()) / size if size > 0.0 else None
@@ -167,7 +167,7 @@ def inner_ends(column: Any) -> tuple[float, float]:
     >>> round(low, 6), round(high, 6)
     (0.585786, 3.414214)
     """
-    c = checked_column(column)
+    c = read_column(column)
     n, t, a = len(c), np.arange(len(c)), math.pi / (len(c) + 1)
     weights = ((n - t) * np.cos(a * t) + np.sin((t + 1) * a) / math.sin(a)) / (n + 1)
     found = cut_symbol(c * weights)
@@ -194,7 +194,7 @@ def polynomial_ends(column: Any) -> tuple[float, float]:
     >>> -1e-5 < low <= 0.0, 4.0 <= high < 4.0 + 1e-5
     (True, True)
     """
-    c = checked_column(column)
+    c = read_column(column)
     held = np.flatnonzero(c)
     degree = int(held[-1]) if len(held) else 0
     if degree == 0:
@@ -211,7 +211,7 @@ def cut_symbol(column: Any, points: int | None = None) -> Floats:
     >>> cut_symbol([2.0, 1.0])[[0, -1]]
     array([4., 0.])
     """
-    c = checked_column(column)
+    c = read_column(column)
     length = int(fft.next_fast_len(max(4 * len(c), 64) if points is None else points, real=True))
     length += length % 2
     around = np.zeros(length)
@@ -248,7 +248,7 @@ def _with_tail(column: Floats, tail: float) -> Symbol:
     low, high = polynomial_ends(column) if not tail else (None, None)
     return Symbol(
         angles=angles,
-        values=_interpolated(column - tail, angles) if column.any() else None,
+        values=_interpolate(column - tail, angles) if column.any() else None,
         mass_angles=np.zeros(1 if tail else 0),
         masses=np.full(1 if tail else 0, tail),
         source="constant tail",
@@ -259,7 +259,7 @@ def _with_tail(column: Floats, tail: float) -> Symbol:
     )
 
 
-def _closed(modes: Modes) -> Symbol:
+def _exact_symbol(modes: Modes) -> Symbol:
     places, masses = modes.masses()
     angles = _drawn(modes)
     values = None if modes.discrete else modes.symbol(angles)
@@ -298,13 +298,13 @@ def _statement(modes: Modes, places: Floats, masses: Floats) -> str:
         sides = np.where((places > 0.0) & (places < np.pi), 0.5, 1.0) * masses
         end, top = ("largest", sides.max()) if sides.max() > 0.0 else ("smallest", sides.min())
         return (
-            f"the symbol is {_counted(places)} and no function, so Szego's theorem does not "
+            f"the symbol is {_count_words(places)} and no function, so Szego's theorem does not "
             f"apply: the rank has a bound, and the {end} eigenvalue grows as n, at {top:.4g} n "
             "or more in the limit"
         )
     if len(places):
         return (
-            f"{_counted(places)} beside a bounded function: Szego's theorem applies to the "
+            f"{_count_words(places)} beside a bounded function: Szego's theorem applies to the "
             "function, and the masses move a bounded number of eigenvalues"
         )
     return (
@@ -313,11 +313,11 @@ def _statement(modes: Modes, places: Floats, masses: Floats) -> str:
     )
 
 
-def _counted(places: Floats) -> str:
+def _count_words(places: Floats) -> str:
     return f"{len(places)} mass{'es' if len(places) > 1 else ''}"
 
 
-def _interpolated(column: Floats, angles: Floats) -> Floats:
+def _interpolate(column: Floats, angles: Floats) -> Floats:
     """Return the sum cut at n at angles, from a grid four times as fine as n."""
     grid = cut_symbol(column)
     return np.asarray(np.interp(angles, np.linspace(0.0, np.pi, len(grid)), grid))

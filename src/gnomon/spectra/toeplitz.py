@@ -49,7 +49,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from gnomon.errors import SpectrumError
 from gnomon.numeric.checks import plain_array, reals
 from gnomon.results import Result
-from gnomon.spectra.checks import whole
+from gnomon.spectra.checks import check_int
 
 Floats = NDArray[np.float64]
 
@@ -75,7 +75,7 @@ class Toeplitz:
     """
 
     def __init__(self, column: Any) -> None:
-        self.column = checked_column(column)
+        self.column = read_column(column)
         self.size = len(self.column)
         self._length = int(fft.next_fast_len(max(2 * self.size - 1, 1), real=True))
         around = np.zeros(self._length)
@@ -165,7 +165,7 @@ def halves(column: Any) -> tuple[Floats, Floats]:
     (array([[2.5       , 1.41421356],
            [1.41421356, 2.        ]]), array([[1.5]]))
     """
-    c = checked_column(column)
+    c = read_column(column)
     n, m = len(c), len(c) // 2
     i = np.arange(m)
     middle = (c[m - i], c[:1, None]) if n % 2 else None
@@ -200,14 +200,14 @@ def extreme_eigenvalues(
     >>> extreme_eigenvalues([2.0, 1.0], end="smallest").values
     array([1.])
     """
-    c = checked_column(column)
+    c = read_column(column)
     if end not in _ENDS:
         raise SpectrumError(f"end is {end!r}; pass 'largest' or 'smallest'.")
-    count = whole("count", count, least=1, most=len(c))
+    count = check_int("count", count, least=1, most=len(c))
     if len(c) <= max(SMALL, 2 * count + 1):
-        return _sorted(end, eigvalsh(Toeplitz(c).dense()), count, 0.0)
+        return _sort(end, eigvalsh(Toeplitz(c).dense()), count, 0.0)
     bound = float(np.abs(c[0]) + 2.0 * np.abs(c[1:]).sum()) or 1.0
-    steps = whole("steps", steps, least=1)
+    steps = check_int("steps", steps, least=1)
     return ends_of(Toeplitz(c), bound, count, end=end, steps=steps, told=told)
 
 
@@ -246,7 +246,7 @@ def ends_of(
     residual = 0.0
     if len(values):
         residual = float(np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max()) / bound
-    return _sorted(end, values, count, residual)
+    return _sort(end, values, count, residual)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -265,7 +265,7 @@ def nearest_circulant(column: Any) -> Circulant:
     >>> nearest_circulant([2.0, 1.0, 1.0]).eigenvalues
     array([4., 1., 1.])
     """
-    c = checked_column(column)
+    c = read_column(column)
     n, j = len(c), np.arange(len(c))
     wrapped = np.concatenate([[0.0], c[:0:-1]])
     mean = ((n - j) * c + j * wrapped) / n
@@ -290,7 +290,7 @@ def pairs_by_lag(sides: tuple[int, ...]) -> Floats:
     return made
 
 
-def checked_column(column: Any) -> Floats:
+def read_column(column: Any) -> Floats:
     """Return the first column of a matrix as float64, or say what it is."""
     values = plain_array(column, "The column holds", kind=SpectrumError)
     if values.ndim != 1 or len(values) == 0 or values.dtype.kind not in "fiu":
@@ -332,6 +332,6 @@ def _rows_of(kernel: Floats, rows: int) -> Floats:
     return np.asarray(kernel[tuple(lags + np.array(shape)[:, None, None] - 1)])
 
 
-def _sorted(end: str, values: Floats, count: int, residual: float) -> Extremes:
+def _sort(end: str, values: Floats, count: int, residual: float) -> Extremes:
     order = np.sort(values) if end == "smallest" else np.sort(values)[::-1]
     return Extremes(end=end, values=order[:count], wanted=count, residual=residual)

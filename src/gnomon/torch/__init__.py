@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gnomon.torch.capture_logits import subject_of_module as subject_of_module
     from gnomon.torch.coordinates import XP as XP
     from gnomon.torch.layers import Layer as Layer
-    from gnomon.torch.sdpa.prepare import attend as attend
+    from gnomon.torch.sdpa.kernel import attend as attend
     from gnomon.torch.sdpa.prepare import falling as falling
 
 
@@ -64,6 +64,7 @@ __getattr__, __dir__ = front(
         "capture_logits": ("subject_of_module",),
         "coordinates": ("XP",),
         "layers": ("Layer",),
-        "sdpa.prepare": ("attend", "falling"),
+        "sdpa.kernel": ("attend",),
+        "sdpa.prepare": ("falling",),
     },
 )

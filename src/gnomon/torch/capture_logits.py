@@ -3,7 +3,7 @@ self-attention.
 
 A module is a map (vectors (n, d), positions (n,)) -> vectors, in the type of its parameters, or in
 float64 where it has none; or it takes queries, keys and both positions, and gives logits. Rounding
-limits what such a certificate can see (`gnomon.groups.rounding`, [goldberg1991]).
+limits what such a certificate can see (`gnomon.groups.logit_function`, [goldberg1991]).
 
 A module of self-attention calls softmax or `scaled_dot_product_attention` somewhere inside, and
 what it hands over are its logits, or the queries and keys that they are products of; a
@@ -33,7 +33,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from gnomon.errors import EncodingError
-from gnomon.groups import Subject, of_maps
+from gnomon.groups import LogitFunction, of_maps
 
 
 def subject_of_module(
@@ -43,7 +43,7 @@ def subject_of_module(
     dimension: int,
     logits: bool = False,
     **about: Any,
-) -> Subject:
+) -> LogitFunction:
     """Return a module as a subject: a map, one for queries and one for keys, or one of logits."""
 
     def called(one: nn.Module) -> Any:
@@ -62,7 +62,7 @@ def subject_of_module(
     name = type(module).__name__
     rounding = max(float(torch.finfo(_type_of(one)).eps) for one in (module, keys or module))
     if logits:
-        return Subject(
+        return LogitFunction(
             name=name, dimension=dimension, logits=called(module), rounding=rounding, **about
         )
     if keys is None and _attends(module, dimension, _type_of(module)):
@@ -167,7 +167,7 @@ def _is_map(module: nn.Module) -> bool:
 
 def _subject_of_attention(
     module: nn.Module, *, dimension: int, dtype: torch.dtype, **about: Any
-) -> Subject:
+) -> LogitFunction:
     """Return a module of self-attention, hidden states of this dimension, as a subject."""
     plain = _without_biases(module)
     call, whole = _way(plain, dimension, dtype)
@@ -192,7 +192,7 @@ def _subject_of_attention(
         return np.stack(made)
 
     said = () if len(bases) <= _HEADS else (f"{_HEADS} of {len(bases)} heads were looked at.",)
-    return Subject(
+    return LogitFunction(
         name=f"the logits of {type(module).__name__}",
         dimension=looked[0][0].shape[1],
         logits=logits,

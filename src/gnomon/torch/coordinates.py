@@ -16,9 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gnomon.encodings import check_numbers, with_axes
 from gnomon.errors import EncodingError
-from gnomon.numeric.checks import serves
+from gnomon.numeric.arrays import check_numbers, with_axes
 from gnomon.numeric.limbs import Limbs, limbs_of
 
 XP = array_torch
@@ -74,7 +73,8 @@ def counted(count: int, offset: Offset, axes: int, device: Any) -> Any:
             "with one for each sequence."
         )
     steps = offset[..., None] + here.to(offset.device) if many else here + offset
-    return coordinates_of(steps, 1, device)
+    known = isinstance(offset, int | torch.SymInt)
+    return _wide(steps.to(device)[..., None]) if known else coordinates_of(steps, 1, device)
 
 
 def device_of(coordinates: Any) -> torch.device:
@@ -102,7 +102,8 @@ def check_count(coordinates: Any, x: Tensor, name: str) -> None:
             f"{max(coordinates.ndim - 1, 0)} axes; pass vectors (..., n, dimension) and positions "
             "(n,) or (..., n)."
         )
-    if not serves(coordinates.shape[-2], x.shape[-2]):
+    count, wanted = coordinates.shape[-2], x.shape[-2]
+    if count != 1 and count != wanted:  # noqa: PLR1714  # sizes may be symbols of a graph
         raise EncodingError(
             f"There are {coordinates.shape[-2]} positions for the {x.shape[-2]} vectors of {name}, "
             f"which has shape {tuple(x.shape)}; pass one position for each."

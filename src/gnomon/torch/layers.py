@@ -1,4 +1,4 @@
-"""Every encoding of the catalogue as a PyTorch module: transforms, vectors, biases, rules on
+r"""Every encoding of the catalogue as a PyTorch module: transforms, vectors, biases, rules on
 content.
 
 A layer calls the formulas of its encoding (`turned`, `vectors_at`, `bias_between`,
@@ -22,6 +22,20 @@ already, so there is nothing smaller to share than logits.
 
 Constants are never buffers: a buffer that is in no checkpoint stays empty where a model is made
 without storage and then filled from a file, and is rounded by `.to(torch.bfloat16)`.
+
+How vectors are rotated by ready tables, and the frequencies of transformers in float32.
+
+    (a + ib) (cos p + i sin p) = (a cos p - b sin p) + i (a sin p + b cos p)
+
+so pairs that lie side by side, layout *interleaved*, can be read as complex numbers without a copy:
+one pass over the memory instead of six. Complex numbers do not export and do not fuse, so compiled
+and exported code takes the real formula of the encodings, and so do vectors whose pairs are not
+aligned in memory. Both ways round alike up to fused multiplication: they agree within one unit in
+the last place of the pair's length.
+
+`float32_numbers` has the frequencies of `Rotating.frequencies_in`, computed in PyTorch in float32
+in the order of operations of transformers, so that they are its bits; `check_frequencies` compares
+those that old state dicts hold.
 """
 
 from __future__ import annotations
@@ -34,17 +48,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gnomon.encodings import (
-    Encoding,
-    Rotating,
-    beside_heads,
-    check_serves,
-    constant,
-    given_encoding,
-    key_positions,
-)
+from gnomon.encodings import TURN, Encoding, Rotating, as_encoding
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
+from gnomon.numeric.arrays import beside_heads, check_serves, constant, key_positions
 from gnomon.torch.coordinates import (
     XP,
     Offset,
@@ -57,16 +64,6 @@ from gnomon.torch.coordinates import (
     is_tracing,
     narrow,
     without_autocast,
-)
-from gnomon.torch.rotate import (
-    HALVES,
-    Tables,
-    aligned,
-    check_frequencies,
-    float32_numbers,
-    rotate_as_stored,
-    rotate_exact,
-    rotate_into,
 )
 
 _ARITHMETICS = ("exact", "float32")
@@ -90,7 +87,7 @@ def layer(
     of vectors and biases, and follows `.to(...)`. For transforms, `arithmetic="float32"` repeats
     the operations of transformers bit for bit, and `compiled` turns vectors by a compiled function.
     """
-    encoding = given_encoding(encoding)
+    encoding = as_encoding(encoding)
     chosen = encoding.kinds[0] if kind is None else kind
     if chosen not in encoding.kinds:
         raise EncodingError(
@@ -120,6 +117,7 @@ class Layer(nn.Module):  # type: ignore[misc]  # torch is not followed by the ch
     ) -> None:
         super().__init__()
         self.definition: Any = encoding
+        self._learned = encoding.learnable
         self.constants = _Constants(self._fixed_numbers())
         self._place = torch.device("cpu")
         self._dtype = torch.get_default_dtype() if dtype is None else dtype
@@ -147,7 +145,7 @@ class Layer(nn.Module):  # type: ignore[misc]  # torch is not followed by the ch
 
     def numbers_on(self, device: torch.device) -> dict[str, Any]:
         """Return every number of the formula on a device, learned ones as they are at present."""
-        learned = {name: getattr(self, name) for name in self.definition.learnable}
+        learned = {name: getattr(self, name) for name in self._learned}
         return {**self.constants.on(device), **learned}
 
     def scores(
@@ -287,8 +285,9 @@ class Transform(Layer):
             )
         at_q = self._ready(q, "q", positions_q, offset)
         shared = positions_k is None and k.ndim == q.ndim and k.dtype == q.dtype
-        keys = key_positions(q, k, positions_q, positions_k)
-        at_k = at_q if shared else self._ready(k, "k", keys, offset)
+        if positions_q is not None:
+            positions_k = key_positions(q, k, positions_q, positions_k)
+        at_k = at_q if shared else self._ready(k, "k", positions_k, offset)
         return self.turn(q, at_q, side="q"), self.turn(k, at_k, side="k")
 
     def tables(
@@ -331,7 +330,8 @@ class Transform(Layer):
                 "this layer returns for the positions."
             )
         self._check(x, tables, side)
-        tables = tables if self.per_head else aligned(tables, x)
+        plain = self.per_head or tables.cosine.ndim < 3  # these serve all of x as they are
+        tables = tables if plain else aligned(tables, x)
         layout, first = self.definition.layout, self.definition.first
         if out is None:
             return self._route()(x, tables, layout, first)
@@ -375,7 +375,7 @@ class Transform(Layer):
             coordinates = coordinates_of(positions, axes, x.device)
         if x.ndim > 1:
             check_count(coordinates, x, name)
-        if self.shares_tables:
+        if self.shares_tables and coordinates.ndim > 2:
             coordinates = beside_heads(coordinates, x)
         return self._tables(coordinates, x.dtype if is_real(x) else torch.float32)
 
@@ -530,3 +530,140 @@ _KINDS: dict[str, type[Layer]] = {
     "bias": Bias,
     "content": Content,
 }
+
+
+HALVES = (torch.float16, torch.bfloat16)
+_ULPS = 8
+"""Rounding that frequencies of two computations may differ by, in units of their own type."""
+
+
+class Tables(NamedTuple):
+    """Cosines and sines (..., n, pairs), and the same as complex numbers where that pays."""
+
+    cosine: Tensor
+    sine: Tensor
+    turns: Tensor | None = None
+
+
+def rotate_exact(x: Tensor, tables: Tables, layout: str, first: int) -> Tensor:
+    """Rotate x in float32 or better, and cast last."""
+    wide = torch.promote_types(x.dtype, torch.float32)
+    cosine, sine, turns = tables
+    if cosine.dtype != wide:
+        raise _other_type(cosine, x)
+    whole = first == 0 and 2 * cosine.shape[-1] == x.shape[-1]
+    part = (x if whole else _part(x, cosine, first)).to(wide)
+    if turns is not None and not is_tracing() and is_complex_in_memory(part):
+        turned = _multiplied(part, turns).to(x.dtype)
+    else:
+        turned = TURN[layout](part, cosine, sine, dtype=x.dtype, xp=XP)
+    return turned if whole else _joined(x, turned, first)
+
+
+def rotate_into(x: Tensor, tables: Tables, first: int, out: Tensor) -> bool:
+    """Write x, rotated, into memory that is there, which may be x itself; False: no such route.
+
+    New memory may cost more than the turning: the system clears every page before it is written.
+    """
+    cosine, _, turns = tables
+    part, target = _part(x, cosine, first), _part(out, cosine, first)
+    if turns is None or is_tracing() or {x.dtype, out.dtype} != {cosine.dtype}:
+        return False
+    if out.shape != x.shape or not (is_complex_in_memory(part) and is_complex_in_memory(target)):
+        return False
+    if _share_memory(x, out) and (x.data_ptr(), x.stride()) != (out.data_ptr(), out.stride()):
+        return False  # what is written would be read again
+    pairs, turned = (torch.view_as_complex(y.unflatten(-1, (-1, 2))) for y in (part, target))
+    torch.mul(pairs, turns, out=turned)
+    if part.shape != x.shape and out.data_ptr() != x.data_ptr():
+        last = first + part.shape[-1]
+        out[..., :first].copy_(x[..., :first])
+        out[..., last:].copy_(x[..., last:])
+    return True
+
+
+def _share_memory(x: Tensor, out: Tensor) -> bool:
+    return bool(x.untyped_storage().data_ptr() == out.untyped_storage().data_ptr())
+
+
+def rotate_as_stored(x: Tensor, tables: Tables, layout: str, first: int) -> Tensor:
+    """Rotate x in its own type by tables of that type, as transformers does."""
+    least = x.dtype if x.dtype in HALVES else torch.float32
+    if torch.promote_types(tables.cosine.dtype, least) != tables.cosine.dtype:
+        raise _other_type(tables.cosine, x)
+    cosine, sine = tables.cosine.to(x.dtype), tables.sine.to(x.dtype)
+    part = _part(x, cosine, first)
+    return _joined(x, TURN[layout](part, cosine, sine, dtype=x.dtype, xp=XP), first)
+
+
+def aligned(tables: Tables, x: Tensor) -> Tables:
+    """Return tables that broadcast against vectors x (..., heads, n, d)."""
+    cosine, sine, turns = tables
+    turns = None if turns is None else beside_heads(turns, x)
+    return Tables(beside_heads(cosine, x), beside_heads(sine, x), turns)
+
+
+def is_complex_in_memory(x: Tensor) -> bool:
+    """Whether neighbours in the last axis lie in memory as complex numbers do."""
+    *others, last = x.stride()
+    even = all(stride % 2 == 0 for stride in others)
+    return bool(last == 1 and even and x.storage_offset() % 2 == 0)
+
+
+def _multiplied(x: Tensor, turns: Tensor) -> Tensor:
+    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)))
+    return torch.view_as_real(pairs * turns).flatten(-2)
+
+
+def _other_type(cosine: Tensor, x: Tensor) -> EncodingError:
+    return EncodingError(
+        f"The tables are of {cosine.dtype} and the vectors of {x.dtype}; make tables with "
+        f"dtype={x.dtype}."
+    )
+
+
+def _part(x: Tensor, cosine: Tensor, first: int) -> Tensor:
+    last = first + 2 * cosine.shape[-1]
+    return x if first == 0 and last == x.shape[-1] else x[..., first:last]
+
+
+def _joined(x: Tensor, turned: Tensor, first: int) -> Tensor:
+    """Return x with the coordinates from `first` on replaced by those that were turned."""
+    last = first + turned.shape[-1]
+    if turned.shape[-1] == x.shape[-1]:
+        return turned
+    return torch.cat([x[..., :first], turned, x[..., last:]], dim=-1)
+
+
+def float32_numbers(encoding: Encoding, numbers: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Return the constants of an encoding in float32, frequencies as transformers makes them."""
+    made = {name: _narrow(values) for name, values in numbers.items()}
+    if "frequencies" in made and isinstance(encoding, Rotating):
+        with torch.device("cpu"):  # a model may be made without storage, but not its constants
+            made["frequencies"] = encoding.frequencies_in(xp=XP, dtype=torch.float32)
+    return made
+
+
+def _narrow(values: Any) -> Tensor:
+    kept = torch.from_numpy(np.array(values))
+    return kept.to(torch.float32) if kept.is_floating_point() else kept
+
+
+def check_frequencies(given: Tensor, own: Tensor, key: str) -> None:
+    """Refuse frequencies of a state dict that are not those of the definition."""
+    if given.numel() != own.numel():
+        raise EncodingError(
+            f"The state dict has {given.numel()} frequencies in {key!r} and this encoding "
+            f"{own.numel()}; make the layer with the dimension that the model was trained with."
+        )
+    wide, wanted = given.detach().cpu().double().reshape(-1), own.cpu().double().reshape(-1)
+    kind = torch.finfo(given.dtype if given.is_floating_point() else torch.float32)
+    allowed = _ULPS * max(kind.eps, torch.finfo(torch.float32).eps) * wanted.abs() + kind.tiny
+    wrong = ~((wide - wanted).abs() <= allowed)
+    if bool(wrong.any()):
+        at = int(wrong.nonzero()[0, 0])
+        raise EncodingError(
+            f"Frequency {at} in {key!r} of the state dict is {wide[at]:.6g} and this encoding's is "
+            f"{wanted[at]:.6g}; make the layer with the base and scaling of that model, or leave "
+            "the key out."
+        )

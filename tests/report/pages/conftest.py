@@ -14,7 +14,7 @@ import pytest
 
 import gnomon
 from gnomon.pipeline.page_data import pictures
-from gnomon.pipeline.saving import save_survey
+from gnomon.pipeline.survey_file import save_survey
 from gnomon.report.page.build import page_bytes
 from gnomon.report.page.reading import label_of
 
@@ -28,6 +28,8 @@ FLAGS = [
     "--no-first-run",
 ]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+MILLISECONDS = 300_000
+"""That are given to what takes a hundred, on a machine that has other things to do."""
 HARMLESS = ("GPU stall", "willReadFrequently")
 """Warnings about speed that Chromium gives about Plotly's 3-D on a machine without a GPU."""
 
@@ -96,13 +98,23 @@ class Opened:
     def drawn(self, *, shown: bool = False) -> dict[str, str]:
         """Wait until every figure (that is not folded away) is drawn or has failed."""
         states = {}
-        for _ in range(1200):
+        for _ in range(12_000):
             states = self.states()
             folded = self.page.evaluate(FOLDED) if shown else []
             if not {"waiting", "drawing"} & {states[key] for key in states if key not in folded}:
                 return states
             self.page.wait_for_timeout(50)
         raise TimeoutError(str(states))
+
+    def settled(self, ask: Callable[[], Any], holds: Callable[[Any], bool] = lambda _: True) -> Any:
+        """Ask until an answer holds and comes twice, a tenth of a second apart; return the last."""
+        before = answer = None
+        for _ in range(3000):
+            before, answer = answer, ask()
+            if answer == before and holds(answer):
+                break
+            self.page.wait_for_timeout(100)
+        return answer
 
 
 Open = Callable[..., Opened]
@@ -121,8 +133,19 @@ def browser() -> Iterator[Any]:
         running.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def opened(browser: Any) -> Iterator[Open]:
+    """Open pages for one test; each takes memory and drawing until it is closed."""
+    yield from _opener(browser)
+
+
+@pytest.fixture(scope="module")
+def kept_open(browser: Any) -> Iterator[Open]:
+    """Open pages that several tests read."""
+    yield from _opener(browser)
+
+
+def _opener(browser: Any) -> Iterator[Open]:
     """Open a page; what it complains about or asks for is kept."""
     contexts = []
 
@@ -130,6 +153,7 @@ def opened(browser: Any) -> Iterator[Open]:
         size = {"width": width, "height": 900}
         still = {"reduced_motion": "reduce", "accept_downloads": True}
         context = browser.new_context(viewport=size, **still, **options)
+        context.set_default_timeout(MILLISECONDS)
         context.add_init_script(path=MEASURES)
         contexts.append(context)
         found = Opened(context.new_page())
@@ -147,17 +171,17 @@ def opened(browser: Any) -> Iterator[Open]:
 
 
 @pytest.fixture(scope="module")
-def regimes_page(regimes: Path, opened: Open) -> Opened:
+def regimes_page(regimes: Path, kept_open: Open) -> Opened:
     """The page of the three regimes, drawn; tests leave it as they found it."""
-    found = opened(regimes / "report.html", color_scheme="light")
+    found = kept_open(regimes / "report.html", color_scheme="light")
     found.drawn()
     return found
 
 
 @pytest.fixture(scope="module")
-def digits_page(digits: Path, opened: Open) -> Opened:
+def digits_page(digits: Path, kept_open: Open) -> Opened:
     """The page of the grid, drawn; tests leave it as they found it."""
-    found = opened(digits / "report.html", color_scheme="light")
+    found = kept_open(digits / "report.html", color_scheme="light")
     found.drawn()
     return found
 

@@ -6,6 +6,7 @@ import base64
 import csv
 import itertools
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from gnomon.report.page.build import page_of_folders
 
 EIGHT_MEGABYTES = 8 * 10**6
 OPENS_WITHIN = 3.0
+PAPERS = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 28)"}
+"""The colour of the page by its theme."""
 PAPER = 1017
 """Pixels of an A4 page between its margins of 14 mm."""
 
@@ -54,24 +57,29 @@ def text_colours(opened: Any) -> tuple[Any, Any, Any]:
     )
 
 
+def choose_theme(opened: Any, scheme: str) -> None:
+    """Press the button of a theme that is not on, and wait until the page has its colours."""
+    shown = partial(text_colours, opened)
+    if shown()[0] != PAPERS[scheme]:
+        opened.page.get_by_role("button", name=scheme.capitalize()).click()
+    assert opened.settled(shown, lambda colours: colours[0] == PAPERS[scheme])[0] == PAPERS[scheme]
+
+
 def test_the_page_and_its_figures_follow_the_system_and_the_button(regimes_page: Any) -> None:
     page = regimes_page.page
     light = text_colours(regimes_page)
-    assert light[0] == "rgb(255, 255, 255)"
+    assert light[0] == PAPERS["light"]
+    shown = partial(text_colours, regimes_page)
     page.emulate_media(color_scheme="dark")
-    page.wait_for_timeout(500)
-    dark = text_colours(regimes_page)
-    assert dark[0] == "rgb(20, 23, 28)"
+    dark = regimes_page.settled(shown, lambda colours: colours != light)
+    assert dark[0] == PAPERS["dark"]
     assert all(a != b for a, b in zip(light, dark, strict=True))
     page.emulate_media(color_scheme="light")
-    page.wait_for_timeout(500)
-    assert text_colours(regimes_page) == light
+    assert regimes_page.settled(shown, lambda colours: colours != dark) == light
     page.get_by_role("button", name="Dark").click()
-    page.wait_for_timeout(500)
-    assert text_colours(regimes_page) == dark
+    assert regimes_page.settled(shown, lambda colours: colours != light) == dark
     page.get_by_role("button", name="Light").click()
-    page.wait_for_timeout(500)
-    assert text_colours(regimes_page) == light
+    assert regimes_page.settled(shown, lambda colours: colours != dark) == light
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -80,13 +88,12 @@ def test_every_text_has_a_contrast_of_at_least_4_5(
     name: str, scheme: str, request: pytest.FixtureRequest
 ) -> None:
     found = request.getfixturevalue(name)
-    found.page.emulate_media(color_scheme=scheme)
-    found.page.wait_for_timeout(500)
+    choose_theme(found, scheme)
     found.page.evaluate("folded = [...document.querySelectorAll('details:not([open])')]")
     found.page.evaluate("folded.forEach((d) => { d.open = true; })")
     seen = found.page.evaluate("measures.contrasts()")
     found.page.evaluate("folded.forEach((d) => { d.open = false; })")
-    found.page.emulate_media(color_scheme="light")
+    choose_theme(found, "light")
     assert len(seen) > 300
     assert [one for one in seen if one[0] < 4.5] == []
 
@@ -138,8 +145,7 @@ def test_the_keyboard_works_the_controls(digits_page: Any) -> None:
     before = page.evaluate(eye)
     page.locator("[data-figure=s0-map3d]").focus()
     page.keyboard.press("ArrowLeft")
-    page.wait_for_timeout(300)
-    after = page.evaluate(eye)
+    after = digits_page.settled(lambda: page.evaluate(eye), lambda now: now != before)
     assert after["z"] == pytest.approx(before["z"])
     assert np.hypot(after["x"], after["y"]) == pytest.approx(np.hypot(before["x"], before["y"]))
     turned = np.arctan2(after["y"], after["x"]) - np.arctan2(before["y"], before["x"])
@@ -206,13 +212,10 @@ def test_several_surveys_are_folded_under_their_verdicts_and_drawn_when_opened(
     page.evaluate("window.location.hash = '#s1-stress'")
     found.drawn(shown=True)
     assert found.states()["s1-stress"] == "drawn"
-    page.wait_for_timeout(300)
-    assert (
-        abs(page.evaluate("document.getElementById('s1-stress').getBoundingClientRect().top")) < 99
-    )
+    top = "Math.abs(document.getElementById('s1-stress').getBoundingClientRect().top)"
+    assert found.settled(lambda: page.evaluate(top), lambda now: now < 99) < 99
     page.get_by_role("link", name="Back to the top").click()
-    page.wait_for_timeout(300)
-    assert page.evaluate("scrollY") < 100
+    assert found.settled(lambda: page.evaluate("scrollY"), lambda now: now < 100) < 100
     assert found.faults == []
 
 

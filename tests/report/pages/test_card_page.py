@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gnomon.encodings.portraits import portrait
+from gnomon.encodings.lifts import portrait
 from gnomon.encodings.registry import described
-from gnomon.report.page.card import card_page
+from gnomon.report.page.pages import card_page
 
 SPREAD = """() => {
   const map = document.querySelector("[data-figure]");
@@ -48,9 +48,9 @@ def test_a_card_that_is_widened_looks_like_one_that_was_opened_wide(opened, tmp_
     found.drawn()
     narrow = found.page.evaluate(SPREAD)
     found.page.set_viewport_size({"width": 1000, "height": 900})
-    found.page.wait_for_timeout(500)
+    spread = found.settled(lambda: found.page.evaluate(SPREAD), lambda now: now != narrow)
     found.drawn()
-    assert found.page.evaluate(SPREAD) == pytest.approx(wide.page.evaluate(SPREAD), abs=0.02)
+    assert spread == pytest.approx(wide.page.evaluate(SPREAD), abs=0.02)
     assert narrow[1] != pytest.approx(wide.page.evaluate(SPREAD)[1], abs=0.01)
 
 

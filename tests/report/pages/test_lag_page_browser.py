@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gnomon
-from gnomon.report.page.lags import lags_page
+from gnomon.report.page.pages import lags_page
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,16 @@ from hypothesis.extra.numpy import arrays
 
 from gnomon.report.figure import Figure, Symmetric, Triangles
 from gnomon.report.page import words
-from gnomon.report.page.numbers import lookup, number, shown
-from gnomon.report.page.packing import ABSENT, Packer, pack_symmetric, pack_vector, script_json
+from gnomon.report.page.build import (
+    ABSENT,
+    Packer,
+    lookup,
+    number,
+    pack_symmetric,
+    pack_vector,
+    script_json,
+    shown,
+)
 
 FINITE = st.floats(-1e6, 1e6)
 
@@ -231,11 +239,11 @@ def test_without_a_geometry_the_distinct_positions_are_named() -> None:
 @pytest.mark.parametrize(
     ("informative", "recommended", "headline"),
     [
-        (None, "none", "Whether position matters in this corpus can not be told."),
+        (None, "none", "Whether position matters in this corpus cannot be decided."),
         (
             False,
             "none",
-            "No sign of position: what the distances show can not be told from noise.",
+            "No sign of position: what the distances show does not stand out from noise.",
         ),
         (True, "none", "Position matters in this corpus, but too weakly to prefer an encoding."),
         (True, "rope", "Position matters in this corpus, and its geometry can be measured."),
@@ -277,16 +285,16 @@ NEAREST = {"label": "alibi", "lift": "slope", "index": 0, "measure": "squared", 
 
 def test_encodings_are_named_as_their_rows_and_with_their_lift() -> None:
     fitted = verdicted(nearest=NEAREST)
-    assert words.closest_called(fitted) == "mds, debiased, rank 2"
+    assert words.closest_name(fitted) == "mds, debiased, rank 2"
     assert words.nearest_in_short(fitted) == "alibi (slope)"
-    assert words.closest_called(verdicted(recommended="alibi", nearest=NEAREST)) == (
+    assert words.closest_name(verdicted(recommended="alibi", nearest=NEAREST)) == (
         "alibi under the slope lift"
     )
-    assert words.closest_called(verdicted(recommended="none")) == "none"
+    assert words.closest_name(verdicted(recommended="none")) == "none"
     assert words.nearest_in_short(verdicted(nearest=NEAREST | {"closer": False})) == "none"
     assert words.nearest_in_short(verdicted()) == "–"
-    assert words.unexplained(fitted) == "the squared distances"
-    assert words.unexplained(verdicted()) == "the distances"
+    assert words.what_is_unexplained(fitted) == "the squared distances"
+    assert words.what_is_unexplained(verdicted()) == "the distances"
 
 
 @pytest.mark.parametrize(
@@ -302,7 +310,7 @@ def test_what_is_in_order_is_called_by_its_name(
     tokenizer: str, axes: list[int], order: str, shuffled: str
 ) -> None:
     contents = {"corpus": {"axes": axes, "tokenizer": tokenizer}}
-    assert (words.kind_of_order(contents), words.ordered(contents)) == (order, shuffled)
+    assert (words.kind_of_order(contents), words.shuffle_unit(contents)) == (order, shuffled)
 
 
 @pytest.mark.parametrize("name", ["regimes", "digits"])
@@ -316,5 +324,5 @@ def test_the_verdict_of_the_page_names_the_nearest_of_the_file(
     assert (entry["label"], entry["lift"]) == (found["label"], found["lift"])
     assert lookup(entry, words.stress_used(contents)) == found["value"]
     text = " ".join((folder / "report.html").read_text("utf-8").split())
-    assert f"The nearest of the known ones, {words.called(found)}, leaves" in text
-    assert words.called(found) in contents["verdict"]["reason"]
+    assert f"The nearest of the known ones, {words.encoding_name(found)}, leaves" in text
+    assert words.encoding_name(found) in contents["verdict"]["reason"]

@@ -15,10 +15,9 @@ from typing import Any
 import pytest
 
 from gnomon.pipeline.page_data import pictures
-from gnomon.pipeline.validation import fault
+from gnomon.pipeline.survey_file import fault
 from gnomon.report.page.build import page, page_of_folders
-from gnomon.report.page.explanations import EXPLANATIONS
-from gnomon.report.page.glossary import WORDS, anchor
+from gnomon.report.page.glossary import EXPLANATIONS, WORDS, anchor
 from gnomon.report.page.reading import folders_from, label_of
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=alert(1)>"

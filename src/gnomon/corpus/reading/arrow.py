@@ -27,8 +27,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from gnomon.corpus.documents import IdBatch, Ids, TextBatch
-from gnomon.corpus.reading.filesource import nonempty
-from gnomon.corpus.reading.options import choose_column, column_note, named_column
 from gnomon.corpus.reading.streams import (
     SLACK,
     TEXT_CHARACTERS,
@@ -37,60 +35,50 @@ from gnomon.corpus.reading.streams import (
     StoredFile,
     decode,
     id_batch,
-    numbered,
+    nonempty,
+    number_places,
     rebatch_ids,
     rebatch_texts,
     too_long,
     unreadable,
 )
+from gnomon.corpus.reading.text import ColumnReader, choose_column, column_by_name, column_note
 from gnomon.errors import CorpusError, MissingExtraError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from gnomon.corpus.reading.options import ReadingOptions
+    from gnomon.corpus.options import ReadOptions
 
 
 @dataclass(frozen=True)
-class ParquetReader:
+class ParquetReader(ColumnReader):
     """Reads one column of Parquet files."""
 
-    options: ReadingOptions
-    column: str
-    kind: Literal["text", "ids"]
-    names: tuple[str, ...] = ()
-    """Columns of the first file."""
-    axes: ClassVar[None] = None
-
     @classmethod
-    def of(cls, file: StoredFile, options: ReadingOptions) -> ParquetReader:
+    def of(cls, file: StoredFile, options: ReadOptions) -> ParquetReader:
         """Look at the schema to learn the column and whether it holds text or ids."""
-        with _opened(file) as table:
+        with _open(file) as table:
             column, kind = documents_column(table.schema_arrow, options, file.path)
             names = tuple(table.schema_arrow.names)
         return cls(options, column, kind, names)
 
-    def note(self, _: StoredFile) -> str | None:
-        """Say which column is read, where that was not the user's choice."""
-        chosen = self.options.column is None and len(self.names) > 1
-        return column_note(self.column, self.names) if chosen else None
-
     def read(self, file: StoredFile) -> Iterator[TextBatch] | Iterator[IdBatch]:
         """Yield the documents of one file."""
-        with _opened(file) as table:
+        with _open(file) as table:
             self._check_kind(table.schema_arrow, file)
-        with _opened(file, self.column if self.kind == "text" else None) as table:
+        with _open(file, self.column if self.kind == "text" else None) as table:
             total, done, made = max(1, table.metadata.num_rows), 0, 0
-            for batch in _guarded(self._batches(table, file), file.path):
+            for batch in _guard(self._batches(table, file), file.path):
                 _check_codes(batch, file.path)
                 column = batch.column(self.column)
                 groups = batch.column(self.options.group) if self.options.group else None
-                for start, stop, size in bounded_slices(column):
+                for start, stop, size in slice_within(column):
                     made += size
                     self._check_expansion(made, file)
                     names = None if groups is None else groups.slice(start, stop - start)
-                    place = numbered(file.path, "row", done + start + 1)
+                    place = number_places(file.path, "row", done + start + 1)
                     piece: Any = text_piece if self.kind == "text" else id_piece
                     part = piece(column.slice(start, stop - start), names, self.options, place)
                     yield replace(part, bytes_read=(file.size or 0) * (done + stop) // total)
@@ -132,11 +120,11 @@ class ParquetReader:
 
 
 def documents_column(
-    schema: Any, options: ReadingOptions, where: str
+    schema: Any, options: ReadOptions, where: str
 ) -> tuple[str, Literal["text", "ids"]]:
     """Choose the column by the schema, and check the group column with it."""
     textual = [field.name for field in schema if column_kind(field.type)]
-    column = choose_column(options.column, schema.names, textual, where)
+    column = choose_column(options.column_name, schema.names, textual, where)
     kind = column_kind(schema.field(column).type)
     if kind is None:
         raise CorpusError(
@@ -144,12 +132,12 @@ def documents_column(
             "nor lists of integers; choose another with --column."
         )
     if options.group:
-        named_column(options.group, schema.names, where, "--group")
+        column_by_name(options.group, schema.names, where, "--group")
     return column, kind
 
 
 @contextmanager
-def _opened(file: StoredFile, repeating: str | None = None) -> Iterator[Any]:
+def _open(file: StoredFile, repeating: str | None = None) -> Iterator[Any]:
     """Open a file; values of the column `repeating` are kept once, however often they are used."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -172,17 +160,17 @@ def _opened(file: StoredFile, repeating: str | None = None) -> Iterator[Any]:
                 page_checksum_verification=True,
             )
         except (pa.ArrowException, OSError) as error:
-            raise _damaged(file.path, error) from error
+            raise _damage(file.path, error) from error
         yield table
 
 
-def _guarded(batches: Iterator[Any], path: str) -> Iterator[Any]:
+def _guard(batches: Iterator[Any], path: str) -> Iterator[Any]:
     import pyarrow as pa
 
     try:
         yield from batches
     except (pa.ArrowException, OSError) as error:
-        raise _damaged(path, error) from error
+        raise _damage(path, error) from error
 
 
 def _check_codes(batch: Any, path: str) -> None:
@@ -199,10 +187,10 @@ def _check_codes(batch: Any, path: str) -> None:
             if ends["max"] is not None and not 0 <= ends["min"] <= ends["max"] < len(
                 column.dictionary
             ):
-                raise _damaged(path, IndexError(f"no value has the code {ends['max']}"))
+                raise _damage(path, IndexError(f"no value has the code {ends['max']}"))
 
 
-def _damaged(path: str, error: Exception) -> CorpusError:
+def _damage(path: str, error: Exception) -> CorpusError:
     reason = " ".join(str(error).split())
     return CorpusError(
         f"{path} is not a whole Parquet file ({reason}); fetch it again, or name its format with "
@@ -229,7 +217,7 @@ def column_kind(kind: Any) -> Literal["text", "ids"] | None:
     return None
 
 
-def text_piece(column: Any, groups: Any, options: ReadingOptions, place: Place) -> TextBatch:
+def text_piece(column: Any, groups: Any, options: ReadOptions, place: Place) -> TextBatch:
     """Turn a string or binary array into texts; null becomes the empty text, which is dropped."""
     import pyarrow as pa
 
@@ -241,7 +229,7 @@ def text_piece(column: Any, groups: Any, options: ReadingOptions, place: Place) 
     return TextBatch(texts=_texts(column, options, place), groups=names)
 
 
-def bounded_slices(column: Any) -> Iterator[tuple[int, int, int]]:
+def slice_within(column: Any) -> Iterator[tuple[int, int, int]]:
     """Cut a column into slices of at most about 4 MiB each: (start, stop, bytes).
 
     Only a dictionary column can be far larger than it looks: its values stand in it once.
@@ -263,7 +251,7 @@ def bounded_slices(column: Any) -> Iterator[tuple[int, int, int]]:
         start, before = stop, before + size
 
 
-def _texts(column: Any, options: ReadingOptions, place: Place) -> list[str]:
+def _texts(column: Any, options: ReadOptions, place: Place) -> list[str]:
     import pyarrow as pa
 
     try:
@@ -274,7 +262,7 @@ def _texts(column: Any, options: ReadingOptions, place: Place) -> list[str]:
     return [text or "" for text in texts] if column.null_count else texts
 
 
-def _check_lengths(column: Any, options: ReadingOptions, place: Place) -> None:
+def _check_lengths(column: Any, options: ReadOptions, place: Place) -> None:
     import pyarrow.compute as pc
 
     lengths = pc.fill_null(pc.binary_length(column), 0).to_numpy(zero_copy_only=False)
@@ -283,7 +271,7 @@ def _check_lengths(column: Any, options: ReadingOptions, place: Place) -> None:
         raise too_long(place(int(beyond[0])), options.limits)
 
 
-def group_names(groups: Any, options: ReadingOptions, place: Place) -> list[str]:
+def group_names(groups: Any, options: ReadOptions, place: Place) -> list[str]:
     """Return the names of groups; a row without one is refused."""
     values = groups.to_pylist()
     if groups.null_count:
@@ -296,7 +284,7 @@ def group_names(groups: Any, options: ReadingOptions, place: Place) -> list[str]
     return [str(value) for value in values]
 
 
-def id_piece(column: Any, groups: Any, options: ReadingOptions, place: Place) -> IdBatch:
+def id_piece(column: Any, groups: Any, options: ReadOptions, place: Place) -> IdBatch:
     """Turn an array of lists of integers into ids; null becomes the empty list."""
     import pyarrow.compute as pc
 
@@ -309,12 +297,12 @@ def id_piece(column: Any, groups: Any, options: ReadingOptions, place: Place) ->
             f"{place(_row_of(offsets, flat.is_null().to_numpy(zero_copy_only=False)))}: "
             "an id is null; remove it or give it a number."
         )
-    values = checked_ids(flat.to_numpy(zero_copy_only=False), offsets, place)
+    values = check_ids(flat.to_numpy(zero_copy_only=False), offsets, place)
     names = None if groups is None else group_names(groups, options, place)
     return id_batch(values, offsets, groups=names)
 
 
-def checked_ids(values: np.ndarray[Any, Any], offsets: Any, place: Place) -> Ids:
+def check_ids(values: np.ndarray[Any, Any], offsets: Any, place: Place) -> Ids:
     """Return ids as int32, or name the row of the first that is none."""
     if len(values) and (int(values.min()) < 0 or int(values.max()) > LARGEST_ID):
         bad = (values < 0) | (values > LARGEST_ID)
@@ -346,7 +334,7 @@ class DatasetSource:
 
     name: str
     data: Any
-    options: ReadingOptions
+    options: ReadOptions
     column: str
     kind: Literal["text", "ids"]
     size: int | None
@@ -357,7 +345,7 @@ class DatasetSource:
     def notes(self) -> tuple[str, ...]:
         """Say which column is read, where that was not the user's choice."""
         names = list(self.data.features)
-        chosen = self.options.column is None and len(names) > 1
+        chosen = self.options.column_name is None and len(names) > 1
         return (column_note(self.column, names),) if chosen else ()
 
     def fingerprint(self) -> str | None:
@@ -379,14 +367,14 @@ class DatasetSource:
         total = len(self.data) if self.size is not None else 1
         for table in self.data.with_format("arrow").iter(batch_size=_ROWS):
             groups = self.options.group and table.column(self.options.group).combine_chunks()
-            place = numbered(self.name, "row", done + 1)
+            place = number_places(self.name, "row", done + 1)
             done += len(table)
             column = table.column(self.column).combine_chunks()
             made = piece(column, groups or None, self.options, place)
             yield replace(made, bytes_read=(self.size or 0) * done // max(1, total))
 
 
-def open_saved(folder: Path, options: ReadingOptions) -> DatasetSource:
+def open_saved(folder: Path, options: ReadOptions) -> DatasetSource:
     """Open a folder made by `save_to_disk`."""
     library = _library()
     try:
@@ -402,7 +390,7 @@ def open_saved(folder: Path, options: ReadingOptions) -> DatasetSource:
     return _source(str(folder), data, options, size=int(data.data.nbytes))
 
 
-def open_hub(name: str, options: ReadingOptions) -> DatasetSource:
+def open_hub(name: str, options: ReadOptions) -> DatasetSource:
     """Open a dataset of the hub as a stream."""
     library = _library()
     path, _, configuration = name.removeprefix(PREFIX).partition(":")
@@ -440,7 +428,7 @@ def _readers() -> set[str]:
     return {"pandas", *getattr(packaged_modules, "_PACKAGED_DATASETS_MODULES", ())}
 
 
-def _source(name: str, data: Any, options: ReadingOptions, size: int | None) -> DatasetSource:
+def _source(name: str, data: Any, options: ReadOptions, size: int | None) -> DatasetSource:
     column, kind = documents_column(data.features.arrow_schema, options, name)
     return DatasetSource(name, data, options, column, kind, size)
 

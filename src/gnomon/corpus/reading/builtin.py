@@ -31,9 +31,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from gnomon.corpus.documents import TextBatch
-from gnomon.corpus.reading.filesource import nonempty
 from gnomon.corpus.reading.ids import MemoryIds, array_batches
-from gnomon.corpus.reading.streams import id_batch, rebatch_texts
+from gnomon.corpus.reading.streams import id_batch, nonempty, rebatch_texts
 from gnomon.errors import CorpusError, InputError
 
 if TYPE_CHECKING:

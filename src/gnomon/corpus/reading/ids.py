@@ -26,14 +26,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal
 import numpy as np
 
 from gnomon.corpus.documents import IdBatch, TextBatch
-from gnomon.corpus.reading.arrow import checked_ids
-from gnomon.corpus.reading.filesource import nonempty
+from gnomon.corpus.reading.arrow import check_ids
 from gnomon.corpus.reading.streams import (
     BLOCK,
     ID_TOKENS,
     encodable,
     id_batch,
-    numbered,
+    nonempty,
+    number_places,
     rebatch_ids,
     rebatch_texts,
     too_long,
@@ -41,12 +41,12 @@ from gnomon.corpus.reading.streams import (
 from gnomon.errors import CorpusError, nearest
 from gnomon.files import scratch
 from gnomon.numeric.checks import refuse_masked
-from gnomon.reading import UnreadableError, load_array, promised_size
+from gnomon.reading import UnreadableError, load_array, size_in_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gnomon.corpus.reading.options import OnError, ReadingOptions
+    from gnomon.corpus.options import OnError, ReadOptions
     from gnomon.corpus.reading.streams import ByteStream, StoredFile
 
 _SLICE = 1024
@@ -87,7 +87,7 @@ class MemoryTexts:
         read = 0
         for start in range(0, len(self.texts), _SLICE):
             texts = list(self.texts[start : start + _SLICE])
-            place = numbered(self.name, "document", start + 1)
+            place = number_places(self.name, "document", start + 1)
             for index, text in enumerate(texts):
                 if not isinstance(text, str):
                     raise CorpusError(
@@ -144,20 +144,20 @@ def memory_source(corpus: Any, errors: OnError) -> MemoryTexts | MemoryIds:
     name = f"list of {len(corpus)} documents"
     if isinstance(corpus[0], str):
         return MemoryTexts(name, corpus, errors=errors)
-    return MemoryIds(name, lambda: _ragged(corpus, name))
+    return MemoryIds(name, lambda: _batches_of_rows(corpus, name))
 
 
-def _ragged(corpus: Sequence[Any], name: str) -> Iterator[IdBatch]:
+def _batches_of_rows(corpus: Sequence[Any], name: str) -> Iterator[IdBatch]:
     rows: list[Any] = []
     first = held = 0
     for index, document in enumerate(corpus):
         rows.append(_row(document, f"{name}, document {index + 1}"))
         held += len(rows[-1])
         if held >= ID_TOKENS:
-            yield _joined(rows, name, first)
+            yield _join(rows, name, first)
             rows, first, held = [], index + 1, 0
     if rows:
-        yield _joined(rows, name, first)
+        yield _join(rows, name, first)
 
 
 def _row(document: Any, place: str) -> Any:
@@ -172,30 +172,30 @@ def _row(document: Any, place: str) -> Any:
     return row
 
 
-def _joined(rows: list[Any], name: str, first: int) -> IdBatch:
+def _join(rows: list[Any], name: str, first: int) -> IdBatch:
     offsets = np.zeros(len(rows) + 1, np.int64)
     np.cumsum([len(row) for row in rows], out=offsets[1:])
-    place = numbered(name, "document", first + 1)
-    return id_batch(checked_ids(np.concatenate(rows), offsets, place), offsets)
+    place = number_places(name, "document", first + 1)
+    return id_batch(check_ids(np.concatenate(rows), offsets, place), offsets)
 
 
 @dataclass(frozen=True)
 class ArrayReader:
     """Reads `.npy` files of integers."""
 
-    options: ReadingOptions
+    options: ReadOptions
     axes: tuple[int, ...] | None
     kind: ClassVar[Literal["ids"]] = "ids"
 
     @classmethod
-    def of(cls, file: StoredFile, options: ReadingOptions) -> ArrayReader:
+    def of(cls, file: StoredFile, options: ReadOptions) -> ArrayReader:
         """Look at the shape to learn whether this is a grid."""
-        with _mapped(file, options) as array:
+        with _map(file, options) as array:
             return cls(options, grid_axes(array))
 
     def read(self, file: StoredFile) -> Iterator[IdBatch]:
         """Yield the rows of one file."""
-        with _mapped(file, self.options) as array:
+        with _map(file, self.options) as array:
             if grid_axes(array) != self.axes:
                 raise CorpusError(
                     f"{file.path} has rows of shape {array.shape[1:]}, unlike the files before it; "
@@ -228,13 +228,13 @@ def array_batches(array: Any, where: str, *, size: int = 0) -> Iterator[IdBatch]
     for start in range(0, len(rows), step):
         part = np.asarray(rows[start : start + step])
         offsets = np.arange(len(part) + 1, dtype=np.int64) * per_row
-        place = numbered(where, "row", start + 1)
-        values = checked_ids(part.reshape(-1), offsets, place)
+        place = number_places(where, "row", start + 1)
+        values = check_ids(part.reshape(-1), offsets, place)
         yield id_batch(values, offsets, bytes_read=size * (start + len(part)) // len(rows))
 
 
 @contextmanager
-def _mapped(file: StoredFile, options: ReadingOptions) -> Iterator[Any]:
+def _map(file: StoredFile, options: ReadOptions) -> Iterator[Any]:
     with _on_disk(file, options) as path:
         try:
             array = load_array(path, mapped=True)
@@ -245,20 +245,20 @@ def _mapped(file: StoredFile, options: ReadingOptions) -> Iterator[Any]:
 
 
 @contextmanager
-def _on_disk(file: StoredFile, options: ReadingOptions) -> Iterator[Path]:
+def _on_disk(file: StoredFile, options: ReadOptions) -> Iterator[Path]:
     if file.local and not file.compression:
         yield file.local
         return
     with scratch("array") as path:
         with file.stream(options.limits) as stream, path.open("wb") as copy:
-            _copied(stream, copy, path.parent, file.path)
+            _copy(stream, copy, path.parent, file.path)
         yield path
 
 
-def _copied(stream: ByteStream, copy: BinaryIO, folder: Path, name: str) -> None:
+def _copy(stream: ByteStream, copy: BinaryIO, folder: Path, name: str) -> None:
     """Copy what the header promises, and no more: what comes through a pipe may never end."""
     try:
-        left = promised_size(stream.peek(BLOCK))
+        left = size_in_header(stream.peek(BLOCK))
     except UnreadableError as error:
         raise _not_whole(name, error) from error
     if left > (room := shutil.disk_usage(folder).free):
@@ -285,7 +285,7 @@ SUFFIX_DTYPES = {".u16": "uint16", ".u32": "uint32"}
 class FlatReader:
     """Reads flat files of ids cut at a separator."""
 
-    options: ReadingOptions
+    options: ReadOptions
     kind: ClassVar[Literal["ids"]] = "ids"
     axes: ClassVar[None] = None
 
@@ -348,5 +348,5 @@ class FlatReader:
         kept = np.ones(len(ids), bool)
         kept[ends[ends < len(ids)]] = False
         offsets = np.concatenate([np.zeros(1, np.int64), ends - np.arange(len(ends))])
-        place = numbered(f"{path}, after id {done}", "document", 1)
-        return id_batch(checked_ids(ids[kept], offsets, place), offsets, bytes_read=stored)
+        place = number_places(f"{path}, after id {done}", "document", 1)
+        return id_batch(check_ids(ids[kept], offsets, place), offsets, bytes_read=stored)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from gnomon.corpus.documents import IdBatch, TextBatch
-from gnomon.corpus.reading.arrow import checked_ids
-from gnomon.corpus.reading.options import choose_column, column_note
+from gnomon.corpus.reading.arrow import check_ids
 from gnomon.corpus.reading.streams import (
     BYTE_ORDER_MARK,
     LineBlock,
@@ -23,50 +22,39 @@ from gnomon.corpus.reading.streams import (
     encodable,
     id_batch,
     line_blocks,
-    numbered,
+    number_places,
 )
+from gnomon.corpus.reading.text import ColumnReader, choose_column
 from gnomon.errors import CorpusError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gnomon.corpus.reading.options import ReadingOptions
+    from gnomon.corpus.options import ReadOptions
     from gnomon.corpus.reading.streams import StoredFile
 
 _ABSENT = object()
 
 
 @dataclass(frozen=True)
-class JsonLinesReader:
+class JsonLinesReader(ColumnReader):
     """Reads one field of JSON lines files."""
 
-    options: ReadingOptions
-    column: str
-    kind: Literal["text", "ids"]
-    names: tuple[str, ...] = ()
-    """Fields of the first record."""
-    axes: ClassVar[None] = None
-
     @classmethod
-    def of(cls, file: StoredFile, options: ReadingOptions) -> JsonLinesReader:
+    def of(cls, file: StoredFile, options: ReadOptions) -> JsonLinesReader:
         """Look at the first record to learn the field and whether it holds text or ids."""
         head = file.head(options.limits).removeprefix(BYTE_ORDER_MARK)
         line = next((line for line in head.splitlines() if line.strip()), b"")
         try:
             record = json.loads(line)
         except (ValueError, RecursionError):
-            return cls(options, options.column or "text", "text")  # reading will name the line
+            return cls(options, options.column_name or "text", "text")  # reading will name the line
         if not isinstance(record, dict):
-            return cls(options, options.column or "text", "text")
+            return cls(options, options.column_name or "text", "text")
         textual = [name for name, value in record.items() if _kind(value)]
-        column = options.column or choose_column(None, list(record), textual, file.path)
+        column = options.column_name or choose_column(None, list(record), textual, file.path)
         kind = _kind(_look_up(record, column)) or "text"
         return cls(options, column, kind, tuple(record))
-
-    def note(self, _: StoredFile) -> str | None:
-        """Say which field is read, where that was not the user's choice."""
-        chosen = self.options.column is None and len(self.names) > 1
-        return column_note(self.column, self.names) if chosen else None
 
     def read(self, file: StoredFile) -> Iterator[TextBatch] | Iterator[IdBatch]:
         """Yield the documents of one file."""
@@ -88,7 +76,7 @@ class JsonLinesReader:
             offsets = np.zeros(len(arrays) + 1, np.int64)
             np.cumsum([len(array) for array in arrays], out=offsets[1:])
             flat = np.concatenate([np.zeros(0, np.int64), *arrays])
-            ids = checked_ids(flat, offsets, _at_lines(file.path, numbers))
+            ids = check_ids(flat, offsets, _at_lines(file.path, numbers))
             yield id_batch(ids, offsets, groups=groups, bytes_read=block.stored)
 
     def _array(self, value: Any, path: str, number: int) -> Any:
@@ -105,7 +93,7 @@ class JsonLinesReader:
         values: list[Any] = []
         groups: list[str] | None = [] if self.options.group else None
         numbers: list[int] = []
-        place = numbered(path, "line", block.first)
+        place = number_places(path, "line", block.first)
         lines = decode(block.lines, self.options.errors, place)
         for number, line in enumerate(lines, block.first):
             if not line or line.isspace():

@@ -18,15 +18,16 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from gnomon.corpus.documents import FOUND
+from gnomon.corpus.options import ReadOptions
 from gnomon.corpus.reading import arrow
 from gnomon.corpus.reading.arrow import ParquetReader
 from gnomon.corpus.reading.builtin import BUILTIN
-from gnomon.corpus.reading.filesource import FileSource, Reader
 from gnomon.corpus.reading.ids import SUFFIX_DTYPES, ArrayReader, FlatReader, memory_source
 from gnomon.corpus.reading.jsonl import JsonLinesReader
-from gnomon.corpus.reading.options import Limits, OnError, ReadingOptions, Unit
 from gnomon.corpus.reading.streams import (
     COMPRESSIONS,
+    FileSource,
+    Reader,
     StoredFile,
     local_file,
     standard_input,
@@ -36,13 +37,14 @@ from gnomon.corpus.reading.tables import TableReader
 from gnomon.corpus.reading.text import FastaReader, TextReader
 from gnomon.errors import CorpusError, MissingExtraError, nearest
 from gnomon.files import PICKLED, say_converting
+from gnomon.options import make_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gnomon.corpus.documents import Source
 
-READERS: dict[str, Callable[[StoredFile, ReadingOptions], Reader]] = {
+READERS: dict[str, Callable[[StoredFile, ReadOptions], Reader]] = {
     "text": lambda _, options: TextReader(options),
     "csv": lambda _, options: TableReader(options),
     "tsv": lambda _, options: TableReader(options),
@@ -87,73 +89,67 @@ _OTHERS = {
 )
 """Files that are met beside corpora, and what they are for."""
 _WITH_COLUMNS = {"csv", "tsv", "jsonl", "parquet", "datasets"}
-_DEFAULT_LIMITS = Limits()
 
 
 def open_source(
-    corpus: str | os.PathLike[str] | Sequence[Any],
-    *,
-    format: str | None = None,  # noqa: A002 - the option is called --format
-    column: str | None = None,
-    group: str | None = None,
-    unit: Unit = "line",
-    split: str | None = None,
-    separator: int | None = None,
-    dtype: str | None = None,
-    errors: OnError = "strict",
-    limits: Limits = _DEFAULT_LIMITS,
-    seed: int = 0,
+    corpus: str | os.PathLike[str] | Sequence[Any], *, seed: int = 0, **options: Any
 ) -> Source:
     """Open a corpus: a path, folder, glob, URL, `-`, `hf:NAME`, built-in name, or a list.
 
-    `group="contained"` is decided when documents are counted, and means nothing here.
+    `options` are the fields of ReadOptions; `seed` is that of a built-in corpus.
 
     >>> source = open_source(["a b", "b a"])
     >>> [batch.texts for batch in source.batches()]
     [['a b', 'b a']]
     """
-    options = ReadingOptions(
-        format=_known_format(format) or "text",
-        column=column,
-        group=None if group in FOUND else group,
-        unit=unit,
-        split=split,
-        separator=separator,
-        dtype=dtype,
-        errors=errors,
-        limits=limits,
+    return open_with(corpus, *make_options("open_source", options, ReadOptions), seed=seed)
+
+
+def open_with(
+    corpus: str | os.PathLike[str] | Sequence[Any], given: ReadOptions, *, seed: int = 0
+) -> Source:
+    """Open a corpus with options that were made before.
+
+    Groups that are no columns are found when documents are counted, and mean nothing here.
+    """
+    declared = _known_format(given.format)
+    options = replace(
+        given,
+        format=declared or "text",
+        group=None if given.group in FOUND else given.group,
     )
     _check_choices(options)
     if not isinstance(corpus, (str, os.PathLike)):
-        return _from_memory(corpus, options, format)
+        return _from_memory(corpus, options, declared)
     name = os.fspath(corpus)
     if not name:
         raise CorpusError("the corpus has an empty name; pass a path, a built-in name, or - .")
     if isinstance(corpus, str) and name in BUILTIN:
-        _refuse_options(options, format, f"the built-in corpus {name}")
+        _refuse_options(options, declared, f"the built-in corpus {name}")
         return BUILTIN[name].make(seed)
     if name.startswith(arrow.PREFIX):
         return arrow.open_hub(name, _for_datasets(options, name))
-    if format == "datasets" or arrow.is_saved_dataset(Path(name)):
+    if declared == "datasets" or arrow.is_saved_dataset(Path(name)):
         return arrow.open_saved(Path(name), _for_datasets(options, name))
-    return _from_files(name, options, format)
+    return _from_files(name, options, declared)
 
 
-def _from_files(name: str, options: ReadingOptions, declared: str | None) -> Source:
+def _from_files(name: str, options: ReadOptions, declared: str | None) -> Source:
     files = locate(name)
     if not files:
-        raise _missing(name)
+        raise _not_there(name)
     if declared is None:
         _refuse_others(files)
-    options = replace(options, format=declared or _common_format(files, name))
-    if options.format == "memmap" and options.dtype is None:
+    form = declared or _common_format(files, name)
+    options = replace(options, format=form)
+    if form == "memmap" and options.dtype is None:
         options = replace(options, dtype=SUFFIX_DTYPES.get(_suffix(files[0].path)))
     _check_fitting(options, name)
     shown = files[0].path if name == "-" else name
-    return FileSource(shown, files, READERS[options.format](files[0], options), options)
+    return FileSource(shown, files, READERS[form](files[0], options), options)
 
 
-def _from_memory(corpus: Any, options: ReadingOptions, declared: str | None) -> Source:
+def _from_memory(corpus: Any, options: ReadOptions, declared: str | None) -> Source:
     if isinstance(corpus, (bytes, bytearray, dict)) or not hasattr(corpus, "__getitem__"):
         raise CorpusError(
             f"a corpus can not be a {type(corpus).__name__}; pass a path, a list of strings, a "
@@ -169,7 +165,7 @@ def _known_format(name: str | None) -> str | None:
     return name
 
 
-def _check_choices(options: ReadingOptions) -> None:
+def _check_choices(options: ReadOptions) -> None:
     for option, value, known in (
         ("--unit", options.unit, ("line", "file", "block")),
         ("--errors", options.errors, ("strict", "replace")),
@@ -206,11 +202,11 @@ def _refuse_others(files: tuple[StoredFile, ...]) -> None:
             raise CorpusError(f"{file.path} is {what} and no corpus; {use}.")
 
 
-def _check_fitting(options: ReadingOptions, name: str) -> None:
+def _check_fitting(options: ReadOptions, name: str) -> None:
     """Refuse an option that the format can not honour, rather than ignore it."""
     kind = options.format
     unfit = {
-        "--column": options.column is not None and kind not in _WITH_COLUMNS,
+        "--column": options.column_name is not None and kind not in _WITH_COLUMNS,
         "--group": options.group is not None and kind not in _WITH_COLUMNS,
         "--unit": options.unit != "line" and kind != "text",
         "--split": options.split is not None and kind != "datasets",
@@ -226,10 +222,10 @@ def _check_fitting(options: ReadingOptions, name: str) -> None:
             )
 
 
-def _refuse_options(options: ReadingOptions, declared: str | None, what: str) -> None:
+def _refuse_options(options: ReadOptions, declared: str | None, what: str) -> None:
     given = {
         "--format": declared,
-        "--column": options.column,
+        "--column": options.column_name,
         "--group": options.group,
         "--unit": None if options.unit == "line" else options.unit,
         "--split": options.split,
@@ -241,13 +237,13 @@ def _refuse_options(options: ReadingOptions, declared: str | None, what: str) ->
             raise CorpusError(f"{option} means nothing for {what}; drop it.")
 
 
-def _for_datasets(options: ReadingOptions, name: str) -> ReadingOptions:
+def _for_datasets(options: ReadOptions, name: str) -> ReadOptions:
     options = replace(options, format="datasets")
     _check_fitting(options, name)
     return options
 
 
-def _missing(name: str) -> CorpusError:
+def _not_there(name: str) -> CorpusError:
     path = Path(name)
     beside = [] if not path.parent.is_dir() else [p.name for p in path.parent.iterdir()][:1000]
     if not path.suffix and path.name == name:

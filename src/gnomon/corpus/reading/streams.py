@@ -15,6 +15,10 @@ Bytes that are no UTF-8 are either named (strict) or become U+FFFD (replace); no
 
 A batch holds at most about 4 MiB of text or 4096 documents, or about a million ids. Documents of
 nothing but white space, or of no ids, are no documents: they are dropped here, for every format.
+
+A source is made of stored files and one reader for their format. Its fingerprint is blake2b over
+the stored bytes of all files in order, and over the reading options that change documents. Names
+are left out: a corpus that is moved stays the same corpus.
 """
 
 from __future__ import annotations
@@ -28,10 +32,20 @@ import sys
 import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import blake2b
 from itertools import accumulate
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    BinaryIO,
+    ClassVar,
+    Literal,
+    Protocol,
+    cast,
+    runtime_checkable,
+)
 
 import numpy as np
 
@@ -43,11 +57,18 @@ from gnomon.reading import UnreadableError, check_no_device
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gnomon.corpus.reading.options import Limits, OnError
+    from gnomon.corpus.options import Limits, OnError, ReadOptions
+
 
 BLOCK = 1 << 20
 SLACK = 64 << 20
 _UNREADABLE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError)
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+Place = Callable[[int], str]
+TEXT_CHARACTERS = 4 << 20
+TEXT_DOCUMENTS = 4096
+ID_TOKENS = 1 << 20
+_CHUNK = 4 << 20
 
 
 @dataclass(eq=False)
@@ -299,14 +320,10 @@ def too_long(place: str, limits: Limits) -> CorpusError:
     )
 
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-Place = Callable[[int], str]
-
-
-def numbered(path: str, word: str, first: int) -> Place:
+def number_places(path: str, word: str, first: int) -> Place:
     """Return where the i-th value stands, to be said in a message.
 
-    >>> numbered("a.txt", "line", 7)(2)
+    >>> number_places("a.txt", "line", 7)(2)
     'a.txt, line 9'
     """
     return lambda index: f"{path}, {word} {first + index}"
@@ -366,11 +383,6 @@ def _first_surrogate(texts: list[str], place: Place) -> CorpusError:
                 "pair, which is no text; pass --errors replace to read it as U+FFFD."
             )
     return CorpusError("a text holds half of a surrogate pair; pass --errors replace.")
-
-
-TEXT_CHARACTERS = 4 << 20
-TEXT_DOCUMENTS = 4096
-ID_TOKENS = 1 << 20
 
 
 def rebatch_texts(pieces: Iterable[TextBatch]) -> Iterator[TextBatch]:
@@ -436,13 +448,13 @@ def rebatch_ids(pieces: Iterable[IdBatch]) -> Iterator[IdBatch]:
         held.append(piece)
         tokens += len(piece.values)
         if tokens >= ID_TOKENS:
-            yield _merged(held)
+            yield _merge(held)
             held, tokens = [], 0
     if held:
-        yield _merged(held)
+        yield _merge(held)
 
 
-def _merged(pieces: list[IdBatch]) -> IdBatch:
+def _merge(pieces: list[IdBatch]) -> IdBatch:
     if len(pieces) == 1:
         return pieces[0]
     lengths = np.concatenate([np.diff(piece.offsets) for piece in pieces])
@@ -453,3 +465,111 @@ def _merged(pieces: list[IdBatch]) -> IdBatch:
         groups=np.concatenate([piece.groups for piece in pieces]),
         bytes_read=pieces[-1].bytes_read,
     )
+
+
+class Reader(Protocol):
+    """What a format must offer: pieces of any bounded size, with their place in the file."""
+
+    @property
+    def kind(self) -> Literal["text", "ids"]:
+        """Whether pieces hold text or ids."""
+
+    @property
+    def axes(self) -> tuple[int, ...] | None:
+        """Sizes of the position axes of a grid."""
+
+    def read(self, file: StoredFile) -> Iterator[Any]:
+        """Yield the documents of one file as TextBatch or IdBatch."""
+
+
+@runtime_checkable
+class Noting(Protocol):
+    """A reader that decides something which a user may want to know."""
+
+    def note(self, file: StoredFile) -> str | None:
+        """Say what was decided for this file, if anything was."""
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """Documents in stored files."""
+
+    name: str
+    files: tuple[StoredFile, ...]
+    reader: Reader
+    options: ReadOptions
+    vocabulary_size: int | None = None
+
+    @property
+    def kind(self) -> Literal["text", "ids"]:
+        """Whether batches hold text or ids."""
+        return self.reader.kind
+
+    @property
+    def axes(self) -> tuple[int, ...] | None:
+        """Sizes of the position axes of a grid corpus."""
+        return self.reader.axes
+
+    @property
+    def size(self) -> int | None:
+        """Bytes as stored, where all of them are known."""
+        sizes = [file.size for file in self.files]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know of how the files are read: which column, which header.
+
+        Asked before reading, since what comes through a pipe can be looked at only then.
+        """
+        if not isinstance(self.reader, Noting):
+            return ()
+        note = self.reader.note(self.files[0])
+        many = f" (the first of {len(self.files)} files)" if len(self.files) > 1 else ""
+        return () if note is None else (f"{note}{many}",)
+
+    def fingerprint(self) -> str | None:
+        """Return the digest of stored bytes and options; None for standard input."""
+        if any(file.once for file in self.files):
+            return None
+        digest = blake2b(self.options.stamp(), digest_size=16)
+        for file in self.files:
+            length = _feed(digest.update, file)
+            # The length keeps apart two files and their concatenation.
+            digest.update(f"|{file.compression}|{length}|".encode())
+        return digest.hexdigest()
+
+    def batches(self) -> Iterator[TextBatch] | Iterator[IdBatch]:
+        """Read all files from the beginning, in bounded memory."""
+        rebatch: Callable[[Iterable[Any]], Iterator[Any]]
+        rebatch = rebatch_texts if self.kind == "text" else rebatch_ids
+        return nonempty(rebatch(self._pieces()), self.name)
+
+    def _pieces(self) -> Iterator[Any]:
+        before = 0
+        for file in self.files:
+            for piece in self.reader.read(file):
+                yield replace(piece, bytes_read=before + piece.bytes_read)
+            before += file.size or 0
+
+
+def nonempty(batches: Iterator[Any], name: str) -> Iterator[Any]:
+    """Pass batches on, and refuse a corpus that has none."""
+    empty = True
+    for batch in batches:
+        empty = False
+        yield batch
+    if empty:
+        raise CorpusError(f"{name} holds no document; pass a corpus with at least one.")
+
+
+def _feed(update: Callable[[bytes], None], file: StoredFile) -> int:
+    length = 0
+    try:
+        with file.open_raw() as raw:
+            while chunk := raw.read(_CHUNK):
+                update(chunk)
+                length += len(chunk)
+    except OSError as error:
+        raise unreadable(file.path, error) from error
+    return length

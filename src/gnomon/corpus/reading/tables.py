@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from gnomon.corpus.documents import TextBatch
 from gnomon.corpus.reading.arrow import text_piece
-from gnomon.corpus.reading.options import choose_column, header_note, is_number, named_column
-from gnomon.corpus.reading.streams import BLOCK, ByteStream, StoredFile, numbered, too_long
+from gnomon.corpus.reading.streams import BLOCK, ByteStream, StoredFile, number_places, too_long
+from gnomon.corpus.reading.text import choose_column, column_by_name, header_note, is_number
 from gnomon.errors import CorpusError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gnomon.corpus.reading.options import ReadingOptions
+    from gnomon.corpus.options import ReadOptions
 
 _SAMPLE_ROWS = 50
 _UNEVEN = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
@@ -52,7 +52,7 @@ class _RowBeyondBlockError(Exception):
 class TableReader:
     """Reads one column of CSV or TSV files."""
 
-    options: ReadingOptions
+    options: ReadOptions
     kind: ClassVar[Literal["text"]] = "text"
     axes: ClassVar[None] = None
 
@@ -108,13 +108,13 @@ class TableReader:
                 "not be found; put a header line first, or name the format with --format."
             )
         first, header_lines = records[0]
-        if options.column is not None and options.column.isdecimal():
+        if options.column_name is not None and options.column_name.isdecimal():
             names, header_lines = [str(i) for i in range(len(first))], 0
         else:
             names = first
         textual = _textual(names, [record for record, _ in records[1:]])
-        column = choose_column(options.column, names, textual, file.path)
-        group = options.group and named_column(options.group, names, file.path, "--group")
+        column = choose_column(options.column_name, names, textual, file.path)
+        group = options.group and column_by_name(options.group, names, file.path, "--group")
         return Layout(
             names=tuple(names),
             column=names.index(column),
@@ -132,7 +132,7 @@ class TableReader:
     ) -> Iterator[tuple[int, TextBatch]]:
         seen = 0
         with file.stream(self.options.limits) as stream:
-            for batch in self._parsed(stream, layout, block, file.path):
+            for batch in self._parse(stream, layout, block, file.path):
                 seen, first = seen + len(batch), seen
                 if seen <= skip:
                     continue
@@ -142,14 +142,14 @@ class TableReader:
                     fresh.column(0),
                     fresh.column(1) if layout.group is not None else None,
                     self.options,
-                    numbered(file.path, "row", start),
+                    number_places(file.path, "row", start),
                 )
                 counted = TextBatch(
                     texts=piece.texts, groups=piece.groups, bytes_read=stream.stored
                 )
                 yield len(fresh), counted
 
-    def _parsed(self, stream: ByteStream, layout: Layout, block: int, path: str) -> Iterator[Any]:
+    def _parse(self, stream: ByteStream, layout: Layout, block: int, path: str) -> Iterator[Any]:
         import pyarrow as pa
         from pyarrow import csv as arrow
 

@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,7 @@ from gnomon.distances.debiased.drift import DOUBTLESS, KAPPA
 from gnomon.distances.debiased.folded import Floats, FoldedCounts, Singles
 from gnomon.distances.debiased.pilot import relative_pilot
 from gnomon.distances.debiased.sums import Sums
-from gnomon.distances.debiased.terms import LEARNING_TOKENS, Frame, frame_of
+from gnomon.distances.debiased.terms import LEARNING_TOKENS, Frame
 
 _LEAST = 1e-4
 """The least of a pilot, as a share of the pooled law: totals may be nothing at a position."""
@@ -81,8 +82,15 @@ class Totals:
         every = np.arange(len(self.split) + 1)[:, None]
         return np.stack([energies(_only(self, k), one, folds=False)[0] for k in every])
 
+    @property
+    def chance_squares(self) -> Floats:
+        """Return two deviations of B of every class and of the mass in none, without drift."""
+        per_token = 1.0 / self.frame.tokens
+        pairs = (per_token[:, None] + per_token[None, :]) / np.sqrt(2.0)
+        return self.inflation[: len(self.split) + 1, None, None] * pairs
 
-def totals_of(data: FoldedCounts, missing: Floats) -> Totals:
+
+def totals_of(data: FoldedCounts, missing: Floats, frame: Frame) -> Totals:
     """Return the totals of the classes; `missing` holds the tokens of no class, m x F."""
     bounds, law = data.class_bounds[:-1], data.pooled
     mass = np.add.reduceat(law, bounds)
@@ -100,7 +108,7 @@ def totals_of(data: FoldedCounts, missing: Floats) -> Totals:
     root = np.sqrt(pilot)
     deviations = np.divide(deviations, root, out=np.zeros_like(deviations), where=root > 0.0)
     return Totals(
-        frame=frame_of(data, np.zeros((0, data.folds))),
+        frame=frame,
         split=split,
         chance=chance[split],
         pilot=pilot,
@@ -195,7 +203,7 @@ def energies(totals: Totals, weights: Floats, *, folds: bool = True) -> tuple[Fl
     """Return sum_c s_i s_j B_ij,c over the totals, and the same without each fold, F x m x m."""
     frame, z = totals.frame, totals.deviations * weights
     total, squares = z.sum(axis=0), (z**2).sum(axis=0)
-    inside = sum(one @ one.T for one in z)
+    inside = _inside(z)
     roots = weights * np.sqrt(totals.pilot)
 
     def energy(mean: Floats, square: Floats, product: Floats) -> Floats:
@@ -225,6 +233,12 @@ def energies(totals: Totals, weights: Floats, *, folds: bool = True) -> tuple[Fl
     return whole, deleted
 
 
+def _inside(z: NDArray[Any]) -> NDArray[Any]:
+    """Return sum_g z_g z_g^T."""
+    side_by_side = np.moveaxis(z, 1, 0).reshape(z.shape[1], -1)
+    return side_by_side @ side_by_side.T
+
+
 def _taught(totals: Totals, weights: Floats, learning: Floats) -> Floats:
     """Return sum_ij learning_ij s_i s_j B_ij of every total without each fold, F x K."""
     frame = totals.frame
@@ -251,7 +265,7 @@ def _taught(totals: Totals, weights: Floats, learning: Floats) -> Floats:
 def flipped(totals: Totals, weights: Floats, signs: Floats) -> Singles:
     """Return the quadratic terms under signs, K x m x m."""
     z = (totals.deviations * weights).astype(np.float32)
-    inside, alone = sum(one @ one.T for one in z), (z**2).sum(axis=0)
+    inside, alone = _inside(z), (z**2).sum(axis=0)
     scale = (-0.5 / totals.frame.pairs).astype(np.float32)
     per_weight = np.divide(1.0, weights, out=np.zeros_like(weights), where=weights > 0.0)
     own_scale = (0.25 / np.diag(totals.frame.pairs)[:, None] * per_weight).astype(np.float32)
@@ -299,12 +313,10 @@ def _unmeasured(totals: Totals) -> Floats:
     They hardly drift apart more than all of them move, and not beyond 2 sqrt(M_i M_j).
     """
     found = np.zeros(totals.squares.shape[1:])
-    per_token = 1.0 / totals.frame.tokens
-    chance = (per_token[:, None] + per_token[None, :]) / np.sqrt(2.0)  # two deviations of B
-    for k, squares in enumerate(totals.squares):
+    for k, (squares, chance) in enumerate(zip(totals.squares, totals.chance_squares, strict=True)):
         own, mass = totals.measured[:, k], totals.pilot[:, k]
         most = 2.0 * np.sqrt(np.outer(mass, mass))
-        moved = squares - totals.inflation[k] * chance
+        moved = squares - chance
         found += (1.0 - np.outer(own, own)) * np.clip(moved, 0.0, most)
     return found
 
@@ -322,8 +334,11 @@ def split_off(found: Sums, classes: NDArray[np.int64], totals: Totals, signs: Fl
     taught = _taught(part, weights, found.learning)
     for k, one in enumerate(at):
         row = int(np.searchsorted(classes, totals.split[one]))
-        found.energy[row] -= np.outer(weights[:, k], weights[:, k]) * totals.squares[one]
+        own = np.outer(weights[:, k], weights[:, k]) * totals.squares[one]
+        found.energy[row] -= own
         found.deleted_classes[:, row] -= taught[:, k]
+        found.moved[0, row] = np.vdot(found.learning, own)
+        found.moved[1:, row] = taught[:, k]
         found.measured[row] *= (1.0 - totals.chance[one]) * evenness(totals, int(one))
     found.deleted[...] -= energies(part, weights)[1]
     found.flipped[...] -= flipped(part, weights, signs)

@@ -38,6 +38,7 @@ from gnomon.distances.debiased.folded import Floats, FoldedCounts, Singles, fold
 from gnomon.distances.debiased.lowrank import LowRank, core_of, low_rank, noise_edges
 from gnomon.distances.debiased.profile import Profile, band_factors, class_profile
 from gnomon.distances.debiased.sums import balanced_signs, joined, sums
+from gnomon.distances.debiased.terms import Frame, frame_of
 from gnomon.results import Result, pairs_dataframe
 
 DRAWS = 40
@@ -45,6 +46,14 @@ _SEEN = 4.0
 """Deviations by which one class may tell of drift that all classes together do not show."""
 _COUNTED = (1.0, 8.0)
 """Mean expected counts at which the classes are cut into bands."""
+RARE_TYPES, NEW_TYPES = "rare types", "new types"
+"""Reservations: what most of the distance rests on is hardly counted."""
+_MATTERS = 0.2
+"""Of the mean squared distance, what such types must hold."""
+_UNLIKE, _STRONG = 3.0, 0.25
+"""They drift so many times as much as counted types; or, where these are few, so much."""
+_FEW_COUNTED = 0.3
+"""The share of all mass below which counted types are few."""
 _CORRECTED = 0.25
 """The allowance for the curvature ratio, as a share of what it changed."""
 
@@ -82,6 +91,13 @@ class Debiased(Result):
     """F x m x m: U with one fold left out."""
     null_means: Floats
     """K: mean over core pairs of the quadratic terms under signs, which has no signal in it."""
+    reservations: tuple[str, ...]
+    """Why the mean may be too small, and its interval miss the truth.
+
+    "rare types": types expected less than once at a position drift, and those that are counted do
+    not, so that nothing tells how the former are spread. "new types": whole classes of such types
+    come and go, as where a vocabulary grows.
+    """
 
     @property
     def rank(self) -> int:
@@ -136,10 +152,12 @@ class _Filled:
     """m x m: the same, of what was measured alone."""
     variance: Floats
     """m x m: of what was filled and corrected."""
+    reservations: tuple[str, ...]
 
     def add(self, other: _Filled) -> None:
         """Add what was filled up from classes of its own."""
-        for name in (field.name for field in fields(self) if field.name != "profile"):
+        scalars = ("profile", "reservations")
+        for name in (field.name for field in fields(self) if field.name not in scalars):
             own = getattr(self, name)
             own += getattr(other, name)
 
@@ -157,11 +175,12 @@ def _whole(data: FoldedCounts, signs: Floats) -> _Filled:
     kap = curvature(data, drift)
     alone = drift.outstanding
     rest = data.only(~alone)
-    totals = totals_of(rest, data.missing())
-    whole = _filled(rest, drift.only(~alone), kap[~alone], signs, totals)
+    frame = frame_of(data, signs)
+    totals = totals_of(rest, data.missing(), frame)
+    whole = _filled(rest, drift.only(~alone), kap[~alone], frame, totals)
     whole.lift(between(totals, signs))
     if alone.any():
-        whole.add(_filled(data.only(alone), drift.only(alone), kap[alone], signs))
+        whole.add(_filled(data.only(alone), drift.only(alone), kap[alone], frame))
     return whole
 
 
@@ -169,18 +188,18 @@ def _filled(
     data: FoldedCounts,
     drift: Drift,
     kap: Floats,
-    signs: Floats,
+    frame: Frame,
     totals: Totals | None = None,
 ) -> _Filled:
     """Add up some types, band by band, and fill up what was not measured of them.
 
     What the totals of the classes tell is left out.
     """
-    bands = [sums(data.only(kept), drift.only(kept), signs, kap[kept]) for kept in _bands(data)]
+    bands = [sums(data.only(kept), drift.only(kept), frame, kap[kept]) for kept in _bands(data)]
     if totals is not None:
         ends = np.cumsum([len(band.energy) for band in bands])
         for band, end in zip(bands, ends, strict=True):
-            split_off(band, np.arange(end - len(band.energy), end), totals, signs)
+            split_off(band, np.arange(end - len(band.energy), end), totals, frame.signs)
     found = joined(bands)
     masses = 0.5 * (found.mass[:, :, None] + found.mass[:, None, :])
     missing = np.zeros(masses.shape[1:])
@@ -211,16 +230,65 @@ def _filled(
         weight_squares=first.weight_squares,
         unfilled=unfilled,
         variance=profile.tail**2 + variance + (_CORRECTED * bent) ** 2,
+        reservations=()
+        if totals is None
+        else _reservations(data, profile, masses, missing, totals, squares, found.learning),
     )
 
 
 def _bands(data: FoldedCounts) -> list[NDArray[np.bool_]]:
     """Return which types are counted well, now and then, or hardly, class by class."""
-    rates, bounds = data.pooled / data.type_inflation, data.class_bounds
-    level = (data.tokens**2).sum() / data.tokens.sum()
-    means = level * np.add.reduceat(rates**2, bounds[:-1]) / np.add.reduceat(rates, bounds[:-1])
-    band = np.repeat(np.digitize(means, _COUNTED), np.diff(bounds))
+    band = np.repeat(np.digitize(_levels(data), _COUNTED), np.diff(data.class_bounds))
     return [band == b for b in np.unique(band)[::-1]]
+
+
+def _levels(data: FoldedCounts) -> Floats:
+    """Return what is expected of a type of every class at a position, by the mean of tokens."""
+    rates, bounds = data.pooled / data.type_inflation, data.class_bounds[:-1]
+    level = (data.tokens**2).sum() / data.tokens.sum()
+    levels: Floats = level * np.add.reduceat(rates**2, bounds) / np.add.reduceat(rates, bounds)
+    return levels
+
+
+def _reservations(
+    data: FoldedCounts,
+    profile: Profile,
+    masses: Floats,
+    missing: Floats,
+    totals: Totals,
+    squares: Floats,
+    learning: Floats,
+) -> tuple[str, ...]:
+    """Say which types that are hardly counted hold much of the distance, and unlike the counted.
+
+    How the tokens of such types are spread over positions is not known: a type that is there or
+    not has up to four times the distance of one that varies a little, at the same dispersion.
+    """
+    weights = learning / max(float(learning.sum()), np.finfo(float).tiny)
+
+    def mean(of: Floats) -> Floats:
+        means: Floats = np.tensordot(of, weights, 2)
+        return means
+
+    rare, moved = _levels(data) < _COUNTED[0], totals.squares
+    mass, most = mean(masses), _MATTERS * float(mean(squares + moved.sum(axis=0)))
+    rates, counted = profile.rate * profile.relative, float(mass[~rare].sum())
+    known = float(rates[~rare] @ mass[~rare]) / counted if counted else 0.0
+    least = _UNLIKE * known if counted > _FEW_COUNTED * mass.sum() else _STRONG
+    above = np.maximum(rates - least, 0.0) * rare
+    drifting = above @ mass + (above[-1] * float(mean(missing)) if rare[-1] else 0.0)
+    # Where counted classes move as well, as all do beside a blank, rare ones move by their share.
+    of, common = mean(moved), ~rare[totals.split]
+    whole = rates.copy()
+    own = mass[totals.split]
+    whole[totals.split] += np.divide(of[:-1], own, out=np.zeros_like(own), where=own > 0.0)
+    share = float(np.median(whole[~rare])) if counted else 0.0
+    rarest = np.append(~common, True)  # the mass in no class is the last
+    noise = mean(totals.chance_squares)[rarest]
+    chance = float(np.sqrt((noise**2).sum())) * 2.0 / np.sqrt(data.size)
+    coming = of[:-1][~common].sum() + of[-1] - share * (mass[rare].sum() + float(mean(missing)))
+    found = ((RARE_TYPES, drifting, 0.0), (NEW_TYPES, coming, chance))
+    return tuple(name for name, value, least in found if value > max(most, least, 0.0))
 
 
 def _assembled(data: FoldedCounts, whole: _Filled) -> Debiased:
@@ -252,6 +320,7 @@ def _assembled(data: FoldedCounts, whole: _Filled) -> Debiased:
         low_rank=low_rank(squares[among], *known_noise, edge=edges[0], rank=len(edges) - 1),
         replicates=whole.deleted,
         null_means=np.array([pair_mean(one) for one in flipped]),
+        reservations=whole.reservations,
     )
 
 

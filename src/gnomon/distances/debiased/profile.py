@@ -47,7 +47,11 @@ from gnomon.distances.debiased.folded import Floats
 from gnomon.distances.debiased.sums import Sums
 
 _PULL = 0.05
-_RANGE = (0.02, 50.0)
+_LEAST_RATIO = 0.02
+_APART = 2.0
+"""The largest relative drift energy: laws without a common type."""
+_BEYOND = 4.0
+"""Deviations by which steps of the profile, or of totals, are no chance."""
 _LOOSE, _LEAST_ETA = 0.25, 0.1
 _SURE = 3.0
 """Deviations by which the gaps of a band must exceed their noise."""
@@ -61,6 +65,8 @@ class Profile:
 
     relative: Floats
     """C: r_c, common classes first."""
+    rate: float
+    """The overall rate, 0 where no drift is seen: class c drifts by r_c of it."""
     extension: Floats
     """m x m: ext_ij."""
     tail: Floats
@@ -79,20 +85,29 @@ def class_profile(
     `masses` are M_ij,c, `missing` is the mass of a pair that is in no class, `effective` counts the
     types that carry the drift of each class, and `seen` says that a class is known to drift.
     """
-    measured = np.einsum("ij,cij->c", found.learning, found.measured)
+    measured = np.tensordot(found.measured, found.learning, 2)
     total = max(float(measured.sum()), np.finfo(float).tiny)  # nothing where no pair may teach
-    rate = float(np.einsum("ij,cij->", found.learning, found.energy) / total)
+    taught = np.tensordot(found.energy, found.learning, 2)
+    rate = float(taught.sum()) / total
     noise = _rate_noise(found) / total
     relative, covariance = np.ones(len(measured)), np.zeros((len(measured), len(measured)))
-    if (seen or rate > 2.0 * noise) and len(measured) > 1 and measured.min() > 0.0:
-        relative, covariance = _smoothed(found, measured, max(rate, noise))
+    drifts = seen or rate > 2.0 * noise
+    if drifts and len(measured) > 1 and measured.min() > 0.0:
+        relative, covariance = _smoothed(found, taught, measured, max(rate, noise))
     part = relative[:, None, None] * found.measured
     full = relative[:, None, None] * masses
     full[-1] += relative[-1] * missing
     whole = part.sum(axis=0)
     extension = np.where(whole > 0.0, _quotient(full.sum(axis=0), whole), 1.0)
     tail = _quotient(_deviation(found, masses, relative, extension, effective, covariance), whole)
-    return Profile(relative=relative, extension=extension, tail=tail, part=part, full=full)
+    return Profile(
+        relative=relative,
+        rate=max(rate, noise) if drifts else 0.0,
+        extension=extension,
+        tail=tail,
+        part=part,
+        full=full,
+    )
 
 
 def band_factors(
@@ -142,23 +157,72 @@ def _rate_noise(found: Sums) -> float:
     return float(np.sqrt(0.5 * (folds - 1) / folds * ((deleted - deleted.mean()) ** 2).sum()))
 
 
-def _smoothed(found: Sums, measured: Floats, rate: float) -> tuple[Floats, Floats]:
-    """Minimise sum (r - rhat)^2 / var + sum (r_c - r_c+1)^2 / max(1, eta^2) + 0.05 sum (r - 1)^2.
+def _smoothed(found: Sums, taught: Floats, measured: Floats, rate: float) -> tuple[Floats, Floats]:
+    """Minimise sum (r - rhat)^2 / var + sum (r_c - r_c+1)^2 / step_c + 0.05 sum (r - 1)^2.
 
     Also return the covariance of what is found.
     """
-    raw = np.einsum("ij,cij->c", found.learning, found.energy) / measured / rate
-    folds = len(found.deleted_classes)
-    deleted = found.deleted_classes / measured / rate
-    variance = (folds - 1) / folds * ((deleted - deleted.mean(axis=0)) ** 2).sum(axis=0)
-    variance = np.maximum(variance, 1e-8)
+    raw = taught / measured / rate
+    variance = np.maximum(_jackknifed(found.deleted_classes / measured / rate), 1e-8)
     eta = _unlikeness(raw, variance)
+    free = np.maximum(_jumps(raw, variance), _of_totals(found.moved / measured / rate))
+    pull = 1.0 / np.maximum.accumulate(np.append(1.0, free))  # to 1, but not beyond a free step
     steps = np.diff(np.eye(len(raw)), axis=0)
-    rough = steps.T @ steps
-    matrix = np.diag(1.0 / variance + _PULL) + rough / max(1.0, eta)
-    solved: Floats = np.clip(np.linalg.solve(matrix, raw / variance + _PULL), *_RANGE)
-    loose: Floats = np.diag(1.0 / variance + _LOOSE) + rough / max(eta, _LEAST_ETA)
+
+    def roughness(least: float) -> Floats:
+        rough: Floats = (steps.T / np.maximum(max(least, eta), free)) @ steps
+        return rough
+
+    matrix = np.diag(1.0 / variance + _PULL * pull) + roughness(1.0)
+    least, most = _LEAST_RATIO, max(_APART / rate, 1.0)
+    solved: Floats = np.clip(np.linalg.solve(matrix, raw / variance + _PULL * pull), least, most)
+    loose: Floats = np.diag(1.0 / variance + _LOOSE * pull) + roughness(_LEAST_ETA)
     return solved, np.linalg.inv(loose).astype(np.float64)
+
+
+def _jackknifed(deleted: Floats) -> Floats:
+    """Return the variance of figures from their fold-deleted values, F x C."""
+    folds = len(deleted)
+    variance: Floats = (folds - 1) / folds * ((deleted - deleted.mean(axis=0)) ** 2).sum(axis=0)
+    return variance
+
+
+def _of_totals(moved: Floats) -> Floats:
+    """Return how far the profile may step since the totals of the classes do, squared."""
+    step, variance = np.diff(moved[0]), _jackknifed(np.diff(moved[1:], axis=1))
+    return np.where(step**2 > _BEYOND**2 * variance, step**2, 0.0)
+
+
+def _jumps(raw: Floats, variance: Floats) -> Floats:
+    """Return the squares of jumps of the profile that are beyond doubt, 0 where there is none.
+
+    A jump parts the classes where the means on either side are the most deviations apart; then
+    either side is parted in its turn.
+    """
+    squares, parts = np.zeros(len(raw) - 1), [(0, len(raw))]
+    while parts:
+        first, last = parts.pop()
+        best = max(
+            (_apart(raw, variance, first, k, last) for k in range(first + 1, last)),
+            default=(0.0, 0.0, 0),
+        )
+        score, square, at = best
+        if score > _BEYOND:
+            squares[at - 1] = square
+            parts += [(first, at), (at, last)]
+    return squares
+
+
+def _apart(
+    raw: Floats, variance: Floats, first: int, at: int, last: int
+) -> tuple[float, float, int]:
+    """Return by how many deviations the means before and from `at` on differ, and their gap^2."""
+    weights = 1.0 / variance
+    sides = [slice(first, at), slice(at, last)]
+    means = [np.average(raw[side], weights=weights[side]) for side in sides]
+    noise = sum(1.0 / weights[side].sum() for side in sides)
+    gap = float(means[1] - means[0]) ** 2
+    return float(np.sqrt(gap / noise)), gap, at
 
 
 def _unlikeness(raw: Floats, variance: Floats) -> float:
@@ -176,18 +240,15 @@ def _deviation(
     effective: Floats,
     covariance: Floats,
 ) -> Floats:
-    """Return sum_c E times the deviation of what was filled; 0 for a negative sum.
-
-    Class by class, since the gaps of all pairs at once would fill the memory a second time.
-    """
-    roots = np.linalg.cholesky(covariance) if covariance.any() else covariance
-    shared = np.zeros((len(relative) if covariance.any() else 0, *extension.shape))
-    variance = np.zeros_like(extension)
-    for c, relative_c in enumerate(relative):
-        gap = extension * found.measured[c] - masses[c]
-        variance += _TYPE_VARIANCE / effective[c] * (relative_c * gap) ** 2
-        for k in range(min(c + 1, len(shared))):
-            shared[k] += roots[c, k] * gap
-    variance += (shared**2).sum(axis=0)
-    deviation: Floats = np.maximum(found.energy.sum(axis=0), 0.0) * np.sqrt(variance)
+    """Return sum_c E times the deviation of what was filled; 0 for a negative sum."""
+    gaps = extension * found.measured
+    gaps -= masses
+    types = _TYPE_VARIANCE / effective * relative**2
+    variance: Floats = np.zeros_like(extension)
+    moved = np.tensordot(covariance + np.diag(types), gaps, 1)
+    for gap, one in zip(gaps, moved, strict=True):
+        variance += gap * one
+    deviation: Floats = np.maximum(found.energy.sum(axis=0), 0.0) * np.sqrt(
+        np.maximum(variance, 0.0)
+    )
     return deviation

@@ -43,7 +43,6 @@ from gnomon.distances.debiased.terms import (
     Frame,
     Running,
     Terms,
-    frame_of,
     half_energy,
     rest_own,
 )
@@ -71,6 +70,8 @@ class Sums:
     """K x m x m: quadratic terms under balanced random signs, all classes."""
     learning: Floats
     """m x m: weight (1/N_i + 1/N_j)^-2 of the pairs that teach the class profile."""
+    moved: Floats
+    """(1 + F) x C: the energy that the totals of each class took, and without each fold."""
 
     def scale(self, factor: Floats) -> None:
         """Multiply the energies of every pair, their twins, nulls and noise, in place."""
@@ -84,8 +85,9 @@ def joined(parts: list[Sums]) -> Sums:
     """Return the sums by class of several sets of classes in turn, as copies."""
     names = ("energy", "measured", "mass", "curvature")
     whole = {name: np.concatenate([getattr(one, name) for one in parts]) for name in names}
-    deleted = np.concatenate([one.deleted_classes for one in parts], axis=1)
-    return replace(parts[0], deleted_classes=deleted, **whole)
+    for name in ("deleted_classes", "moved"):
+        whole[name] = np.concatenate([getattr(one, name) for one in parts], axis=1)
+    return replace(parts[0], **whole)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,10 +124,9 @@ def balanced_signs(folds: int, draws: int, rng: np.random.Generator) -> Floats:
     return np.array([rng.permutation(half) for _ in range(draws)]).reshape(draws, folds)
 
 
-def sums(folded: FoldedCounts, drift: Drift, signs: Floats, kap: Floats | None = None) -> Sums:
+def sums(folded: FoldedCounts, drift: Drift, frame: Frame, kap: Floats | None = None) -> Sums:
     """Run over all types once; without draws of signs (0 x F) their part costs nothing."""
     m, classes, folds = folded.size, folded.classes, folded.folds
-    frame = frame_of(folded, signs)
     found = Sums(
         energy=np.zeros((classes, m, m)),
         measured=np.zeros((classes, m, m)),
@@ -134,8 +135,9 @@ def sums(folded: FoldedCounts, drift: Drift, signs: Floats, kap: Floats | None =
         weight_squares=np.zeros((m, m)),
         deleted=np.zeros((folds, m, m)),
         deleted_classes=np.zeros((folds, classes)),
-        flipped=np.zeros((len(signs), m, m), np.float32),
+        flipped=np.zeros((len(frame.signs), m, m), np.float32),
         learning=frame.learning,
+        moved=np.zeros((1 + folds, classes)),
     )
     whole = _Whole.empty(m)
     running = Running(deleted=found.deleted, signed=found.flipped)

@@ -38,20 +38,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gnomon.encodings.additive import sinusoidal_vectors
-from gnomon.encodings.arrays import check_lists, lags_between
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.frequencies import circular_distances, geometric_frequencies
 from gnomon.encodings.starting import spread
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
+from gnomon.numeric.arrays import check_lists, lags_between
 
 if TYPE_CHECKING:
     from typing import Self
 
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 _LEAST = 0.01
 """The authors' lower bound of every parameter."""
@@ -62,45 +62,6 @@ _READING = (
     "or more{clamp}: within the bounds both are the same. |i - j| on both sides of the query, as "
     "the paper defines it; their code is causal and never sees the other side"
 )
-KERPLE_CARDS = {
-    "kerple-log": Card(
-        name="kerple-log",
-        family="bias",
-        kind=("bias",),
-        formula="bias_h(i, j) = -s_h ln(1 + r_h |i - j|), s_h and r_h > 0 learned",
-        source="chi2022",
-        level=in_words("L5"),
-        relative=True,
-        learnable=True,
-        extrapolation="the authors claim excellent extrapolation to longer texts on three corpora",
-        reading=_READING.format(top="", clamp=""),
-        proofs=proved(
-            ORACLE,
-            ("the authors' clamp and formula", _PEER, "test_the_log_is_that_of_the_authors"),
-            ("a kernel: no negative eigenvalue", _PEER, "test_penalties_are_negative_definite"),
-        ),
-    ),
-    "kerple-power": Card(
-        name="kerple-power",
-        family="bias",
-        kind=("bias",),
-        formula="bias_h(i, j) = -s_h |i - j|^p_h, s_h > 0 and 0 < p_h <= 2 learned",
-        source="chi2022",
-        level=in_words("L5"),
-        relative=True,
-        learnable=True,
-        extrapolation="the authors single out the logarithmic variant; no claim for this one",
-        reading=_READING.format(
-            top=" and 4 - x for an exponent past 2", clamp=", an exponent to 2 or less"
-        ),
-        proofs=proved(
-            ORACLE,
-            ("the authors' clamp and formula", _PEER, "test_the_power_is_that_of_the_authors"),
-            ("symmetric ALiBi", _PEER, "test_the_first_power_is_symmetric_alibi"),
-            ("a kernel: no negative eigenvalue", _PEER, "test_penalties_are_negative_definite"),
-        ),
-    ),
-}
 
 
 def _log_bias(lags: Array, scale: Array, rate: Array, *, xp: Namespace) -> Array:
@@ -177,11 +138,6 @@ class Kerple(Encoding):
             object.__setattr__(self, name, made)
 
     @property
-    def card(self) -> Card:
-        """Return the card of this variant."""
-        return KERPLE_CARDS[self.title]
-
-    @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
         """Return the parameters, one number for each head."""
         return {name: np.array(getattr(self, name)) for name in self.starts}
@@ -226,6 +182,27 @@ class Kerple(Encoding):
         """Return the biases at lags (..., n, m) from 0 on."""
 
 
+@catalogued(
+    Card(
+        name="kerple-log",
+        family="bias",
+        kind=("bias",),
+        formula="bias_h(i, j) = -s_h ln(1 + r_h |i - j|), s_h and r_h > 0 learned",
+        source="chi2022",
+        level=in_words("L5"),
+        relative=True,
+        learnable=True,
+        extrapolation="the authors claim excellent extrapolation to longer texts on three corpora",
+        reading=_READING.format(top="", clamp=""),
+        proofs=proved(
+            ORACLE,
+            ("the authors' clamp and formula", _PEER, "test_the_log_is_that_of_the_authors"),
+            ("a kernel: no negative eigenvalue", _PEER, "test_penalties_are_negative_definite"),
+        ),
+    ),
+    examples=({"heads": 2}, {"heads": 3, "scale": (0.5, 2.0, 1.0), "rate": 0.1}),
+    shown={"heads": 8},
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KerpleLog(Kerple):
     """Logarithmic penalties of `heads` heads.
@@ -243,6 +220,30 @@ class KerpleLog(Kerple):
         return _log_bias(lags, scale, rate, xp=xp)
 
 
+@catalogued(
+    Card(
+        name="kerple-power",
+        family="bias",
+        kind=("bias",),
+        formula="bias_h(i, j) = -s_h |i - j|^p_h, s_h > 0 and 0 < p_h <= 2 learned",
+        source="chi2022",
+        level=in_words("L5"),
+        relative=True,
+        learnable=True,
+        extrapolation="the authors single out the logarithmic variant; no claim for this one",
+        reading=_READING.format(
+            top=" and 4 - x for an exponent past 2", clamp=", an exponent to 2 or less"
+        ),
+        proofs=proved(
+            ORACLE,
+            ("the authors' clamp and formula", _PEER, "test_the_power_is_that_of_the_authors"),
+            ("symmetric ALiBi", _PEER, "test_the_first_power_is_symmetric_alibi"),
+            ("a kernel: no negative eigenvalue", _PEER, "test_penalties_are_negative_definite"),
+        ),
+    ),
+    examples=({"heads": 2}, {"heads": 3, "scale": 0.01, "exponent": (0.5, 1.0, 1.5)}),
+    shown={"heads": 8},
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KerplePower(Kerple):
     """Penalties of `heads` heads that grow with the power `exponent` of the lag, at most 2.
@@ -262,33 +263,42 @@ class KerplePower(Kerple):
 
 
 _TESTS = "encodings/test_encoding_sandwich.py"
-SANDWICH_CARD = Card(
-    name="sandwich",
-    family="bias",
-    kind=("bias",),
-    formula="bias_h(i, j) = (H / 8(h+1)) sum_k cos((i - j) w_k), w_k = base^(-2k/D)",
-    source="chi2023",
-    level=in_words("L1"),
-    relative=True,
-    extrapolation="the authors claim that it uses texts longer than those trained on",
-    reading=(
-        "the ladder starts at w_0 = 1, as that of the sinusoid does. NVIDIA NeMo's copy, which has "
-        "the same c_h, starts at k = 1 and subtracts D/2 from the sum, a constant that softmax "
-        "does not see. Added as it is, not scaled with q.k; both sides of the query alike"
-    ),
-    proofs=proved(
-        ORACLE,
-        (
-            "inner products of the sinusoid",
-            _TESTS,
-            "test_a_head_is_the_gram_matrix_of_the_sinusoid",
+
+
+@catalogued(
+    Card(
+        name="sandwich",
+        family="bias",
+        kind=("bias",),
+        formula="bias_h(i, j) = (H / 8(h+1)) sum_k cos((i - j) w_k), w_k = base^(-2k/D)",
+        source="chi2023",
+        level=in_words("L1"),
+        relative=True,
+        extrapolation="the authors claim that it uses texts longer than those trained on",
+        reading=(
+            "the ladder starts at w_0 = 1, as that of the sinusoid does. NVIDIA NeMo's copy, which"
+            " has the same c_h, starts at k = 1 and subtracts D/2 from the sum, a constant that "
+            "softmax does not see. Added as it is, not scaled with q.k; both sides of the query "
+            "alike"
         ),
-        ("the sum of cosines at every lag", _TESTS, "test_a_head_is_the_sum_of_cosines_over_its_c"),
-        ("its rank", _TESTS, "test_factors_of_the_stated_rank_give_the_bias"),
+        proofs=proved(
+            ORACLE,
+            (
+                "inner products of the sinusoid",
+                _TESTS,
+                "test_a_head_is_the_gram_matrix_of_the_sinusoid",
+            ),
+            (
+                "the sum of cosines at every lag",
+                _TESTS,
+                "test_a_head_is_the_sum_of_cosines_over_its_c",
+            ),
+            ("its rank", _TESTS, "test_factors_of_the_stated_rank_give_the_bias"),
+        ),
     ),
+    examples=({"heads": 3, "vector_dimension": 8},),
+    shown={"heads": 8},
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sandwich(Encoding):
     """Biases of `heads` heads from a sinusoid of `vector_dimension` coordinates."""
@@ -306,11 +316,6 @@ class Sandwich(Encoding):
             "vector_dimension", self.vector_dimension, least=2, multiple_of=2, why="two per pair"
         )
         checks.real("base", self.base, above=0.0)
-
-    @property
-    def card(self) -> Card:
-        """Return the card of Sandwich."""
-        return SANDWICH_CARD
 
     @property
     def frequencies(self) -> NDArray[np.float64]:

@@ -39,49 +39,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.arrays import lags_between
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.units import check_spans, spans, unit_of
+from gnomon.encodings.card import ORACLE, Card, Row, catalogued, in_words, proved
+from gnomon.encodings.positions import check_spans, spans, unit_of
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
-from gnomon.numeric.arrays import since
+from gnomon.numeric.arrays import lags_between, since
 from gnomon.numeric.checks import refuse_masked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
-
-ALIBI_CARD = Card(
-    name="alibi",
-    family="bias",
-    kind=("bias",),
-    formula="bias_h(i, j) = -m_h (i - j), m_h = 2^(-8(h+1)/H)",
-    source="press2021",
-    level=in_words("L1"),
-    relative=True,
-    causal_only=True,
-    extrapolation="the authors claim, at twice the trained length, what training there gives",
-    proofs=proved(
-        ORACLE,
-        (
-            "the published slopes of 8, 12 and 40 heads",
-            "encodings/test_encoding_alibi.py",
-            "test_eight_heads_have_the_slopes_of_the_paper",
-        ),
-        (
-            "transformers, BLOOM, MPT and Falcon",
-            "agreement/test_transformers_biases.py",
-            "test_alibi_equals_bloom_mpt_and_falcon_of_transformers",
-        ),
-        (
-            "x-transformers",
-            "agreement/test_transformers_biases.py",
-            "test_alibi_equals_that_of_x_transformers",
-        ),
-    ),
-)
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 
 def official_slopes(heads: int) -> tuple[float, ...]:
@@ -147,6 +116,44 @@ def _numbers(name: str, values: Any) -> tuple[float, ...]:
     return tuple(float(slope) for slope in slopes)
 
 
+@catalogued(
+    Card(
+        name="alibi",
+        family="bias",
+        kind=("bias",),
+        formula="bias_h(i, j) = -m_h (i - j), m_h = 2^(-8(h+1)/H)",
+        source="press2021",
+        level=in_words("L1"),
+        relative=True,
+        causal_only=True,
+        extrapolation="the authors claim, at twice the trained length, what training there gives",
+        proofs=proved(
+            ORACLE,
+            (
+                "the published slopes of 8, 12 and 40 heads",
+                "encodings/test_encoding_alibi.py",
+                "test_eight_heads_have_the_slopes_of_the_paper",
+            ),
+            (
+                "transformers, BLOOM, MPT and Falcon",
+                "agreement/test_transformers_biases.py",
+                "test_alibi_equals_bloom_mpt_and_falcon_of_transformers",
+            ),
+            (
+                "x-transformers",
+                "agreement/test_transformers_biases.py",
+                "test_alibi_equals_that_of_x_transformers",
+            ),
+        ),
+    ),
+    examples=(
+        {"heads": 3},
+        {"heads": 4, "symmetric": True},
+        {"heads": 2, "axes": 2},
+        {"heads": 2, "slopes_after": (0.5, 0.125)},
+    ),
+    surveyed=(Row(parameters={"heads": 8}, lifts=("kernel", "slope")),),
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Alibi(Encoding):
     """Linear biases with the official slopes of `heads` heads, or with `slopes` of your own.
@@ -206,12 +213,12 @@ class Alibi(Encoding):
     def card(self) -> Card:
         """Return the card: causal ALiBi is an augmented group, the others are none."""
         if not self.symmetric and self.slopes_after is None:
-            return ALIBI_CARD
+            return self.own_card
         formula = "bias_h(i, j) = -m_h |i - j|, m_h = 2^(-8(h+1)/H)"
         if self.slopes_after is not None:
             formula = "bias_h(i, j) = -m_h (i - j) for j <= i, -m'_h (j - i) for j > i"
         return dataclasses.replace(
-            ALIBI_CARD, formula=formula, level=in_words("L5"), causal_only=False
+            self.own_card, formula=formula, level=in_words("L5"), causal_only=False
         )
 
     @property
@@ -257,33 +264,44 @@ class Alibi(Encoding):
 
 
 _TESTS = "encodings/test_encoding_times.py"
-TIME_CARD = Card(
-    name="decay-time",
-    family="bias",
-    kind=("bias",),
-    formula="bias_h(t, s) = -ln 2 (t - s) / T_h, T_h the half-life of head h",
-    source="press2021",
-    level=in_words("L1"),
-    relative=True,
-    causal_only=True,
-    reading=(
-        "ALiBi on real times, its slopes told as half-lives; the published slopes suppose steps of "
-        "1, so half-lives are given, or are geometric between two that are"
-    ),
-    proofs=proved(
-        ORACLE,
-        ("ALiBi", _TESTS, "test_half_lives_of_the_published_slopes_give_alibi"),
-        ("halves of the weight", _TESTS, "test_a_key_one_half_life_older_has_half_of_the_weight"),
-        ("its rank", _TESTS, "test_factors_of_rank_two_give_the_decay_at_timestamps"),
-        (
-            "60 digits at timestamps, in all libraries",
-            _TESTS,
-            "test_timestamps_decay_as_60_digits_do",
+
+
+@catalogued(
+    Card(
+        name="decay-time",
+        family="bias",
+        kind=("bias",),
+        formula="bias_h(t, s) = -ln 2 (t - s) / T_h, T_h the half-life of head h",
+        source="press2021",
+        level=in_words("L1"),
+        relative=True,
+        causal_only=True,
+        reading=(
+            "ALiBi on real times, its slopes told as half-lives; the published slopes suppose "
+            "steps of 1, so half-lives are given, or are geometric between two that are"
+        ),
+        proofs=proved(
+            ORACLE,
+            ("ALiBi", _TESTS, "test_half_lives_of_the_published_slopes_give_alibi"),
+            (
+                "halves of the weight",
+                _TESTS,
+                "test_a_key_one_half_life_older_has_half_of_the_weight",
+            ),
+            ("its rank", _TESTS, "test_factors_of_rank_two_give_the_decay_at_timestamps"),
+            (
+                "60 digits at timestamps, in all libraries",
+                _TESTS,
+                "test_timestamps_decay_as_60_digits_do",
+            ),
         ),
     ),
+    examples=(
+        {"heads": 3, "shortest": 1.0, "longest": 30.0, "unit": 86400.0},
+        {"heads": 2, "shortest": 20.0, "longest": 300.0, "symmetric": True},
+    ),
+    shown={"heads": 8, "shortest": 1.0, "longest": 64.0},
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DecayTime(Encoding):
     """Half-lives from `shortest` to `longest` over `heads` heads, or `half_lives` of your own.
@@ -344,10 +362,10 @@ class DecayTime(Encoding):
     def card(self) -> Card:
         """Return the card: the causal form is an augmented group, the symmetric one is none."""
         if not self.symmetric:
-            return TIME_CARD
+            return self.own_card
         formula = "bias_h(t, s) = -ln 2 |t - s| / T_h, T_h the half-life of head h"
         return dataclasses.replace(
-            TIME_CARD, formula=formula, level=in_words("L5"), causal_only=False
+            self.own_card, formula=formula, level=in_words("L5"), causal_only=False
         )
 
     @property

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
     Floats = NDArray[np.float64]
 _SMALL = 1e-6

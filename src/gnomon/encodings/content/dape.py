@@ -17,49 +17,59 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.arrays import moved_axis
 from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.content.base import LearnedRule
 from gnomon.encodings.scoring import of_own_places, scaled
 from gnomon.encodings.starting import spread
 from gnomon.encodings.wrappers import inner_encoding, inner_parameters
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
+from gnomon.numeric.arrays import moved_axis
 
 if TYPE_CHECKING:
     from typing import Self
 
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 _OWN = ("mixer_in", "mixer_in_bias", "mixer_out", "mixer_out_bias")
 _SLOPE = 0.01
 """Of what is below 0, this share passes."""
-CARD = Card(
-    name="dape",
-    family="content",
-    kind=("content",),
-    formula="A + B + f(A, B), A = scale q.k, B the bias inside, f two layers over heads",
-    source="zheng2024",
-    level=in_words("L7"),
-    relative=True,
-    learnable=True,
-    extrapolation="made for lengths past the trained ones, by its authors",
-    reading="the first version, f apart for each query and key; the second convolves over keys. "
-    "The bias inside is as its own card says: where that sees both directions, so does this",
-    proofs=proved(
-        ORACLE,
-        (
-            "torch.nn.Linear and LeakyReLU",
-            "agreement/test_content_peers.py",
-            "test_mixed_heads_equal_layers_of_torch",
+
+
+@catalogued(
+    Card(
+        name="dape",
+        family="content",
+        kind=("content",),
+        formula="A + B + f(A, B), A = scale q.k, B the bias inside, f two layers over heads",
+        source="zheng2024",
+        level=in_words("L7"),
+        relative=True,
+        learnable=True,
+        extrapolation="made for lengths past the trained ones, by its authors",
+        reading=(
+            "the first version, f apart for each query and key; the second convolves over keys. "
+            "The bias inside is as its own card says: where that sees both directions, so does "
+            "this"
+        ),
+        proofs=proved(
+            ORACLE,
+            (
+                "torch.nn.Linear and LeakyReLU",
+                "agreement/test_content_peers.py",
+                "test_mixed_heads_equal_layers_of_torch",
+            ),
         ),
     ),
+    examples=(
+        {"inner": {"name": "kerple-log", "heads": 2}, "units": 4},
+        {"inner": {"name": "t5", "heads": 2, "sigma": 1.0}, "units": 4, "seed": 1},
+    ),
+    shown={"inner": {"name": "alibi", "heads": 8}},
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Dape(LearnedRule):
     """The bias `inner`, an encoding or {"name": ..., parameters}, mixed with logits by f."""
@@ -104,16 +114,16 @@ class Dape(LearnedRule):
         """Return the card, with what the bias inside decides."""
         inner = self.inner.card
         return dataclasses.replace(
-            CARD,
+            self.own_card,
             formula=f"A + B + f(A, B), f over heads; B: {inner.formula}",
-            level=CARD.level if inner.relative else inner.level,
+            level=self.own_card.level if inner.relative else inner.level,
             relative=inner.relative,
             causal_only=inner.causal_only,
             cacheable=inner.cacheable,
         )
 
     @property
-    def softmax_scale(self) -> float | None:
+    def softmax_scale(self) -> float | None:  # type: ignore[override]
         """Return the scale of the bias inside."""
         own: float | None = self.inner.softmax_scale
         return own

@@ -49,52 +49,57 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.arrays import along, lags_between, within
 from gnomon.encodings.base import Numbers
 from gnomon.encodings.biases.linear import official_slopes
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.content.base import ContentRule, TokenRule, last, read, summing_type
 from gnomon.encodings.rotary.rope import tables, turn
 from gnomon.encodings.scoring import later_in_order, scaled
 from gnomon.encodings.starting import drawn
 from gnomon.numeric import checks
+from gnomon.numeric.arrays import along, lags_between, within
 from gnomon.numeric.elementwise import log_sigmoid, sigmoid, softplus
 from gnomon.numeric.limbs import Limbs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
-FOX_CARD = Card(
-    name="fox",
-    family="content",
-    kind=("content",),
-    formula="scale q.k + sum_(l=j+1..i) ln sigmoid(<w_h, x_l> + b_h)",
-    source="lin2025",
-    level=in_words("L3"),
-    relative=True,
-    learnable=True,
-    causal_only=True,
-    extrapolation="the authors claim better length extrapolation than that of the Transformer",
-    reading="the gate alone: the authors' rotary encoding, norms and output gate are no part of "
-    "it. The bias of gates starts from 0, as in their code; x-transformers starts from 5",
-    proofs=proved(
-        ORACLE,
-        (
-            "x-transformers, data-dependent ALiBi",
-            "agreement/test_content_peers.py",
-            "test_forgetting_equals_the_data_dependent_alibi_of_x_transformers",
+
+@catalogued(
+    Card(
+        name="fox",
+        family="content",
+        kind=("content",),
+        formula="scale q.k + sum_(l=j+1..i) ln sigmoid(<w_h, x_l> + b_h)",
+        source="lin2025",
+        level=in_words("L3"),
+        relative=True,
+        learnable=True,
+        causal_only=True,
+        extrapolation="the authors claim better length extrapolation than that of the Transformer",
+        reading=(
+            "the gate alone: the authors' rotary encoding, norms and output gate are no part of "
+            "it. The bias of gates starts from 0, as in their code; x-transformers starts from 5"
         ),
-        (
-            "ALiBi, where gates are constant",
-            "encodings/test_encoding_fox.py",
-            "test_constant_gates_are_alibi",
+        proofs=proved(
+            ORACLE,
+            (
+                "x-transformers, data-dependent ALiBi",
+                "agreement/test_content_peers.py",
+                "test_forgetting_equals_the_data_dependent_alibi_of_x_transformers",
+            ),
+            (
+                "ALiBi, where gates are constant",
+                "encodings/test_encoding_fox.py",
+                "test_constant_gates_are_alibi",
+            ),
         ),
     ),
+    examples=({"heads": 2, "dimension": 4, "sigma": 0.5},),
+    shown={"heads": 8, "dimension": 64},
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Fox(TokenRule):
     """Forget gates of `heads` heads; `gate_weights` (heads, width) and `gate_bias` are learned."""
@@ -109,11 +114,6 @@ class Fox(TokenRule):
         checks.real("sigma", self.sigma, least=0.0)
         checks.real("start", self.start)
         self.keep_learned()
-
-    @property
-    def card(self) -> Card:
-        """Return the card of FoX."""
-        return FOX_CARD
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -151,36 +151,44 @@ class Fox(TokenRule):
 
 
 _NORMED = ("both", "keys")
-PATH_CARD = Card(
-    name="grape-path",
-    family="content",
-    kind=("content",),
-    formula="scale q.k + sum_(l=j+1..i) m_h ln sigmoid(<p_i, exp(l J) p_l> / r), p = P_h x / rms",
-    source="zhang2025",
-    level=in_words("L6"),
-    relative=False,
-    learnable=True,
-    causal_only=True,
-    reading="both p have mean square 1, as the paper says; the authors' code leaves that of the "
-    'query as it is (normed="keys"), and turns the other way, which is P_h with every second '
-    "row of a pair negated. Paper and code turn by the position of the token, so that a common "
-    "shift of positions is seen",
-    proofs=proved(
-        ORACLE,
-        (
-            "the paper's sums, token by token",
-            "encodings/test_encoding_grape_additive.py",
-            "test_paths_are_summed_as_the_query_sees_them",
+
+
+@catalogued(
+    Card(
+        name="grape-path",
+        family="content",
+        kind=("content",),
+        formula=(
+            "scale q.k + sum_(l=j+1..i) m_h ln sigmoid(<p_i, exp(l J) p_l> / r), p = P_h x / rms"
         ),
-        (
-            "FoX, where all queries see alike",
-            "encodings/test_encoding_grape_additive.py",
-            "test_gates_that_see_nothing_forget_at_an_even_rate",
+        source="zhang2025",
+        level=in_words("L6"),
+        relative=False,
+        learnable=True,
+        causal_only=True,
+        reading=(
+            "both p have mean square 1, as the paper says; the authors' code leaves that of the "
+            'query as it is (normed="keys"), and turns the other way, which is P_h with every '
+            "second row of a pair negated. Paper and code turn by the position of the token, so "
+            "that a common shift of positions is seen"
+        ),
+        proofs=proved(
+            ORACLE,
+            (
+                "the paper's sums, token by token",
+                "encodings/test_encoding_grape_additive.py",
+                "test_paths_are_summed_as_the_query_sees_them",
+            ),
+            (
+                "FoX, where all queries see alike",
+                "encodings/test_encoding_grape_additive.py",
+                "test_gates_that_see_nothing_forget_at_an_even_rate",
+            ),
         ),
     ),
+    examples=({"heads": 2, "dimension": 4, "features": 4},),
+    shown={"heads": 8, "dimension": 64},
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GrapePath(TokenRule):
     """Path sums of `heads` heads; `projection` (heads, features, width) is learned.
@@ -199,11 +207,6 @@ class GrapePath(TokenRule):
         checks.real("sigma", self.sigma, above=0.0)
         checks.one_of("normed", self.normed, _NORMED)
         self.keep_learned()
-
-    @property
-    def card(self) -> Card:
-        """Return the card of GRAPE along the path."""
-        return PATH_CARD
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -263,34 +266,38 @@ def _even(x: Array, *, xp: Namespace) -> Array:
 _GATED = ("both", "queries", "keys")
 _SHORTEST = 1e-6
 """A way that is shorter counts as if it had this length."""
-ADDITIVE_CARD = Card(
-    name="grape-additive",
-    family="content",
-    kind=("content",),
-    formula="scale q.k - (i-j) o_h (softplus(<v_h, q>/sqrt d) + softplus(<u_h, k>/sqrt d))",
-    source="zhang2025",
-    level=in_words("L2"),
-    relative=True,
-    learnable=True,
-    causal_only=True,
-    reading="o_h is the slope of ALiBi times a learned factor, and u_h and v_h are divided by "
-    "their lengths: the paper leaves both open, the authors' code does so",
-    proofs=proved(
-        ORACLE,
-        (
-            "the unipotent group of the paper",
-            "encodings/test_encoding_grape_additive.py",
-            "test_slopes_are_those_of_a_unipotent_group_on_two_more_coordinates",
-        ),
-        (
-            "ALiBi, where slopes are constant",
-            "encodings/test_encoding_grape_additive.py",
-            "test_vectors_that_see_nothing_leave_alibi",
+
+
+@catalogued(
+    Card(
+        name="grape-additive",
+        family="content",
+        kind=("content",),
+        formula="scale q.k - (i-j) o_h (softplus(<v_h, q>/sqrt d) + softplus(<u_h, k>/sqrt d))",
+        source="zhang2025",
+        level=in_words("L2"),
+        relative=True,
+        learnable=True,
+        causal_only=True,
+        reading="o_h is the slope of ALiBi times a learned factor, and u_h and v_h are divided by "
+        "their lengths: the paper leaves both open, the authors' code does so",
+        proofs=proved(
+            ORACLE,
+            (
+                "the unipotent group of the paper",
+                "encodings/test_encoding_grape_additive.py",
+                "test_slopes_are_those_of_a_unipotent_group_on_two_more_coordinates",
+            ),
+            (
+                "ALiBi, where slopes are constant",
+                "encodings/test_encoding_grape_additive.py",
+                "test_vectors_that_see_nothing_leave_alibi",
+            ),
         ),
     ),
+    examples=({"heads": 2, "dimension": 4},),
+    shown={"heads": 8, "dimension": 64},
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GrapeAdditive(ContentRule):
     """Slopes of `heads` heads from queries, keys, or both (`gated`).
@@ -311,11 +318,6 @@ class GrapeAdditive(ContentRule):
         checks.one_of("gated", self.gated, _GATED)
         checks.whole("seed", self.seed, least=0)
         self.keep_learned()
-
-    @property
-    def card(self) -> Card:
-        """Return the card of additive GRAPE."""
-        return ADDITIVE_CARD
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -373,29 +375,34 @@ def _gate(x: Array, ways: Array, *, dtype: Any, xp: Namespace) -> Array:
     return softplus(seen * x.shape[-1] ** -0.5, xp=xp)
 
 
-COPE_CARD = Card(
-    name="cope",
-    family="content",
-    kind=("content",),
-    formula="scale q.(k + e(p_ij)), p_ij = sum_(l=j..i) sigmoid(scale q_i.k_l)",
-    source="golovneva2024",
-    level=in_words("L7"),
-    relative=True,
-    learnable=True,
-    causal_only=True,
-    reading="scale divides gates and rows alike, as in the authors' code; x-transformers adds q.e "
-    "unscaled, which is the table divided by scale. Rows are shared by all heads, and start from 0",
-    proofs=proved(
-        ORACLE,
-        (
-            "x-transformers",
-            "agreement/test_content_peers.py",
-            "test_counted_positions_equal_those_of_x_transformers",
+@catalogued(
+    Card(
+        name="cope",
+        family="content",
+        kind=("content",),
+        formula="scale q.(k + e(p_ij)), p_ij = sum_(l=j..i) sigmoid(scale q_i.k_l)",
+        source="golovneva2024",
+        level=in_words("L7"),
+        relative=True,
+        learnable=True,
+        causal_only=True,
+        reading=(
+            "scale divides gates and rows alike, as in the authors' code; x-transformers adds q.e "
+            "unscaled, which is the table divided by scale. Rows are shared by all heads, and "
+            "start from 0"
+        ),
+        proofs=proved(
+            ORACLE,
+            (
+                "x-transformers",
+                "agreement/test_content_peers.py",
+                "test_counted_positions_equal_those_of_x_transformers",
+            ),
         ),
     ),
+    examples=({"heads": 2, "dimension": 4, "rows": 3, "sigma": 0.5},),
+    shown={"heads": 8, "dimension": 64},
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Cope(ContentRule):
     """Counted positions up to `rows` - 1; `table` (rows, dimension) is learned, from N(0, sigma^2).
@@ -415,11 +422,6 @@ class Cope(ContentRule):
         checks.real("sigma", self.sigma, least=0.0)
         checks.whole("seed", self.seed, least=0)
         self.keep_learned()
-
-    @property
-    def card(self) -> Card:
-        """Return the card of CoPE."""
-        return COPE_CARD
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:

@@ -36,15 +36,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import array_api_compat
 import numpy as np
 
-from gnomon.encodings.arrays import along, lags_between
 from gnomon.encodings.scoring import later_in_order
 from gnomon.errors import EncodingError
-from gnomon.numeric.arrays import concrete_or_none
+from gnomon.numeric.arrays import along, concrete_or_none, lags_between
 from gnomon.numeric.limbs import Limbs, whole_difference
 
 if TYPE_CHECKING:
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.encodings.base import Numbers
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 
 class Arrangement(NamedTuple):

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.encodings.base import Numbers
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.content.base import TokenRule, last, read, summing_type, unit
 from gnomon.encodings.content.ordering import convolved
 from gnomon.encodings.frequencies import ladder
@@ -50,35 +50,42 @@ from gnomon.numeric.elementwise import sigmoid, silu
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 CHUNK = 64
 """Tokens whose reflections are taken together."""
-PATH_CARD = Card(
-    name="path",
-    family="content",
-    kind=("content",),
-    formula="scale q_i^T H_i ... H_(j+1) k_j, H_l = I - b_l w_l w_l^T, b_l in (0, 2)",
-    source="yang2025path",
-    level=in_words("L4"),
-    relative=True,
-    learnable=True,
-    causal_only=True,
-    onnx=False,
-    reading="one matrix per head makes directions; the authors' low-rank one is the case of a "
-    "product. They convolve by 3 taps, here by kernel; silu comes with the convolution, as in "
-    "their code. Forget gates, which they add in a variant, are those of fox",
-    proofs=proved(
-        ORACLE,
-        (
-            "products of matrices, one by one",
-            "encodings/test_encoding_path.py",
-            "test_logits_are_products_of_reflections_along_the_path",
+
+
+@catalogued(
+    Card(
+        name="path",
+        family="content",
+        kind=("content",),
+        formula="scale q_i^T H_i ... H_(j+1) k_j, H_l = I - b_l w_l w_l^T, b_l in (0, 2)",
+        source="yang2025path",
+        level=in_words("L4"),
+        relative=True,
+        learnable=True,
+        causal_only=True,
+        onnx=False,
+        reading="one matrix per head makes directions; the authors' low-rank one is the case of a "
+        "product. They convolve by 3 taps, here by kernel; silu comes with the convolution, as in "
+        "their code. Forget gates, which they add in a variant, are those of fox",
+        proofs=proved(
+            ORACLE,
+            (
+                "products of matrices, one by one",
+                "encodings/test_encoding_path.py",
+                "test_logits_are_products_of_reflections_along_the_path",
+            ),
         ),
     ),
+    examples=(
+        {"heads": 2, "dimension": 4},
+        {"heads": 2, "dimension": 4, "sigma": 0.5, "kernel": 3, "seed": 1},
+    ),
+    shown={"heads": 8, "dimension": 64},
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Path(TokenRule):
     """Reflections of `heads` heads along directions that tokens name.
@@ -100,11 +107,6 @@ class Path(TokenRule):
         checks.real("sigma", self.sigma, above=0.0)
         checks.whole("kernel", self.kernel, least=1)
         self.keep_learned()
-
-    @property
-    def card(self) -> Card:
-        """Return the card of PaTH."""
-        return PATH_CARD
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -205,36 +207,43 @@ def _up_to_query(q: Array, x: Array, *, xp: Namespace) -> Array:
     return xp.tril(xp.matmul(q, xp.matrix_transpose(x)), k=x.shape[-2] - q.shape[-2])
 
 
-SELECTIVE_CARD = Card(
-    name="selective-rope",
-    family="content",
-    kind=("content",),
-    formula="pair c turns by w_c sum_(l<=i) (U_h x_l / |x_l| + d_h)_c, w_c = base^(-2c/d)",
-    source="movahedi2026",
-    level=in_words("L3"),
-    relative=True,
-    learnable=True,
-    causal_only=True,
-    reading="one matrix per head reads a token of length 1, as the authors' full-rank projection "
-    "does; their low-rank one is the case of a product. They convolve by 4 taps, here by kernel; "
-    "their phase gate is left out, which their language models do not use either; the drift of a "
-    "clock, there exp of a number, is the number itself, and starts from 0",
-    proofs=proved(
-        ORACLE,
-        (
-            "the authors' formula, written with complex numbers",
-            "encodings/test_encoding_selective.py",
-            "test_clocks_are_cumulative_sums_of_what_is_read_from_tokens_of_length_one",
+@catalogued(
+    Card(
+        name="selective-rope",
+        family="content",
+        kind=("content",),
+        formula="pair c turns by w_c sum_(l<=i) (U_h x_l / |x_l| + d_h)_c, w_c = base^(-2c/d)",
+        source="movahedi2026",
+        level=in_words("L3"),
+        relative=True,
+        learnable=True,
+        causal_only=True,
+        reading=(
+            "one matrix per head reads a token of length 1, as the authors' full-rank projection "
+            "does; their low-rank one is the case of a product. They convolve by 4 taps, here by "
+            "kernel; their phase gate is left out, which their language models do not use either; "
+            "the drift of a clock, there exp of a number, is the number itself, and starts from 0"
         ),
-        (
-            "rotary encoding, where clocks tick alike",
-            "encodings/test_encoding_selective.py",
-            "test_clocks_that_tick_alike_are_rotary_encoding",
+        proofs=proved(
+            ORACLE,
+            (
+                "the authors' formula, written with complex numbers",
+                "encodings/test_encoding_selective.py",
+                "test_clocks_are_cumulative_sums_of_what_is_read_from_tokens_of_length_one",
+            ),
+            (
+                "rotary encoding, where clocks tick alike",
+                "encodings/test_encoding_selective.py",
+                "test_clocks_that_tick_alike_are_rotary_encoding",
+            ),
         ),
     ),
+    examples=(
+        {"heads": 2, "dimension": 4},
+        {"heads": 2, "dimension": 4, "layout": "half", "kernel": 3, "base": 100.0},
+    ),
+    shown={"heads": 8, "dimension": 64},
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SelectiveRope(TokenRule):
     """Rotary encoding on `heads` x dimension/2 clocks that tokens drive.
@@ -258,11 +267,6 @@ class SelectiveRope(TokenRule):
         checks.one_of("layout", self.layout, LAYOUTS)
         checks.whole("kernel", self.kernel, least=1)
         self.keep_learned()
-
-    @property
-    def card(self) -> Card:
-        """Return the card of Selective RoPE."""
-        return SELECTIVE_CARD
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:

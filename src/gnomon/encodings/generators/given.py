@@ -20,40 +20,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
 from gnomon.encodings.frequencies import fading_distances
-from gnomon.encodings.referred import Carrying
+from gnomon.encodings.generators.fading import Carrying
 from gnomon.encodings.rotary.rope import tables
 from gnomon.encodings.starting import given
 from gnomon.errors import EncodingError, GroupError
-from gnomon.groups import Block, Generator, block_weighed, jordan_weights, run_carried, run_turned
+from gnomon.groups import Block, Generator, block_logits, jordan_weights, rotate_run, shear_run
 from gnomon.numeric import checks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
-
-CARD = Card(
-    name="generator",
-    family="generator",
-    kind=("transform",),
-    formula="q~ = exp(iX)^T q, k~ = exp(-jX) k, X = P J P^-1, J any blocks that do not grow",
-    source="puranik2026",
-    level=in_words("L0"),
-    relative=True,
-    causal_only=True,
-    extrapolation="no claim",
-    reading="Vectors stay in the coordinates of blocks, where the basis cancels in logits.",
-    proofs=proved(
-        ORACLE,
-        (
-            "scipy.linalg.expm of the whole generator",
-            "encodings/test_encoding_given.py",
-            "test_logits_are_those_of_the_exponential_of_the_generator",
-        ),
-    ),
-)
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 
 @dataclass(frozen=True)
@@ -84,6 +63,42 @@ class Run:
         return slice(self.turn, self.turn + self.count * (self.width - 1))
 
 
+@catalogued(
+    Card(
+        name="generator",
+        family="generator",
+        kind=("transform",),
+        formula="q~ = exp(iX)^T q, k~ = exp(-jX) k, X = P J P^-1, J any blocks that do not grow",
+        source="puranik2026",
+        level=in_words("L0"),
+        relative=True,
+        causal_only=True,
+        extrapolation="no claim",
+        reading="Vectors stay in the coordinates of blocks, where the basis cancels in logits.",
+        proofs=proved(
+            ORACLE,
+            (
+                "scipy.linalg.expm of the whole generator",
+                "encodings/test_encoding_given.py",
+                "test_logits_are_those_of_the_exponential_of_the_generator",
+            ),
+        ),
+    ),
+    examples=(
+        {
+            "blocks": [
+                {"decay": -0.05, "order": 3, "gain": 0.5},
+                {"decay": -0.1, "frequency": 0.3},
+                {"decay": -0.02, "frequency": 0.7, "order": 2, "gain": -0.2},
+                {"decay": -0.08},
+            ],
+        },
+        {
+            "blocks": [{"frequency": 0.5}, {"frequency": 0.01}],
+            "basis": [[1, 2, 0, 0], [0, 1, 0, 1], [0, 0, 2, 1], [1, 0, 0, 1]],
+        },
+    ),
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Given(Carrying):
     """The encoding of `blocks`, each a `Block` or its numbers, in a `basis` (its columns) or none.
@@ -123,7 +138,7 @@ class Given(Carrying):
     @property
     def card(self) -> Card:
         """Return the card; groups of turns need no mask."""
-        return dataclasses.replace(CARD, causal_only=not self.turns_only)
+        return dataclasses.replace(self.own_card, causal_only=not self.turns_only)
 
     @property
     def turns_only(self) -> bool:
@@ -176,7 +191,7 @@ class Given(Carrying):
             part = x[..., run.coordinates]
             if run.width == 2:
                 turned = (cosine[..., run.turns], sine[..., run.turns])
-                part = run_turned(part, *turned, order=run.order, back=True, xp=xp)
+                part = rotate_run(part, *turned, order=run.order, back=True, xp=xp)
             parts.append(part)
         return _joined(parts, xp=xp)
 
@@ -191,7 +206,7 @@ class Given(Carrying):
             )
             weights = jordan_weights(signed, rates, gains, run.order, xp=xp)
             part = x[..., run.coordinates]
-            parts.append(run_carried(part, weights, width=run.width, transposed=side == "q", xp=xp))
+            parts.append(shear_run(part, weights, width=run.width, transposed=side == "q", xp=xp))
         return _joined(parts, xp=xp)
 
     def weighed(self, q: Array, k: Array, ages: Array, numbers: Numbers, *, xp: Namespace) -> Array:
@@ -205,7 +220,7 @@ class Given(Carrying):
             )
             weights = jordan_weights(ages, rate, gain, block.order, xp=xp)
             width = _shape(block)[1]
-            total = total + block_weighed(q[..., part], k[..., part], weights, width=width, xp=xp)
+            total = total + block_logits(q[..., part], k[..., part], weights, width=width, xp=xp)
             first += block.dimension
         return total
 

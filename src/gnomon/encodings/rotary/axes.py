@@ -48,12 +48,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.frequencies import geometric_frequencies, ladder, on_axes
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
+from gnomon.encodings.frequencies import UNSCALED, Scaling, geometric_frequencies, ladder, on_axes
+from gnomon.encodings.positions import check_spans, spans, unit_of
 from gnomon.encodings.rotary.rope import Rope, Rotating, Scaled, check_share, with_scaling
-from gnomon.encodings.rotary.scaling import UNSCALED, Scaling
 from gnomon.encodings.starting import learned
-from gnomon.encodings.units import check_spans, spans, unit_of
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 
@@ -62,35 +61,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Namespace
+    from gnomon.numeric.arrays import Array, Namespace
 
 _ARRANGEMENTS = ("chunked", "interleaved", "spatial-first")
 _TRANSFORMERS = "agreement/test_transformers_axes.py"
-MROPE_CARD = Card(
-    name="m-rope",
-    family="rotary",
-    kind=("transform",),
-    formula="pair k turns by x_a(k) w_k, w_k = base^(-2k/r), a(k) the axis of pair k",
-    source="wang2024",
-    level=in_words("L0"),
-    relative=True,
-    extrapolation="longer sequences, by its authors, since pictures use up fewer positions",
-    proofs=proved(
-        ORACLE,
-        ("transformers' Qwen2-VL", _TRANSFORMERS, "test_chunked_sections_turn_as_in_qwen2_vl"),
-        ("transformers' Qwen3-VL", _TRANSFORMERS, "test_interleaved_sections_turn_as_in_qwen3_vl"),
-        (
-            "transformers' Ernie-4.5-VL",
-            _TRANSFORMERS,
-            "test_spatial_first_turns_as_in_ernie_4_5_vl",
-        ),
-        (
-            "plain rotary encoding, on text",
-            "encodings/test_encoding_mrope.py",
-            "test_text_is_turned_as_by_plain_rotary_encoding",
-        ),
-    ),
-)
 
 
 def axes_of_pairs(sections: tuple[int, ...], arrangement: str) -> NDArray[np.int64]:
@@ -110,6 +84,44 @@ def axes_of_pairs(sections: tuple[int, ...], arrangement: str) -> NDArray[np.int
     return np.concatenate([spatial, np.zeros(sections[0], dtype=np.int64)])
 
 
+@catalogued(
+    Card(
+        name="m-rope",
+        family="rotary",
+        kind=("transform",),
+        formula="pair k turns by x_a(k) w_k, w_k = base^(-2k/r), a(k) the axis of pair k",
+        source="wang2024",
+        level=in_words("L0"),
+        relative=True,
+        extrapolation="longer sequences, by its authors, since pictures use up fewer positions",
+        proofs=proved(
+            ORACLE,
+            ("transformers' Qwen2-VL", _TRANSFORMERS, "test_chunked_sections_turn_as_in_qwen2_vl"),
+            (
+                "transformers' Qwen3-VL",
+                _TRANSFORMERS,
+                "test_interleaved_sections_turn_as_in_qwen3_vl",
+            ),
+            (
+                "transformers' Ernie-4.5-VL",
+                _TRANSFORMERS,
+                "test_spatial_first_turns_as_in_ernie_4_5_vl",
+            ),
+            (
+                "plain rotary encoding, on text",
+                "encodings/test_encoding_mrope.py",
+                "test_text_is_turned_as_by_plain_rotary_encoding",
+            ),
+        ),
+    ),
+    examples=(
+        {"dimension": 16, "sections": (4, 2, 2)},
+        {"dimension": 16, "sections": (3, 3, 2), "arrangement": "interleaved", "base": 100.0},
+        {"dimension": 16, "sections": (2, 3, 3), "arrangement": "spatial-first"},
+        {"dimension": 12, "sections": (2, 1), "axes": 2, "fraction": 0.5},
+    ),
+    shown={"dimension": 128, "sections": (16, 24, 24)},
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MRope(Scaled):
     """Rotary encoding of heads whose pairs are dealt to several position axes by `sections`.
@@ -174,7 +186,7 @@ class MRope(Scaled):
     @property
     def card(self) -> Card:
         """Return the card of M-RoPE, with what the scaling says of itself."""
-        return with_scaling(MROPE_CARD, self.scaling)
+        return with_scaling(self.own_card, self.scaling)
 
     def frequencies_in(self, *, xp: Namespace, dtype: Any) -> Array:
         """Return the frequencies, (pairs, axes): each row has one entry that is not 0."""
@@ -185,30 +197,6 @@ class MRope(Scaled):
 
 _PURPOSE = 17
 """Keeps this stream apart from others of the same seed."""
-MIXED_CARD = Card(
-    name="rope-mixed",
-    family="rotary",
-    kind=("transform",),
-    formula="pair k of head h turns by <W_hk, x>, W (heads, pairs, axes) learned",
-    source="heo2024",
-    level=in_words("L0"),
-    relative=True,
-    learnable=True,
-    extrapolation="larger pictures than trained on, by its authors",
-    proofs=proved(
-        ORACLE,
-        (
-            "complex multiplication",
-            "encodings/test_encoding_mixed.py",
-            "test_heads_turn_by_the_complex_numbers_of_their_own_frequencies",
-        ),
-        (
-            "axial rotary encoding",
-            "encodings/test_encoding_mixed.py",
-            "test_axial_frequencies_give_axial_rotary_encoding",
-        ),
-    ),
-)
 
 
 def random_rotations(count: int, axes: int, seed: int) -> NDArray[np.float64]:
@@ -237,6 +225,33 @@ def _starting_frequencies(
     return (directions[:, :, None, :] * lengths[:, None]).reshape(heads, -1, axes)
 
 
+@catalogued(
+    Card(
+        name="rope-mixed",
+        family="rotary",
+        kind=("transform",),
+        formula="pair k of head h turns by <W_hk, x>, W (heads, pairs, axes) learned",
+        source="heo2024",
+        level=in_words("L0"),
+        relative=True,
+        learnable=True,
+        extrapolation="larger pictures than trained on, by its authors",
+        proofs=proved(
+            ORACLE,
+            (
+                "complex multiplication",
+                "encodings/test_encoding_mixed.py",
+                "test_heads_turn_by_the_complex_numbers_of_their_own_frequencies",
+            ),
+            (
+                "axial rotary encoding",
+                "encodings/test_encoding_mixed.py",
+                "test_axial_frequencies_give_axial_rotary_encoding",
+            ),
+        ),
+    ),
+    examples=({"dimension": 8, "heads": 2}, {"dimension": 12, "heads": 3, "axes": 3}),
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Mixed(Rotating):
     """Rotary encoding with learned frequencies for each of `heads` heads, on any axes."""
@@ -263,11 +278,6 @@ class Mixed(Rotating):
         object.__setattr__(self, "frequencies", made)
 
     @property
-    def card(self) -> Card:
-        """Return the card of mixed rotary encoding."""
-        return MIXED_CARD
-
-    @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
         """Return a copy of the frequencies, which a framework may write into."""
         return {"frequencies": np.array(self.frequencies)}
@@ -276,23 +286,6 @@ class Mixed(Rotating):
     def learnable(self) -> tuple[str, ...]:
         """Name the frequencies."""
         return ("frequencies",)
-
-
-PATCHES_CARD = Card(
-    name="rope-patches",
-    family="rotary",
-    kind=("transform",),
-    formula="pair k of an axis turns by x w_k, w_k = 2 pi base^(-2k/r), x in [-1, 1]",
-    source="simeoni2025",
-    level=in_words("L0"),
-    relative=True,
-    extrapolation="other resolutions and aspect ratios, by its authors, trained with moved centres",
-    proofs=proved(
-        ORACLE,
-        ("transformers' DINOv3", _TRANSFORMERS, "test_patches_of_a_picture_turn_as_in_dinov3"),
-        ("transformers' DINOv3", _TRANSFORMERS, "test_patch_centres_are_those_of_dinov3"),
-    ),
-)
 
 
 def patch_centres(*shape: int) -> NDArray[np.float64]:
@@ -329,6 +322,26 @@ def moved_centres(
     return stretched
 
 
+@catalogued(
+    Card(
+        name="rope-patches",
+        family="rotary",
+        kind=("transform",),
+        formula="pair k of an axis turns by x w_k, w_k = 2 pi base^(-2k/r), x in [-1, 1]",
+        source="simeoni2025",
+        level=in_words("L0"),
+        relative=True,
+        extrapolation=(
+            "other resolutions and aspect ratios, by its authors, trained with moved centres"
+        ),
+        proofs=proved(
+            ORACLE,
+            ("transformers' DINOv3", _TRANSFORMERS, "test_patches_of_a_picture_turn_as_in_dinov3"),
+            ("transformers' DINOv3", _TRANSFORMERS, "test_patch_centres_are_those_of_dinov3"),
+        ),
+    ),
+    examples=({"dimension": 8}, {"dimension": 12, "axes": 3}),
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Patches(Rotating):
     """Rotary encoding of the patches of a picture, or of any grid scaled to [-1, 1].
@@ -351,11 +364,6 @@ class Patches(Rotating):
         check_share(self.dimension, 1.0, self.axes)
 
     @property
-    def card(self) -> Card:
-        """Return the card of rotary encoding of patches."""
-        return PATCHES_CARD
-
-    @property
     def frequencies(self) -> NDArray[np.float64]:
         """Return the frequencies in radians per unit, shape (pairs, axes)."""
         ladder = geometric_frequencies(self.dimension, float(self.base), self.axes)
@@ -363,24 +371,6 @@ class Patches(Rotating):
 
 
 _LIBRARIES = "agreement/test_rotary_libraries.py"
-PIXEL_CARD = Card(
-    name="rope-pixel",
-    family="rotary",
-    kind=("transform",),
-    formula="pair k of an axis turns by x w_k, w_k = pi linspace(1, m/2)_k, x in [-1, 1]",
-    source="wang2021",
-    level=in_words("L0"),
-    relative=True,
-    extrapolation="no claim; pictures of any size are scaled to [-1, 1]",
-    proofs=proved(
-        ORACLE,
-        (
-            "rotary-embedding-torch, freqs_for='pixel'",
-            _LIBRARIES,
-            "test_pixel_frequencies_turn_a_picture_as_rotary_embedding_torch",
-        ),
-    ),
-)
 
 
 def pixel_positions(*shape: int) -> NDArray[np.float64]:
@@ -394,6 +384,27 @@ def pixel_positions(*shape: int) -> NDArray[np.float64]:
     return _grid_of([np.linspace(-1.0, 1.0, size) for size in shape])
 
 
+@catalogued(
+    Card(
+        name="rope-pixel",
+        family="rotary",
+        kind=("transform",),
+        formula="pair k of an axis turns by x w_k, w_k = pi linspace(1, m/2)_k, x in [-1, 1]",
+        source="wang2021",
+        level=in_words("L0"),
+        relative=True,
+        extrapolation="no claim; pictures of any size are scaled to [-1, 1]",
+        proofs=proved(
+            ORACLE,
+            (
+                "rotary-embedding-torch, freqs_for='pixel'",
+                _LIBRARIES,
+                "test_pixel_frequencies_turn_a_picture_as_rotary_embedding_torch",
+            ),
+        ),
+    ),
+    examples=({"dimension": 8}, {"dimension": 16, "axes": 1, "fraction": 0.5}),
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pixel(Rotating):
     """Rotary encoding of heads with evenly spaced frequencies, on any axes.
@@ -413,11 +424,6 @@ class Pixel(Rotating):
         check_share(self.dimension, self.fraction, self.axes)
 
     @property
-    def card(self) -> Card:
-        """Return the card of pixel frequencies."""
-        return PIXEL_CARD
-
-    @property
     def frequencies(self) -> NDArray[np.float64]:
         """Return the frequencies in radians per unit, shape (pairs, axes)."""
         pairs = check_share(self.dimension, self.fraction, self.axes) // 2
@@ -435,31 +441,38 @@ def _grid_of(lines: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 _TESTS = "encodings/test_encoding_times.py"
-TIME_CARD = Card(
-    name="rope-time",
-    family="rotary",
-    kind=("transform",),
-    formula="R_t turns pair k by 2 pi t / P_k, periods P_k geometric from shortest to longest",
-    source="gao2024",
-    level=in_words("L0"),
-    relative=True,
-    reading=(
-        "the authors turn by times with the ladder of rotary encoding, whose periods suppose steps "
-        "of 1; here the shortest and the longest period are given in a unit of time"
-    ),
-    proofs=proved(
-        ORACLE,
-        ("rotary encoding", _TESTS, "test_periods_of_the_usual_ladder_give_rotary_encoding"),
-        ("whole periods", _TESTS, "test_events_whole_periods_apart_are_turned_alike"),
-        (
-            "60 digits at timestamps, in all libraries",
-            _TESTS,
-            "test_timestamps_turn_as_60_digits_do",
+
+
+@catalogued(
+    Card(
+        name="rope-time",
+        family="rotary",
+        kind=("transform",),
+        formula="R_t turns pair k by 2 pi t / P_k, periods P_k geometric from shortest to longest",
+        source="gao2024",
+        level=in_words("L0"),
+        relative=True,
+        reading=(
+            "the authors turn by times with the ladder of rotary encoding, whose periods suppose "
+            "steps of 1; here the shortest and the longest period are given in a unit of time"
+        ),
+        proofs=proved(
+            ORACLE,
+            ("rotary encoding", _TESTS, "test_periods_of_the_usual_ladder_give_rotary_encoding"),
+            ("whole periods", _TESTS, "test_events_whole_periods_apart_are_turned_alike"),
+            (
+                "60 digits at timestamps, in all libraries",
+                _TESTS,
+                "test_timestamps_turn_as_60_digits_do",
+            ),
         ),
     ),
+    examples=(
+        {"dimension": 8, "shortest": 1.0, "longest": 365.0, "unit": 86400.0},
+        {"dimension": 8, "layout": "half", "shortest": 2.5, "longest": 4000.0},
+    ),
+    shown={"shortest": 4.0, "longest": 1024.0},
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RopeTime(Rotating):
     """Rotary encoding whose periods run from `shortest` to `longest`, in `unit`s of the positions.
@@ -480,11 +493,6 @@ class RopeTime(Rotating):
         checks.whole("dimension", self.dimension, least=2, multiple_of=2, why="two per pair")
         check_spans(self.shortest, self.longest)
         unit_of(self.unit)
-
-    @property
-    def card(self) -> Card:
-        """Return the card of rotary encoding of times."""
-        return TIME_CARD
 
     @property
     def periods(self) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ A decaying group e^(tX), X = a_k I + w_k J on pair k: the same map for both side
 since X is not skew; keys get the inverse transpose. Only keys up to their query make sense: the
 factor of later ones grows without bound, and they are masked. With the reference r = 0 the factor
 of a key grows as e^(|a| j): xPos of dimension 8 leaves float32 at position 35,000 and float16 at
-3,400 (`gnomon.encodings.referred` says what is done then).
+3,400 (`gnomon.encodings.generators.fading` says what is done then).
 
 xPos [sun2022 sec. 3.2]: a_k = ln(zeta_k) / s, zeta_k = (2k/d + gamma) / (1 + gamma), s =
 scale_base: a decay by 3.5 over 512 positions where a pair turns fastest, hardly any where it turns
@@ -29,22 +29,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.encodings.arrays import check_own_heads
 from gnomon.encodings.base import LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.frequencies import fading_distances, geometric_frequencies
-from gnomon.encodings.generated import of_head, of_turns, pair_columns
-from gnomon.encodings.referred import Referred, of_heads, of_pairs
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
+from gnomon.encodings.frequencies import (
+    fading_distances,
+    geometric_frequencies,
+    of_head,
+    of_turns,
+    pair_columns,
+)
+from gnomon.encodings.generators.fading import Referred, of_heads, of_pairs
 from gnomon.encodings.rotary.rope import Rotating, turn
 from gnomon.errors import EncodingError
-from gnomon.groups import block_weighed, faded
+from gnomon.groups import block_logits, decay_factors
 from gnomon.numeric import checks
+from gnomon.numeric.arrays import check_own_heads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.groups import Commuting, Generator
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -88,7 +93,7 @@ class Decaying(Referred, Rotating):
     ) -> Array:
         """Return every pair times its decay; keys times the inverse."""
         rates = of_heads(_spread(numbers["rates"], layout=self.layout, xp=xp), xp=xp)
-        return x * xp.astype(faded(_signed(steps, side), rates, xp=xp), x.dtype)
+        return x * xp.astype(decay_factors(_signed(steps, side), rates, xp=xp), x.dtype)
 
     def placed(
         self,
@@ -101,7 +106,7 @@ class Decaying(Referred, Rotating):
         xp: Namespace,
     ) -> Array:
         """Return vectors after both parts, the decay multiplied into the tables: one pass."""
-        factor = faded(_signed(steps, side), of_heads(numbers["rates"], xp=xp), xp=xp)
+        factor = decay_factors(_signed(steps, side), of_heads(numbers["rates"], xp=xp), xp=xp)
         cosine, sine = self.tables(beside, numbers, xp=xp)
         return turn(x, factor * cosine, factor * sine, layout=self.layout, xp=xp)
 
@@ -112,8 +117,8 @@ class Decaying(Referred, Rotating):
         for pair in range(pairs):
             even = self.layout == "interleaved"
             places = slice(2 * pair, 2 * pair + 2) if even else slice(pair, None, pairs)
-            weight = faded(ages, of_pairs(numbers["rates"], pair), xp=xp)
-            total = total + block_weighed(q[..., places], k[..., places], [weight], width=2, xp=xp)
+            weight = decay_factors(ages, of_pairs(numbers["rates"], pair), xp=xp)
+            total = total + block_logits(q[..., places], k[..., places], [weight], width=2, xp=xp)
         return total
 
     def exponent(self, furthest: float, numbers: Numbers) -> float:
@@ -153,32 +158,38 @@ def _signed(steps: Array, side: str) -> Array:
     return steps if side == "q" else -steps
 
 
-XPOS_CARD = Card(
-    name="xpos",
-    family="rotary",
-    kind=("transform",),
-    formula="q~ = zeta^(i/s) R_i q, k~ = zeta^(-j/s) R_j k, zeta_k = (2k/d + gamma)/(1 + gamma)",
-    source="sun2022",
-    level=in_words("L0"),
-    relative=True,
-    causal_only=True,
-    extrapolation="the authors claim lower perplexity past the trained length, by blocks",
-    proofs=proved(
-        ORACLE,
-        (
-            "x-transformers and rotary-embedding-torch",
-            "agreement/test_decay_peers.py",
-            "test_xpos_logits_equal_those_of_peers_where_theirs_are_finite",
+@catalogued(
+    Card(
+        name="xpos",
+        family="rotary",
+        kind=("transform",),
+        formula=(
+            "q~ = zeta^(i/s) R_i q, k~ = zeta^(-j/s) R_j k, zeta_k = (2k/d + gamma)/(1 + gamma)"
         ),
-        (
-            "direct sums in float64 at 20,000 positions",
-            "encodings/test_encoding_decay.py",
-            "test_scores_in_float32_equal_direct_sums_in_float64_at_20000_positions",
+        source="sun2022",
+        level=in_words("L0"),
+        relative=True,
+        causal_only=True,
+        extrapolation="the authors claim lower perplexity past the trained length, by blocks",
+        proofs=proved(
+            ORACLE,
+            (
+                "x-transformers and rotary-embedding-torch",
+                "agreement/test_decay_peers.py",
+                "test_xpos_logits_equal_those_of_peers_where_theirs_are_finite",
+            ),
+            (
+                "direct sums in float64 at 20,000 positions",
+                "encodings/test_encoding_decay.py",
+                "test_scores_in_float32_equal_direct_sums_in_float64_at_20000_positions",
+            ),
         ),
     ),
+    examples=(
+        {"dimension": 8},
+        {"dimension": 8, "layout": "half", "gamma": 0.8, "scale_base": 64.0, "base": 500.0},
+    ),
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class XPos(Decaying):
     """Rotary encoding of heads with `dimension` coordinates that decays with the lag.
@@ -200,11 +211,6 @@ class XPos(Decaying):
         checks.real("scale_base", self.scale_base, above=0.0)
 
     @property
-    def card(self) -> Card:
-        """Return the card of xPos."""
-        return XPOS_CARD
-
-    @property
     def frequencies(self) -> NDArray[np.float64]:
         """Return the frequencies in radians per position, shape (pairs, 1)."""
         return geometric_frequencies(self.dimension, float(self.base))
@@ -218,32 +224,40 @@ class XPos(Decaying):
 
 
 _SPACINGS = ("closed", "open")
-RETNET_CARD = Card(
-    name="retnet",
-    family="rotary",
-    kind=("transform",),
-    formula="q~ = gamma_h^i R_i q, k~ = gamma_h^(-j) R_j k, gamma_h = 1 - 2^(-5-h)",
-    source="sun2023",
-    level=in_words("L0"),
-    relative=True,
-    causal_only=True,
-    extrapolation="no claim of the authors",
-    proofs=proved(
-        ORACLE,
-        (
-            "the recurrence s_n = gamma s_(n-1) + k_n v_n",
-            "encodings/test_encoding_decay.py",
-            "test_retention_in_parallel_equals_the_recurrence",
-        ),
-        (
-            "direct sums in float64 at 20,000 positions",
-            "encodings/test_encoding_decay.py",
-            "test_scores_in_float32_equal_direct_sums_in_float64_at_20000_positions",
+
+
+@catalogued(
+    Card(
+        name="retnet",
+        family="rotary",
+        kind=("transform",),
+        formula="q~ = gamma_h^i R_i q, k~ = gamma_h^(-j) R_j k, gamma_h = 1 - 2^(-5-h)",
+        source="sun2023",
+        level=in_words("L0"),
+        relative=True,
+        causal_only=True,
+        extrapolation="no claim of the authors",
+        proofs=proved(
+            ORACLE,
+            (
+                "the recurrence s_n = gamma s_(n-1) + k_n v_n",
+                "encodings/test_encoding_decay.py",
+                "test_retention_in_parallel_equals_the_recurrence",
+            ),
+            (
+                "direct sums in float64 at 20,000 positions",
+                "encodings/test_encoding_decay.py",
+                "test_scores_in_float32_equal_direct_sums_in_float64_at_20000_positions",
+            ),
         ),
     ),
+    examples=(
+        {"dimension": 8, "heads": 2},
+        {"dimension": 8, "heads": 2, "layout": "half", "spacing": "open"},
+        {"dimension": 8, "heads": 2, "gammas": (0.9, 1.0)},
+    ),
+    shown={"heads": 8},
 )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RetNet(Decaying):
     """Rotary encoding with the decay of `heads` heads, or with `gammas` of your own.
@@ -278,11 +292,6 @@ class RetNet(Decaying):
                 "head, above 0 and up to 1."
             )
         return tuple(float(gamma) for gamma in gammas)
-
-    @property
-    def card(self) -> Card:
-        """Return the card of RetNet."""
-        return RETNET_CARD
 
     @property
     def frequencies(self) -> NDArray[np.float64]:

@@ -12,9 +12,9 @@ Frequencies of `Rope` are geometric: w_k = base^(-2k/r), k = 0 ... r/2 - 1, r th
 axis that are turned, of a head's `dimension` the first `fraction` [su2021 sec. 3.4]. On several
 axes each has an equal share of them, in order, with a ladder of its own (*axial*). A *scaling* is a
 value that changes the ladder, and perhaps the length of q and k
-(`gnomon.encodings.rotary.scaling`); where it follows the length of the context, keys that were
+(`gnomon.encodings.frequencies`); where it follows the length of the context, keys that were
 cached at another length are wrong, whatever the family [peng2024]. `rope-yarn` and the like take
-the parameters of both side by side (`MAKERS`).
+the parameters of both side by side.
 
 Layout *interleaved* pairs (2k, 2k+1), layout *half* pairs (k, k + r/2) of r rotated coordinates.
 They differ by a fixed permutation of coordinates, applied alike to queries and keys, so logits do
@@ -29,88 +29,48 @@ constant to the kernel, and nothing to distances.
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from abc import abstractmethod
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import array_api_compat
 import numpy as np
 
-from gnomon.encodings.arrays import (
+from gnomon.encodings.base import Encoding, LagDistances, Numbers
+from gnomon.encodings.card import ORACLE, Card, Row, catalogued, in_words, proved
+from gnomon.encodings.frequencies import (
+    UNSCALED,
+    Scaling,
+    as_scaling,
+    circular_distances,
+    of_head,
+    of_turns,
+    on_axes,
+    pair_columns,
+    phases,
+)
+from gnomon.errors import EncodingError
+from gnomon.groups import rotate_pairs
+from gnomon.numeric import checks
+from gnomon.numeric.arrays import (
     beside_heads,
     check_dimension,
     check_own_heads,
+    concrete_or_none,
+    device_beside,
     namespace_of,
 )
-from gnomon.encodings.base import Encoding, LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, in_words, proved
-from gnomon.encodings.frequencies import circular_distances, on_axes, phases
-from gnomon.encodings.generated import of_head, of_turns, pair_columns
-from gnomon.encodings.rotary.scaling import KNOWN, UNSCALED, Scaling, as_scaling
-from gnomon.errors import EncodingError
-from gnomon.groups import turned_pairs
-from gnomon.numeric import checks
-from gnomon.numeric.arrays import concrete_or_none, device_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Self
 
     from numpy.typing import NDArray
 
-    from gnomon.encodings.arrays import Array, Coordinates, Namespace
     from gnomon.groups import Commuting, Generator
+    from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 LAYOUTS = ("interleaved", "half")
-_CHANGED = ("level", "relative", "cacheable", "extrapolation")
-"""What a scaling says of every encoding that it scales; name, formula and proofs stay."""
 _AGREEMENT = "agreement/test_transformers_rotated.py"
-CARD = Card(
-    name="rope",
-    family="rotary",
-    kind=("transform",),
-    formula="q~ = R_i q, k~ = R_j k, R_i turns pair k by i w_k, w_k = base^(-2k/d)",
-    source="su2021",
-    level=in_words("L0"),
-    relative=True,
-    extrapolation="no claim of the authors beyond the trained length",
-    proofs=proved(
-        ORACLE,
-        (
-            "complex multiplication",
-            "encodings/test_encoding_rotary.py",
-            "test_rotation_equals_multiplication_by_complex_numbers",
-        ),
-        ("transformers' Llama", _AGREEMENT, "test_llama_turns_as_layout_half"),
-        (
-            "transformers' GPT-J",
-            _AGREEMENT,
-            "test_gpt_j_turns_the_first_coordinates_as_layout_interleaved",
-        ),
-        (
-            "transformers' GPT-NeoX",
-            _AGREEMENT,
-            "test_gpt_neox_turns_a_fraction_as_layout_half",
-        ),
-        (
-            "rotary-embedding-torch",
-            "agreement/test_rotary_libraries.py",
-            "test_axes_turn_as_rotary_embedding_torch",
-        ),
-        (
-            "x-transformers",
-            "agreement/test_rotary_libraries.py",
-            "test_custom_positions_turn_as_x_transformers",
-        ),
-        (
-            "ONNX's reference evaluator",
-            "agreement/test_onnx_rotary.py",
-            "test_vectors_turn_as_the_reference_evaluator_of_onnx",
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -118,6 +78,8 @@ class Rotating(Encoding):
     """Base of rotary encodings of heads with `dimension` coordinates."""
 
     kinds: ClassVar[tuple[str, ...]] = ("transform",)
+    first: ClassVar[int] = 0
+    """The first coordinate that is turned."""
     dimension: int
     layout: str = "interleaved"
 
@@ -148,11 +110,6 @@ class Rotating(Encoding):
     def rotated(self) -> int:
         """Return the number of coordinates that are turned; the rest passes unchanged."""
         return 2 * int(self.frequencies.shape[-2])
-
-    @property
-    def first(self) -> int:
-        """Return the first coordinate that is turned."""
-        return 0
 
     @property
     def lifts(self) -> tuple[str, ...]:
@@ -192,7 +149,8 @@ class Rotating(Encoding):
         """Refuse vectors that are not of this head dimension, or of another number of heads."""
         check_dimension(x, name, self.dimension, does="turns")
         shape = getattr(frequencies, "radians", frequencies).shape
-        check_own_heads(x, name, shape[0] if len(shape) == 3 else None, has="frequencies")
+        if len(shape) == 3:
+            check_own_heads(x, name, shape[0], has="frequencies")
 
     def lag_distances(
         self, lift: str, probe: NDArray[np.float64] | None = None
@@ -242,8 +200,10 @@ class Scaled(Rotating):
         self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace
     ) -> tuple[Array, Array]:
         """Return cosines and sines; refuse positions whose frequencies no stated length decides."""
-        self._check_reach(coordinates)
-        return super().tables(coordinates, numbers, xp=xp)
+        if self.scaling.reach is not None:
+            self._check_reach(coordinates)
+        factor = self.scaling.attention_factor
+        return tables(coordinates, numbers["frequencies"], factor=factor, xp=xp)
 
     def centred(self, at_q: Coordinates, at_k: Coordinates) -> tuple[Coordinates, Coordinates]:
         """Return coordinates counted from their middle, after a look at where they were."""
@@ -262,6 +222,11 @@ class Scaled(Rotating):
                 "encoding.at_length(...), or from_config(..., length=...)."
             )
 
+    @property
+    def has_fixed_length(self) -> bool:  # type: ignore[override]
+        """Whether the length that the scaling follows is stated."""
+        return self.scaling.has_fixed_length
+
     def at_length(self, length: int) -> Self:
         """Return the encoding as it is for a context of `length`, where the scaling follows it."""
         return dataclasses.replace(self, scaling=self.scaling.at_length(length))
@@ -273,14 +238,67 @@ class Scaled(Rotating):
 
 
 def with_scaling(card: Card, scaling: Scaling) -> Card:
-    """Return the card of a family with a scaling in it."""
-    said = scaling.on_card()
-    found = dataclasses.replace(card, **{key: said[key] for key in _CHANGED if key in said})
-    if not said:
-        return found
-    return dataclasses.replace(found, formula=f"{card.formula}; w_k scaled: {scaling.name}")
+    """Return the card of a family with a scaling in it: what that claims of lengths is claimed."""
+    said = scaling.card
+    if said is None:
+        return card
+    formula = f"{card.formula}; w_k scaled: {scaling.name}"
+    claims = {"cacheable": said.cacheable, "extrapolation": said.extrapolation}
+    return dataclasses.replace(card, formula=formula, **claims)  # type: ignore[arg-type]
 
 
+@catalogued(
+    Card(
+        name="rope",
+        family="rotary",
+        kind=("transform",),
+        formula="q~ = R_i q, k~ = R_j k, R_i turns pair k by i w_k, w_k = base^(-2k/d)",
+        source="su2021",
+        level=in_words("L0"),
+        relative=True,
+        extrapolation="no claim of the authors beyond the trained length",
+        proofs=proved(
+            ORACLE,
+            (
+                "complex multiplication",
+                "encodings/test_encoding_rotary.py",
+                "test_rotation_equals_multiplication_by_complex_numbers",
+            ),
+            ("transformers' Llama", _AGREEMENT, "test_llama_turns_as_layout_half"),
+            (
+                "transformers' GPT-J",
+                _AGREEMENT,
+                "test_gpt_j_turns_the_first_coordinates_as_layout_interleaved",
+            ),
+            (
+                "transformers' GPT-NeoX",
+                _AGREEMENT,
+                "test_gpt_neox_turns_a_fraction_as_layout_half",
+            ),
+            (
+                "rotary-embedding-torch",
+                "agreement/test_rotary_libraries.py",
+                "test_axes_turn_as_rotary_embedding_torch",
+            ),
+            (
+                "x-transformers",
+                "agreement/test_rotary_libraries.py",
+                "test_custom_positions_turn_as_x_transformers",
+            ),
+            (
+                "ONNX's reference evaluator",
+                "agreement/test_onnx_rotary.py",
+                "test_vectors_turn_as_the_reference_evaluator_of_onnx",
+            ),
+        ),
+    ),
+    examples=(
+        {"dimension": 8},
+        {"dimension": 8, "layout": "half", "fraction": 0.5, "base": 500000.0},
+        {"dimension": 8, "axes": 2},
+    ),
+    surveyed=(Row(lifts=("kernel", "probe")),),
+)
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Rope(Scaled):
     """Rotary encoding of heads with `dimension` coordinates, of which the first `fraction` turn.
@@ -305,51 +323,13 @@ class Rope(Scaled):
     @property
     def card(self) -> Card:
         """Return the card of rotary encoding, with what the scaling says of itself."""
-        return dataclasses.replace(CARD, **self.scaling.on_card())
+        return self.scaling.card or self.own_card
 
     def frequencies_in(self, *, xp: Namespace, dtype: Any) -> Array:
         """Return the frequencies computed in a library and type as transformers does it."""
         share = int(self.dimension * self.fraction) // self.axes
         ladder = self.scaling.frequencies(share, float(self.base), xp=xp, dtype=dtype)
-        return on_axes(ladder, self.axes, xp=xp)
-
-
-class ScaledRope:
-    """Makes rotary encodings with one kind of scaling from flat parameters.
-
-    >>> MAKERS["rope-linear"](dimension=4, base=100.0, factor=4.0).frequencies[:, 0]
-    array([0.25 , 0.025])
-    """
-
-    def __init__(self, kind: type[Scaling]) -> None:
-        self._own = {field.name for field in dataclasses.fields(kind)}
-        self._kind = kind
-        self.__name__ = str(kind.about["name"])
-        self.__doc__ = kind.__doc__
-        self.__signature__ = _signature(kind)
-
-    def __call__(self, **parameters: Any) -> Rope:
-        """Return the rotary encoding, its scaling made of the parameters that it has."""
-        own = {name: value for name, value in parameters.items() if name in self._own}
-        rest = {name: value for name, value in parameters.items() if name not in self._own}
-        return Rope(scaling=self._kind(**own), **rest)
-
-
-def _signature(kind: type[Scaling]) -> inspect.Signature:
-    """Return the parameters of `Rope`, without its scaling, and then those of a scaling."""
-    both = (inspect.signature(Rope), inspect.signature(kind))
-    every = [parameter for each in both for parameter in each.parameters.values()]
-    kept = [parameter for parameter in every if parameter.name != "scaling"]
-    return inspect.Signature(kept, return_annotation=Rope)
-
-
-_SCALED = [kind for kind in KNOWN.values() if kind.about]
-MAKERS: Mapping[str, ScaledRope] = MappingProxyType(
-    {kind.about["name"]: ScaledRope(kind) for kind in _SCALED}
-)
-CARDS: Mapping[str, Card] = MappingProxyType(
-    {kind.about["name"]: dataclasses.replace(CARD, **kind.about) for kind in _SCALED}
-)
+        return ladder[:, None] if self.axes == 1 else on_axes(ladder, self.axes, xp=xp)
 
 
 def tables(
@@ -364,7 +344,7 @@ def tables(
 def _turn_interleaved(x: Array, cosine: Array, sine: Array, *, dtype: Any, xp: Namespace) -> Array:
     """Turn the pairs (2k, 2k+1) of x (..., 2 pairs) by angles with these cosines and sines."""
     first, second = x[..., 0::2], x[..., 1::2]
-    turned = xp.stack(turned_pairs(first, second, cosine, sine, dtype=dtype, xp=xp), axis=-1)
+    turned = xp.stack(rotate_pairs(first, second, cosine, sine, dtype=dtype, xp=xp), axis=-1)
     return xp.reshape(turned, (*turned.shape[:-2], x.shape[-1]))
 
 
@@ -372,7 +352,7 @@ def _turn_half(x: Array, cosine: Array, sine: Array, *, dtype: Any, xp: Namespac
     """Turn the pairs (k, k + pairs) of x (..., 2 pairs) by angles with these cosines and sines."""
     pairs = x.shape[-1] // 2
     first, second = x[..., :pairs], x[..., pairs:]
-    return xp.concat(turned_pairs(first, second, cosine, sine, dtype=dtype, xp=xp), axis=-1)
+    return xp.concat(rotate_pairs(first, second, cosine, sine, dtype=dtype, xp=xp), axis=-1)
 
 
 TURN = {"interleaved": _turn_interleaved, "half": _turn_half}

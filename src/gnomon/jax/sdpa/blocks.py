@@ -24,16 +24,14 @@ from gnomon.encodings import Referred
 from gnomon.jax.sdpa.prepare import (
     Pairs,
     bias_of,
-    encode_queries_keys,
     may_attend,
-    own_heads,
     positions_of,
 )
 from gnomon.numeric.limbs import Limbs
 
 if TYPE_CHECKING:
-    from gnomon.encodings import Array, Coordinates
-    from gnomon.jax.sdpa.prepare import AttentionCall
+    from gnomon.jax.sdpa.prepare import JaxCall
+    from gnomon.numeric.arrays import Array, Coordinates
 
 BLOCK = 256
 """Queries, and keys, of one block."""
@@ -51,14 +49,14 @@ def block_of(encoding: Any) -> int:
     return NEAR if decays(encoding) else BLOCK
 
 
-def run_blocks(call: AttentionCall) -> Array:
+def run_blocks(call: JaxCall) -> Array:
     """Return attention block by block."""
-    turned = (call.q, call.k, call.v) if decays(call.encoding) else encode_queries_keys(call)
+    turned = (call.q, call.k, call.v) if decays(call.encoding) else call.encode()
     return _by_blocks(call, *turned)
 
 
 @jax.jit
-def _by_blocks(call: AttentionCall, q: Array, k: Array, v: Array) -> Array:
+def _by_blocks(call: JaxCall, q: Array, k: Array, v: Array) -> Array:
     _, _, n, m = call.sizes
     size = block_of(call.encoding)
     high, wide = min(size, max(n, 1)), min(size, m)
@@ -106,7 +104,7 @@ def _cut(x: Any, axis: int, count: int, size: int) -> Any:
     return jax.tree.map(blocked, x)
 
 
-def _attended(call: AttentionCall, block: dict[str, Any], columns: dict[str, Any]) -> Array:
+def _attended(call: JaxCall, block: dict[str, Any], columns: dict[str, Any]) -> Array:
     """Return the output of one block of queries, from all blocks of keys."""
     shape, dtype = block["q"].shape[:-1], call.wide
     width = columns["v"].shape[-1]
@@ -156,7 +154,7 @@ def _pairs(block: dict[str, Any], keys: dict[str, Any]) -> Pairs:
     )
 
 
-def _passed_over(call: AttentionCall, pairs: Pairs) -> Array:
+def _passed_over(call: JaxCall, pairs: Pairs) -> Array:
     """Return whether no query of a block may attend to any key of another."""
     none = jnp.asarray(False)
     if call.causal and call.by_order:
@@ -170,11 +168,10 @@ def _passed_over(call: AttentionCall, pairs: Pairs) -> Array:
     return none
 
 
-def _merged(call: AttentionCall, pairs: Pairs, q: Array, keys: dict[str, Any], held: Any) -> Any:
+def _merged(call: JaxCall, pairs: Pairs, q: Array, keys: dict[str, Any], held: Any) -> Any:
     """Return the running maximum, sum and output with one more block of keys."""
     top, total, out = held
-    groups = q.shape[1] // keys["k"].shape[1]
-    k, v = own_heads(keys["k"], groups), own_heads(keys["v"], groups)
+    k, v = call.own_heads(keys["k"]), call.own_heads(keys["v"])
     logits = _logits(call, pairs, q.astype(call.wide), k.astype(call.wide))
     bias, keep = bias_of(call, pairs), may_attend(call, pairs)
     logits = logits if bias is None else logits + bias
@@ -188,7 +185,7 @@ def _merged(call: AttentionCall, pairs: Pairs, q: Array, keys: dict[str, Any], h
     return higher, total * kept + weights.sum(axis=-1, keepdims=True), out
 
 
-def _logits(call: AttentionCall, pairs: Pairs, q: Array, k: Array) -> Array:
+def _logits(call: JaxCall, pairs: Pairs, q: Array, k: Array) -> Array:
     """Return scale q.k of one block, of a decay by the way that is right for it."""
     if not decays(call.encoding):
         return call.scale * jnp.matmul(q, jnp.swapaxes(k, -1, -2))
@@ -207,7 +204,7 @@ def _logits(call: AttentionCall, pairs: Pairs, q: Array, k: Array) -> Array:
     return jax.lax.cond(_before(pairs.at_k, reference), apart, near)
 
 
-def _referred(call: AttentionCall, x: Array, at: Coordinates, side: str) -> Array:
+def _referred(call: JaxCall, x: Array, at: Coordinates, side: str) -> Array:
     return call.encoding.referred(x, at, call.numbers, side=side, reference=0.0, xp=jnp)
 
 

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 
-from gnomon.encodings import ARGUMENTS, Array, needs_logits, refuse_arguments, refuse_tokens
+from gnomon.encodings import refuse_arguments
 from gnomon.errors import EncodingError
 from gnomon.jax.sdpa.blocks import block_of, decays, run_blocks
-from gnomon.jax.sdpa.prepare import AttentionCall, prepare_call
-from gnomon.jax.sdpa.routes import run_dense, run_empty, run_plain
+from gnomon.jax.sdpa.kernel import run_dense, run_empty, run_plain
+from gnomon.jax.sdpa.prepare import JaxCall, prepare_call
 from gnomon.numeric import checks
+from gnomon.numeric.arrays import Array
 from gnomon.results import Result
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _LARGEST = 2**30
 """Bytes of logits that are made at once."""
 _BLOCKS_FROM = 1024
 """Queries and keys from which on blocks are faster on a processor (8 heads, dimension 64)."""
-_NAMES = (*ARGUMENTS, "route")
+_NAMES = (*JaxCall.ARGUMENTS, "route")
 _RUN = {"plain": run_plain, "bias": run_plain, "blocks": run_blocks, "dense": run_dense}
 
 
@@ -84,7 +85,7 @@ def attention(
         "tokens": tokens,
     }
     call, plan = _planned(q, k, v, encoding, given, route)
-    out = run_empty(call) if call.empty else _RUN[plan.route](call)
+    out = run_empty(call) if 0 in call.sizes else _RUN[plan.route](call)
     return out.reshape(*call.leading, *out.shape[1:])
 
 
@@ -92,7 +93,7 @@ def attention_plan(
     q: Array, k: Array, v: Array, encoding: Any, *, route: str = "auto", **given: Any
 ) -> Plan:
     """Return the route that `attention` takes for the same arguments, with the reasons."""
-    known: dict[str, Any] = dict.fromkeys(ARGUMENTS)
+    known: dict[str, Any] = dict.fromkeys(JaxCall.ARGUMENTS)
     unknown = {name: value for name, value in given.items() if name not in known}
     refuse_arguments("attention_plan", unknown, _NAMES)
     return _planned(q, k, v, encoding, {**known, **given}, route)[1]
@@ -100,9 +101,8 @@ def attention_plan(
 
 def _planned(
     q: Array, k: Array, v: Array, encoding: Any, given: dict[str, Any], route: str
-) -> tuple[AttentionCall, Plan]:
+) -> tuple[JaxCall, Plan]:
     call = prepare_call(q, k, v, encoding, given)
-    refuse_tokens(call.encoding, call.tokens)
     return call, _plan_of(call, route)
 
 
@@ -119,7 +119,7 @@ class Plan(Result):
     """The other routes: why each is not taken."""
 
 
-def _plan_of(call: AttentionCall, route: Any) -> Plan:
+def _plan_of(call: JaxCall, route: Any) -> Plan:
     """Return the plan of a call, by the rules or as the caller forces it."""
     checks.one_of("route", route, ("auto", *_ROUTES))
     chosen = _chosen(call) if route == "auto" else route
@@ -146,7 +146,7 @@ def _plan_of(call: AttentionCall, route: Any) -> Plan:
     )
 
 
-def _chosen(call: AttentionCall) -> str:
+def _chosen(call: JaxCall) -> str:
     _, _, n, m = call.sizes
     if _refusal(call, "blocks") is not None:
         return "dense"
@@ -158,12 +158,12 @@ def _chosen(call: AttentionCall) -> str:
     return "bias" if call.biased else "plain"
 
 
-def _refusal(call: AttentionCall, route: str) -> str | None:
+def _refusal(call: JaxCall, route: str) -> str | None:
     """Say why a route can not serve a call, or None where it can."""
     made, biased = call.encoding, call.biased
     if route == "dense" or (route == "blocks" and decays(made)):
         return None
-    reason = needs_logits(made)
+    reason = call.needs_logits()
     if reason is not None:
         return reason
     unserved = {"plain": biased and "a bias is to be added", "bias": not biased and _NO_BIAS}
@@ -172,7 +172,7 @@ def _refusal(call: AttentionCall, route: str) -> str | None:
     return unserved.get(route) or None
 
 
-def _untaken(call: AttentionCall) -> str | None:
+def _untaken(call: JaxCall) -> str | None:
     """Say why JAX's own function does not serve this type on this device, or None."""
     if call.q.dtype == jnp.float64:
         return "jax.nn.dot_product_attention computes the softmax of float64 in float32"
@@ -181,7 +181,7 @@ def _untaken(call: AttentionCall) -> str | None:
     return None
 
 
-def _bytes(call: AttentionCall, route: str) -> int:
+def _bytes(call: JaxCall, route: str) -> int:
     """Return the size of the logits that a route holds at a time."""
     batch, heads, n, m = call.sizes
     if route == "blocks":

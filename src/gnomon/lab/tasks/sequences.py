@@ -48,7 +48,7 @@ class Copying(Drawn):
     Tokens are drawn independently from V symbols. Where there is no source (the first k slots, the
     middle of an odd row, which is its own mirror) the answer does not count. The source of an
     answer is one of the other n - 1 tokens, and an order-blind observer can not tell which: the
-    best answer is the commonest of them (`gnomon.lab.ceilings`).
+    best answer is the commonest of them (`commonest_share`).
 
     Lag copy is a function of lag, so it suits relative encodings; reversal is one of absolute
     places: together they are in balance.
@@ -219,7 +219,7 @@ class Recall(Drawn):
 
     Keys of a row are distinct, values drawn independently, and the queries are different keys of
     the row in random order. Pairs stand at random places before the queries. An order-blind
-    observer knows the values told and names the commonest (`gnomon.lab.ceilings`). The task is that
+    observer knows the values told and names the commonest (`commonest_share`). The task is that
     of [arora2023] at a size that a small model learns: two layers with RoPE bind 4 keys to 4 values
     within 250 steps of 32 rows, and 8 keys to 8 values not within 800 (one seed each).
 

@@ -21,7 +21,7 @@ KEYS = (
 def survey_figures(contents: dict[str, Any], pictures: Pictures | None) -> list[Figure]:
     """Return the figures of one survey in the order of KEYS; `grid` for grid corpora alone.
 
-    One that can not be drawn says why in `missing`.
+    One that cannot be drawn says why in `missing`.
     """
     return [figure_named(key, contents, pictures) for key in keys_of(contents)]
 
@@ -40,15 +40,9 @@ def keys_of(contents: dict[str, Any]) -> tuple[str, ...]:
 
 def figure_named(key: str, contents: dict[str, Any], pictures: Pictures | None) -> Figure:
     """Return one figure of a survey by its name."""
-    from gnomon.report.figures.counts import counts_figure
-    from gnomon.report.figures.dimensions import dimensions_figure
-    from gnomon.report.figures.distances import distances_figure
-    from gnomon.report.figures.eigenvalues import eigenvalues_figure
-    from gnomon.report.figures.grid import grid_figure
-    from gnomon.report.figures.maps import map_figure
-    from gnomon.report.figures.shepard import shepard_figure
-    from gnomon.report.figures.stress import stress_figure
-    from gnomon.report.figures.violations import violations_figure
+    from gnomon.report.figures.directions import dimensions_figure, eigenvalues_figure, map_figure
+    from gnomon.report.figures.encodings import shepard_figure, stress_figure, violations_figure
+    from gnomon.report.figures.positions import counts_figure, distances_figure, grid_figure
 
     made = {
         "counts": lambda: counts_figure(contents),

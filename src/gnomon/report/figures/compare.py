@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gnomon.report.figure import (
-    BLUE,
-    CATEGORIES,
-    GREY,
-    HATCHES,
-    MARKERS,
-    ORANGE,
-    Figure,
-    missing,
-)  # fmt: skip
-from gnomon.report.figures.bars import called, named
-from gnomon.report.figures.nearest import called as nearest_called
-from gnomon.report.figures.nearest import interval_key, leaves, measure_of, nearest
-from gnomon.report.figures.panels import LEGEND
-from gnomon.report.figures.places import as_text, figure_of
+from gnomon.report.figure import BLUE, CATEGORIES, GREY, HATCHES, MARKERS, ORANGE, Figure, no_figure
+from gnomon.report.figures.directions import effective_rank
+from gnomon.report.figures.encodings import name_of, with_names
+from gnomon.report.panels import LEGEND
+from gnomon.report.phrases import (
+    as_text,
+    figure_of,
+    interval_key,
+    leaves,
+    nearest_known,
+    nearest_name,
+    stress_measure,
+)
 
 Surveys = Sequence[tuple[str, dict[str, Any]]]
 
@@ -72,21 +70,21 @@ def distances(surveys: Surveys) -> Figure:
 def directions(surveys: Surveys) -> Figure:
     """Return how many directions stand above the noise, and how many of them matter."""
     labels = [label for label, _ in surveys]
-    ranks = [contents["geometry"]["rank"]["effective"] for _, contents in surveys]
+    ranks = [effective_rank(contents) for _, contents in surveys]
     matter = [_participation(contents) for _, contents in surveys]
     known = [
         f"{label} {rank}" for label, rank in zip(labels, ranks, strict=True) if rank is not None
     ]
     if not known:
         reason = "the noise could be taken out of none of these corpora"
-        return missing("compare-directions", "Directions above the noise", reason)
+        return no_figure("compare-directions", "Directions above the noise", reason)
     return Figure(
         key="compare-directions",
         title="Directions above the noise",
-        summary=f"Directions that can be told from noise: {', '.join(known)}.",
+        summary=f"Directions that exceed noise: {', '.join(known)}.",
         data=[
-            _bars(labels, ranks, "above the noise edge", BLUE, 0),
-            _bars(labels, matter, "that matter (participation ratio)", ORANGE, 1),
+            _bars(labels, ranks, "that exceed noise (effective rank)", BLUE, 0),
+            _bars(labels, matter, "as many of equal strength (participation ratio)", ORANGE, 1),
         ],
         layout=_layout("directions"),
         table={"survey": labels, "effective_rank": ranks, "participation": matter},
@@ -101,12 +99,14 @@ def stresses(surveys: Surveys) -> Figure:
     squared distances, all corpora are drawn by these.
     """
     key, title = "compare-stress", "How far each encoding is from each corpus"
-    measures = {measure_of(contents) for _, contents in surveys}
+    measures = {stress_measure(contents) for _, contents in surveys}
     measure = "squared" if "squared" in measures else "scale_free"
     lines = {label: _lines(contents, measure) for label, contents in surveys}
     rows = list(dict.fromkeys(name for found in lines.values() for name in found))
     if not rows:
-        return missing(key, title, "none of these corpora has a geometry that can be trusted")
+        return no_figure(
+            key, title, "none of these corpora has a geometry that stands out from noise"
+        )
     data = [_marks(label, found, k) for k, (label, found) in enumerate(lines.items()) if found]
     what = "squared distances" if measure == "squared" else "distances"
     drawn = "; all are drawn by squared distances here" if len(measures) > 1 else ""
@@ -115,7 +115,7 @@ def stresses(surveys: Surveys) -> Figure:
     }
     top = max(span[1] for found in lines.values() for _, span in found.values())
     without = [label for label, found in lines.items() if not found]
-    rest = f"; no trusted geometry: {', '.join(without)}" if without else ""
+    rest = f"; no geometry that stands out from noise: {', '.join(without)}" if without else ""
     axis = {"type": "category", "categoryorder": "array", "categoryarray": rows}
     return Figure(
         key=key,
@@ -142,8 +142,8 @@ def _lines(contents: dict[str, Any], measure: str) -> dict[str, tuple[float, lis
     The rank of a debiased fit differs by corpus, so its name goes without.
     """
     return {
-        _unranked(called(e)): (e["stress"]["debiased"][measure], span)
-        for e in named(contents["encodings"])
+        _without_rank(name_of(e)): (e["stress"]["debiased"][measure], span)
+        for e in with_names(contents["encodings"])
         if (span := e["stress"]["debiased"].get(interval_key(measure))) is not None
         and e["lift"] == "kernel"
     }
@@ -153,17 +153,17 @@ def _nearest(surveys: Surveys) -> str:
     """Say for each corpus which known encoding its verdict calls the nearest."""
     parts = []
     for label, contents in surveys:
-        best = nearest(contents)
+        best = nearest_known(contents)
         if best is None:
             continue
-        name = nearest_called(best) if best["closer"] else "none closer than equal distances"
+        name = nearest_name(best) if best["closer"] else "none closer than equal distances"
         parts.append(f"{name} for {label} ({leaves(best)} unexplained)")
     return (
         f"Nearest known encoding: {', '.join(parts)}" if parts else "No nearest encoding is named"
     )
 
 
-def _unranked(label: str) -> str:
+def _without_rank(label: str) -> str:
     return "mds, debiased" if label.startswith("mds, debiased") else label
 
 

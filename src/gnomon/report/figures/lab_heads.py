@@ -1,9 +1,15 @@
-"""What heads do: drops by layer and head, the deposit index by encoding, and by learning rate.
+"""What heads and rotary pairs of trained models do: the score that is lost without them.
 
-A drop is the score lost without one head. Heads of a layer stand in descending order, since the
-heads of two seeds have nothing in common; a column is the mean over seeds. The deposit index is the
-largest drop as a share of all: the dashed line is 1 / H, one of H equal heads. An open dot is a run
-whose largest drop is within its noise, where the index says nothing.
+Heads of a layer stand in descending order, since the heads of two seeds have nothing in common; a
+column is the mean over seeds. The deposit index is the largest drop as a share of all: the dashed
+line is 1 / H, one of H equal heads. An open dot is a run whose largest drop is within its noise,
+where the index says nothing.
+
+The *excess* of two heads is what is lost without both, beyond the sum of what is lost without each:
+above 0 where one does the work of the other in its absence, so that single losses understate both.
+A dot is the largest excess of a run in its first layer, open where it is within its noise band
+(Bonferroni over pairs). A rotary pair has one frequency in every run, so losses are averaged pair
+by pair. Encodings that rotate no pairs are left out of the map, and named.
 """
 
 from __future__ import annotations
@@ -13,9 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.report.figure import BLUE, GREY, VERMILION, Figure, missing, short
-from gnomon.report.figures.distances import colours
-from gnomon.report.figures.lab_rows import (
+from gnomon.report.figure import (
+    BLUE,
+    GREY,
+    VERMILION,
+    Figure,
+    colours,
+    columns_of,
+    no_figure,
+    short,
+)
+from gnomon.report.figures.lab_scores import (
+    LINE,
     Rows,
     encodings_of,
     laid_out,
@@ -24,9 +39,8 @@ from gnomon.report.figures.lab_rows import (
     style,
     tasks_of,
 )
-from gnomon.report.figures.lab_scores import LINE
-from gnomon.report.figures.panels import LEGEND, axes_of, axis
-from gnomon.report.figures.places import figure_of
+from gnomon.report.panels import LEGEND, axes_of, axis
+from gnomon.report.phrases import figure_of
 
 HEADS = ("lab-heads", "Score lost without each head")
 DEPOSIT = ("lab-deposit", "Deposit index of the first layer, by encoding")
@@ -36,43 +50,54 @@ NONE = "heads were not ablated in this grid"
 
 def heads_figure(rows: Rows, ablation: str = "zero") -> Figure:
     """Return a heat-map for every task: encodings down, layers and ordered heads across."""
-    tasks = _tasks(rows)
+    tasks = _tasks_with_heads(rows)
     if not tasks:
-        return missing(*HEADS, NONE)
-    most = max(len(_with_heads(rows, task)) for task in tasks)
-    each = LINE * most + 40
-    upright = {"autorange": "reversed", "type": "category"}
-    layout, height = laid_out(tasks, each=each, names=encodings_of(rows), y=upright)
+        return no_figure(*HEADS, NONE)
+    found = [_with_heads(rows, task) for task in tasks]
+    drops = [[np.array(row["heads"][ablation]["drops"]) for row in own] for own in found]
+    said, table = _about_heads(rows, tasks, ablation), _drops_table(rows, tasks)
+    return _lost_map(HEADS, rows, tasks, found, drops, summary=said, table=table)
+
+
+def _lost_map(
+    name: tuple[str, str],
+    rows: Rows,
+    tasks: list[str],
+    found: list[list[Mapping[str, Any]]],
+    drops: list[list[Any]],
+    **words: Any,
+) -> Figure:
+    """Return heat-maps of the score that is lost, a panel for each task."""
+    layout, height, each = _upright_panels(rows, tasks, max(map(len, found)))
     data = []
-    for k, task in enumerate(tasks):
-        found = _with_heads(rows, task)
-        drops = [np.array(row["heads"][ablation]["drops"]) for row in found]
-        data.append(layers_map(found, drops, k))
-        layout[axis("x", k)] |= {"tickangle": 0, **layer_ticks(drops[0].shape)}
+    for k, (own, lost) in enumerate(zip(found, drops, strict=True)):
+        data.append(layers_map(own, lost, k))
+        layout[axis("x", k)] |= {"tickangle": 0, **layer_ticks(lost[0].shape)}
         layout[axis("y", k)] |= {"showgrid": False, "automargin": True}
     bar = {"title": {"text": "score lost"}, "thickness": 12}
     layout["coloraxis"] = {"cmin": 0.0, "colorscale": colours(), "colorbar": bar}
+    stacked = narrow(tasks, each=each)
+    key, title = name
     return Figure(
-        key=HEADS[0],
-        title=HEADS[1],
-        summary=_about_heads(rows, tasks, ablation),
-        data=data,
-        layout=layout,
-        narrow=narrow(tasks, each=each),
-        table=_drops_table(rows, tasks),
-        height=height,
+        key=key, title=title, data=data, layout=layout, narrow=stacked, height=height, **words
     )
+
+
+def _upright_panels(rows: Rows, tasks: list[str], most: int) -> tuple[dict[str, Any], int, int]:
+    """Return a panel for each task with `most` encodings on its upright axis; heights of both."""
+    each = LINE * most + 40
+    upright = {"autorange": "reversed", "type": "category"}
+    layout, height = laid_out(tasks, each=each, names=encodings_of(rows), y=upright)
+    return layout, height, each
 
 
 def deposit_figure(rows: Rows, ablation: str = "zero") -> Figure:
     """Return the index of the first layer of every run."""
-    tasks = _tasks(rows)
+    tasks = _tasks_with_heads(rows)
     if not tasks:
-        return missing(*DEPOSIT, NONE)
+        return no_figure(*DEPOSIT, NONE)
     most = max(len(_with_heads(rows, task)) for task in tasks)
-    each = LINE * most + 40
-    upright = {"autorange": "reversed", "type": "category"}
-    layout, height = laid_out(tasks, each=each, names=encodings_of(rows), y=upright)
+    layout, height, each = _upright_panels(rows, tasks, most)
     data, shapes = [], []
     for k, task in enumerate(tasks):
         found = _with_heads(rows, task)
@@ -96,9 +121,9 @@ def deposit_figure(rows: Rows, ablation: str = "zero") -> Figure:
 def rates_figure(rows: Rows, ablation: str = "zero") -> Figure:
     """Return the index against the learning rate, for encodings that were run at several."""
     rows = _at_several(rows)
-    tasks = _tasks(rows)
+    tasks = _tasks_with_heads(rows)
     if not tasks:
-        return missing(*RATES, "no encoding was reported at several learning rates")
+        return no_figure(*RATES, "no encoding was reported at several learning rates")
     layout, height = laid_out(tasks, each=320)
     names = list(dict.fromkeys(subject(row) for row in rows))
     data, seen = [], set[str]()
@@ -135,12 +160,12 @@ def subject(row: Mapping[str, Any]) -> str:
 
 def indices(row: Mapping[str, Any], ablation: str) -> list[tuple[float, bool]]:
     """Return the index of the first layer of every run that has one, and whether it is clear."""
-    told = row["heads"][ablation]
-    layers = zip(told["index"], told["largest"], told["noise_band"], strict=True)
+    found = row["heads"][ablation]
+    layers = zip(found["index"], found["largest"], found["noise_band"], strict=True)
     return [(i[0], top[0] > band[0]) for i, top, band in layers if i[0] is not None]
 
 
-def _tasks(rows: Rows) -> list[str]:
+def _tasks_with_heads(rows: Rows) -> list[str]:
     return [task for task in tasks_of(rows) if _with_heads(rows, task)]
 
 
@@ -151,7 +176,7 @@ def _with_heads(rows: Rows, task: str) -> list[Mapping[str, Any]]:
 def _at_several(rows: Rows) -> list[Mapping[str, Any]]:
     """Return the rows of encodings that have more than one learning rate on a task."""
     kept = []
-    for task in _tasks(rows):
+    for task in _tasks_with_heads(rows):
         found = _with_heads(rows, task)
         for name in dict.fromkeys(subject(row) for row in found):
             own = [row for row in found if subject(row) == name]
@@ -295,7 +320,7 @@ def _drops_table(rows: Rows, tasks: list[str]) -> dict[str, list[Any]]:
         for place, drop in enumerate(drops)
     ]
     names = ("task", "encoding", "ablation", "layer", "order", "lost")
-    return {n: list(c) for n, c in zip(names, zip(*lines, strict=True), strict=True)}
+    return columns_of(names, lines)
 
 
 def _index_table(rows: Rows, tasks: list[str]) -> dict[str, list[Any]]:
@@ -312,4 +337,142 @@ def _index_table(rows: Rows, tasks: list[str]) -> dict[str, list[Any]]:
         for layer in range(len(row["heads"][ablation]["index"][run]))
     ]
     names = ("task", "encoding", "learning_rate", "seed", "ablation", "layer", *keys)
-    return {n: list(c) for n, c in zip(names, zip(*lines, strict=True), strict=True)}
+    return columns_of(names, lines)
+
+
+REDUNDANCY = ("lab-redundancy", "Two heads without each other: largest excess of the first layer")
+PAIRS = ("lab-pairs", "Score lost without each rotary pair")
+
+
+def redundancy_figure(rows: Rows) -> Figure:
+    """Return the largest excess of every run."""
+    tasks = _tasks_with(rows, "redundancy")
+    if not tasks:
+        return no_figure(*REDUNDANCY, "pairs of heads were not ablated in this grid")
+    most = max(len(_with(rows, task, "redundancy")) for task in tasks)
+    layout, height, each = _upright_panels(rows, tasks, most)
+    data = []
+    for k, task in enumerate(tasks):
+        found = _with(rows, task, "redundancy")
+        points = [(value, row["encoding"], clear) for row in found for value, clear in _runs(row)]
+        for clear in (True, False):
+            kept = [(value, name) for value, name, is_clear in points if is_clear is clear]
+            data.append(noise_dots(kept, k, clear=clear))
+        names = [row["encoding"] for row in found]
+        layout[axis("x", k)] |= {"title": {"text": "excess of score lost"}}
+        layout[axis("y", k)] |= {"categoryorder": "array", "categoryarray": names}
+    return Figure(
+        key=REDUNDANCY[0],
+        title=REDUNDANCY[1],
+        summary=_about_redundancy(rows, tasks),
+        data=data,
+        layout=layout | {"legend": LEGEND},
+        narrow=narrow(tasks, each=each, legend=2),
+        table=_redundancy_table(rows, tasks),
+        height=height + 24,
+    )
+
+
+def pairs_figure(rows: Rows) -> Figure:
+    """Return a heat-map for every task: encodings down, layers and their rotary pairs across."""
+    tasks = [task for task in tasks_of(rows) if _rows_with_pairs(rows, task)]
+    if not tasks:
+        none = _tasks_with(rows, "pairs")
+        why = "no encoding turns pairs" if none else "rotary pairs were not taken out"
+        return no_figure(*PAIRS, f"{why} in this grid")
+    found = [_rows_with_pairs(rows, task) for task in tasks]
+    drops = [_widen(own) for own in found]
+    said, table = _about_pairs(rows, tasks), _pairs_table(rows, tasks)
+    return _lost_map(PAIRS, rows, tasks, found, drops, summary=said, table=table)
+
+
+def _with(rows: Rows, task: str, key: str) -> list[Mapping[str, Any]]:
+    return [row for row in of_task(rows, task) if row.get(key)]
+
+
+def _tasks_with(rows: Rows, key: str) -> list[str]:
+    return [task for task in tasks_of(rows) if _with(rows, task, key)]
+
+
+def _runs(row: Mapping[str, Any]) -> list[tuple[float, bool]]:
+    found = row["redundancy"]
+    return [(e, e > band) for e, band in zip(found["largest"], found["noise_band"], strict=True)]
+
+
+def _rows_with_pairs(rows: Rows, task: str) -> list[Mapping[str, Any]]:
+    """Return the rows of a task that turn pairs."""
+    return [row for row in _with(rows, task, "pairs") if np.size(row["pairs"]["drops"])]
+
+
+def _drops(row: Mapping[str, Any]) -> Any:
+    """Return losses (layers, pairs), nan where there is no such pair."""
+    return np.array(row["pairs"]["drops"], np.float64)
+
+
+def _widen(rows: Rows) -> list[Any]:
+    """Return the losses of rows with as many layers and pairs as the largest: one axis serves all.
+
+    >>> _widen([{"pairs": {"drops": [[0.1]]}}, {"pairs": {"drops": [[0.2, None]]}}])[0].shape
+    (1, 2)
+    """
+    found = [_drops(row) for row in rows]
+    layers, pairs = np.max([one.shape for one in found], axis=0)
+    wide = [np.full((layers, pairs), np.nan) for _ in found]
+    for full, one in zip(wide, found, strict=True):
+        full[: one.shape[0], : one.shape[1]] = one
+    return wide
+
+
+def _about_redundancy(rows: Rows, tasks: list[str]) -> str:
+    parts = []
+    for task in tasks:
+        found = _with(rows, task, "redundancy")
+        clear = sum(is_clear for row in found for _, is_clear in _runs(row))
+        runs = sum(len(_runs(row)) for row in found)
+        parts.append(f"{task}: in {clear} of {runs} runs two heads stand in for one another")
+    return f"{'; '.join(parts)}."
+
+
+def _about_pairs(rows: Rows, tasks: list[str]) -> str:
+    parts = []
+    for task in tasks:
+        top = max(_rows_with_pairs(rows, task), key=lambda row: float(np.nanmax(_drops(row))))
+        drops = _drops(top)
+        layer, pair = np.unravel_index(int(np.nanargmax(drops)), drops.shape)
+        lost = figure_of(float(np.nanmax(drops)))
+        parts.append(f"{task}: {top['encoding']} loses {lost} without pair {pair} of layer {layer}")
+    return f"{'; '.join(parts)} (mean over seeds).{_left_out(rows)}"
+
+
+def _left_out(rows: Rows) -> str:
+    """Name the encodings that were asked for pairs and turn none."""
+    asked = [row for task in tasks_of(rows) for row in _with(rows, task, "pairs")]
+    none = dict.fromkeys(row["encoding"] for row in asked if not np.size(row["pairs"]["drops"]))
+    return f" Left out, since they turn no pairs: {', '.join(none)}." if none else ""
+
+
+def _redundancy_table(rows: Rows, tasks: list[str]) -> dict[str, list[Any]]:
+    lines = [
+        (task, row["encoding"], row["learning_rate"], *of_run)
+        for task in tasks
+        for row in _with(rows, task, "redundancy")
+        for of_run in zip(
+            row["seeds"], row["redundancy"]["largest"], row["redundancy"]["noise_band"], strict=True
+        )
+    ]
+    names = ("task", "encoding", "learning_rate", "seed", "excess", "noise_band")
+    return columns_of(names, lines)
+
+
+def _pairs_table(rows: Rows, tasks: list[str]) -> dict[str, list[Any]]:
+    lines = [
+        (task, row["encoding"], row["learning_rate"], seed, layer, pair, lost)
+        for task in tasks
+        for row in _rows_with_pairs(rows, task)
+        for seed, table in zip(row["seeds"], row["pairs"]["by_seed"], strict=True)
+        for layer, drops in enumerate(table)
+        for pair, lost in enumerate(drops)
+        if lost is not None
+    ]
+    names = ("task", "encoding", "learning_rate", "seed", "layer", "pair", "lost")
+    return columns_of(names, lines)

@@ -2,8 +2,8 @@
 
 All numbers are those of `LagStructure.to_dict()`. Bands are 95 % intervals, from errors over folds
 of documents. Both nulls stand in the first figure as rates: where the tokens of each document are
-shuffled (no order), and where in addition every position keeps its own law (no dependence beyond
-position).
+shuffled (no order), and where in addition every position keeps its own distribution (no dependence
+beyond position).
 """
 
 from __future__ import annotations
@@ -13,10 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.report.figure import BLUE, GREEN, GREY, ORANGE, VERMILION, Figure, missing, short
-from gnomon.report.figures.panels import LEGEND, axes_of, axis, panels, stacked
-from gnomon.report.figures.places import figure_of, some
-from gnomon.report.figures.ticks import log_axis
+from gnomon.report.figure import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    VERMILION,
+    Figure,
+    band,
+    no_figure,
+    short,
+)
+from gnomon.report.panels import LEGEND, axes_of, axis, panels, stack
+from gnomon.report.phrases import figure_of, log_axis, some
 
 WIDE = 1.96
 """Half of a 95 % interval, in errors."""
@@ -47,7 +56,7 @@ def kernel_figure(kernel: dict[str, Any]) -> Figure:
         _line("equal tokens", lags, values + shuffled + across, BLUE),
         _line("no order: documents shuffled", lags, shuffled, GREY, dash="dash"),
         _line("no dependence beyond position", lags, shuffled + across, ORANGE, dash="dot"),
-        _band(lags, values - WIDE * errors, values + WIDE * errors) | axes_of(1),
+        band(lags, values - WIDE * errors, values + WIDE * errors) | axes_of(1),
         _line("excess over both nulls", lags, values, VERMILION) | axes_of(1),
     ]
     layout = panels(["share of equal tokens", "excess, with its 95 % interval"], gap=0.1)
@@ -60,7 +69,7 @@ def kernel_figure(kernel: dict[str, Any]) -> Figure:
         summary=_about_kernel(lags, values, errors),
         data=data,
         layout=layout | {"legend": LEGEND},
-        narrow=stacked(2, each=260, legend=5),
+        narrow=stack(2, each=260, legend=5),
         table={
             "lag": lags.astype(int).tolist(),
             "excess": short(values),
@@ -91,18 +100,18 @@ def information_figure(information: dict[str, Any]) -> Figure:
     )
     seen = bits > 0.0
     if not seen.any():
-        return missing("information", title, "no lag has more than its nulls")
+        return no_figure("information", title, "no lag has more than its nulls")
     floor = float(bits[seen].min()) / 2.0
     low, high = np.maximum(bits - WIDE * errors, floor), np.maximum(bits + WIDE * errors, floor)
-    told = (np.array(information["p_values"], dtype=np.float64) <= LEVEL) & seen
+    significant = (np.array(information["p_values"], dtype=np.float64) <= LEVEL) & seen
     return Figure(
         key="information",
         title=title,
-        summary=_about_information(lags, bits, told),
+        summary=_about_information(lags, bits, significant),
         data=[
-            _band(lags, low, high),
+            band(lags, low, high),
             *_nulls(information, lags, floor),
-            *_points(lags, bits, seen, told),
+            *_points(lags, bits, seen, significant),
         ],
         layout={
             "xaxis": {"title": {"text": "lag (tokens)"}, **log_axis(lags.tolist())},
@@ -131,12 +140,12 @@ def _nulls(information: dict[str, Any], lags: Any, floor: float) -> list[dict[st
     return drawn
 
 
-def _points(lags: Any, bits: Any, seen: Any, told: Any) -> list[dict[str, Any]]:
-    """Return the lags at which dependence is told from chance, and the others."""
+def _points(lags: Any, bits: Any, seen: Any, significant: Any) -> list[dict[str, Any]]:
+    """Return the lags at which dependence is significant, and the others."""
     drawn = []
     for name, chosen, symbol in (
-        ("dependence", seen & told, "circle"),
-        ("not told from chance", seen & ~told, "circle-open"),
+        ("dependence", seen & significant, "circle"),
+        ("not significant", seen & ~significant, "circle-open"),
     ):
         if chosen.any():
             points = _line(name, lags[chosen], bits[chosen], BLUE)
@@ -145,20 +154,20 @@ def _points(lags: Any, bits: Any, seen: Any, told: Any) -> list[dict[str, Any]]:
     return drawn
 
 
-def _about_information(lags: Any, bits: Any, told: Any) -> str:
+def _about_information(lags: Any, bits: Any, significant: Any) -> str:
     first = f"A token tells {figure_of(float(bits[0]))} bits of the one at lag {int(lags[0])}"
-    if not told.any():
-        return f"{first}; at no lag is that told from chance."
+    if not significant.any():
+        return f"{first}; at no lag is that significant."
     return (
-        f"{first}; dependence is told from chance at {some(int(told.sum()), 'lag')}, the furthest "
-        f"{int(lags[told].max())} (5 % for a false one anywhere)."
+        f"{first}; dependence is significant at {some(int(significant.sum()), 'lag')}, the "
+        f"furthest {int(lags[significant].max())} (5 % for a false one anywhere)."
     )
 
 
 def modes_figure(found: list[dict[str, Any]], *, placed: Sequence[dict[str, Any]] = ()) -> Figure:
     """Return each mode by its period, or its half-life where it does not turn, and its size.
 
-    Modes of the law of positions are drawn with the others, and said to be that.
+    Modes of token distributions by position are drawn with the others, and said to be that.
     """
     title = "Periods and half-lives"
     modes = [
@@ -167,7 +176,7 @@ def modes_figure(found: list[dict[str, Any]], *, placed: Sequence[dict[str, Any]
     ]
     modes = [mode for mode in modes if mode["period"] or mode["half_life"]]
     if not modes:
-        return missing("modes", title, "no period and no half-life stands above the noise")
+        return no_figure("modes", title, "no period and no half-life stands above the noise")
     kept = [one for one in _PANELS if any(mode[one[1]] is not None for mode in modes)]
     layout = panels([f"by {name}" for name, *_ in kept], gap=0.1)
     most = 1.15 * max(mode["amplitude"] for mode in modes)
@@ -186,7 +195,7 @@ def modes_figure(found: list[dict[str, Any]], *, placed: Sequence[dict[str, Any]
         summary=_about_modes(modes) + _about_placed(len(placed), len(modes)),
         data=data,
         layout=layout | {"showlegend": False},
-        narrow=stacked(len(kept), each=240),
+        narrow=stack(len(kept), each=240),
         table={key: [_cell(mode[key]) for mode in modes] for key in _COLUMNS},
         height=380,
     )
@@ -248,11 +257,11 @@ def _about_modes(modes: list[dict[str, Any]]) -> str:
 
 
 def _about_placed(placed: int, modes: int) -> str:
-    """Say how many of the modes are of the law of positions."""
+    """Say how many of the modes come from how tokens are distributed over positions."""
     if not placed:
         return ""
-    whole = "All are" if placed == modes else f"Of them {placed} {'is' if placed == 1 else 'are'}"
-    return f" {whole} in the law of positions, which is no dependence."
+    which = "All are" if placed == modes else f"Of them {placed} {'is' if placed == 1 else 'are'}"
+    return f" {which} in how tokens are distributed over positions, which is no dependence."
 
 
 def turns(mode: dict[str, Any]) -> bool:
@@ -286,19 +295,4 @@ def _line(name: str, lags: Any, values: Any, colour: str, *, dash: str = "solid"
         "y": short(values),
         "line": {"color": colour, "dash": dash, "width": 1.5},
         "hovertemplate": "lag %{x}: %{y:.4g}<extra></extra>",
-    }
-
-
-def _band(lags: Any, low: Any, high: Any) -> dict[str, Any]:
-    """Return the region between two curves."""
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": short(np.concatenate([lags, lags[::-1]])),
-        "y": short(np.concatenate([low, high[::-1]])),
-        "fill": "toself",
-        "fillcolor": f"{GREY}40",
-        "line": {"width": 0},
-        "hoverinfo": "skip",
-        "showlegend": False,
     }

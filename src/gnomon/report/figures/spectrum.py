@@ -1,6 +1,7 @@
 """The figures of a spectrum: symbol, eigenvalues, contraction by the shared mean, kernel by lag.
 
-Everything drawn was computed by `gnomon.spectra`.
+The kernel of a picture is a heat-map by the lag on both of its axes. Everything drawn was computed
+by `gnomon.spectra`.
 """
 
 from __future__ import annotations
@@ -12,20 +13,23 @@ import numpy as np
 from gnomon.report.figure import (
     BLUE,
     DASHES,
+    DIVERGING,
     GREEN,
     GREY,
     MARKERS,
     VERMILION,
     Figure,
+    colours,
     evenly,
-    missing,
+    no_figure,
     short,
-)  # fmt: skip
-from gnomon.report.figures.panels import LEGEND, axes_of, axis, panels
-from gnomon.report.figures.places import as_text, figure_of
+)
+from gnomon.report.panels import LEGEND, axes_of, axis, panels
+from gnomon.report.phrases import as_text, figure_of
 
 if TYPE_CHECKING:
     from gnomon.spectra import LatticeSpectrum, Spectrum
+
 
 EXPLAINED = {
     "profile": "The kernel: the positional part of a logit, by the lag between query and key.",
@@ -33,7 +37,7 @@ EXPLAINED = {
     "and key. Rings are a kernel of the distance; crosses and stripes tell axes apart.",
     "eigenvalues": "Eigenvalues of the n x n matrix of the kernel by their order, those below 0 by "
     "their size, beside those of the nearest circulant matrix. What lies under the dashed line "
-    "can not be told from 0. Where not all are known, both ends stand at their places from the "
+    "counts as 0. Where not all are known, both ends stand at their places from the "
     "largest to the smallest.",
     "symbol": "The Fourier series of the kernel. Where it is a function, eigenvalues are "
     "distributed as its values as the length grows. Stems are masses: turns that do not decay.",
@@ -51,7 +55,7 @@ def spectrum_figures(found: Spectrum) -> list[Figure]:
 
 def lattice_figures(found: LatticeSpectrum) -> list[Figure]:
     """Return the figures of all places of a picture."""
-    from gnomon.report.figures.lattice import lattice_figure
+    from gnomon.report.figures.spectrum import lattice_figure
 
     return [lattice_figure(found), _eigenvalues(found)]
 
@@ -94,10 +98,10 @@ def _profile(found: Spectrum) -> Figure:
 
 
 def _eigenvalues(found: Spectrum | LatticeSpectrum) -> Figure:
-    orders, positive = _ordered(found)
+    orders, positive = _orders_and_sizes(found)
     if not len(positive):
         why = "all of them are 0" if found.eigenvalues.complete else found.eigenvalues.reason
-        return missing("eigenvalues", "Eigenvalues", why)
+        return no_figure("eigenvalues", "Eigenvalues", why)
     rows = evenly(len(positive))
     data = [_points("size of the eigenvalue", orders[rows], positive[rows], BLUE, 0)]
     table = {"order": orders[rows].tolist(), "size": short(positive[rows])}
@@ -109,7 +113,7 @@ def _eigenvalues(found: Spectrum | LatticeSpectrum) -> Figure:
     if state is not None and state.rank < found.length:
         floor = state.tolerance * state.norm
         ends = np.array([1, max(int(orders.max()), 2)])
-        data.append(_line("told from 0 above", ends, np.full(2, floor), GREY, dash="dash"))
+        data.append(_line("counts as 0 below", ends, np.full(2, floor), GREY, dash="dash"))
     layout = _axes("order", "size") | {"legend": LEGEND}
     layout["yaxis"] |= {"type": "log", "exponentformat": "power"}
     layout["xaxis"] |= {"type": "log"} if orders.max() > 64 else {}
@@ -123,7 +127,7 @@ def _eigenvalues(found: Spectrum | LatticeSpectrum) -> Figure:
     )
 
 
-def _ordered(found: Spectrum | LatticeSpectrum) -> tuple[Any, Any]:
+def _orders_and_sizes(found: Spectrum | LatticeSpectrum) -> tuple[Any, Any]:
     """Return orders and sizes of eigenvalues that are not 0.
 
     All of them are in the order of their sizes. Where ends alone are known, the order is that of
@@ -149,7 +153,7 @@ def _about_eigenvalues(found: Spectrum | LatticeSpectrum) -> str:
         return f"The ends of the spectrum alone are known: {found.eigenvalues.reason}."
     below = f", {state.negative} of them below 0" if state.negative else ""
     return (
-        f"{state.rank} of {found.length} eigenvalues can be told from 0{below}; the largest is "
+        f"{state.rank} of {found.length} eigenvalues differ from 0{below}; the largest is "
         f"{figure_of(state.largest)}, the smallest {figure_of(state.smallest)}, the effective rank "
         f"{figure_of(state.effective_rank)}."
     )
@@ -158,7 +162,7 @@ def _about_eigenvalues(found: Spectrum | LatticeSpectrum) -> str:
 def _symbol(found: Spectrum) -> Figure:
     symbol = found.symbol
     if symbol is None:
-        return missing("symbol", "Symbol", "the matrix does not depend on the lag alone")
+        return no_figure("symbol", "Symbol", "the matrix does not depend on the lag alone")
     data, table = [], {}
     if symbol.values is not None:
         finite = np.isfinite(symbol.values)
@@ -176,7 +180,7 @@ def _symbol(found: Spectrum) -> Figure:
             "mass": short(symbol.masses),
         }
     if not data:
-        return missing("symbol", "Symbol", "the kernel is zero")
+        return no_figure("symbol", "Symbol", "the kernel is zero")
     layout = _axes("angle, radians per position", "symbol") | {"legend": LEGEND}
     if symbol.values is not None and not len(symbol.masses):
         drawn = symbol.values[np.isfinite(symbol.values)]
@@ -199,7 +203,7 @@ def _contraction(found: Spectrum) -> Figure:
     made = found.contraction
     if made is None:
         reason = found.contraction_reason.rstrip(".")
-        return missing("contraction", "Coupling with content", reason)
+        return no_figure("contraction", "Coupling with content", reason)
     low, high = made.norm_range.T
     bars = {"type": "data", "array": short(high - made.norm), "arrayminus": short(made.norm - low)}
     norms = _points("spectral norm", made.means, made.norm, BLUE, 0, mode="lines+markers")
@@ -260,3 +264,59 @@ def _points(
         "marker": {"color": colour, "symbol": MARKERS[k], "size": 6},
         "line": {"color": colour, "dash": DASHES[k]},
     }
+
+
+LATTICE = ("lattice", "Kernel by lag on both axes")
+
+
+def lattice_figure(found: LatticeSpectrum) -> Figure:
+    """Return the kernel with lag 0 in the middle."""
+    if len(found.shape) != 2:
+        return no_figure(*LATTICE, f"a kernel of {len(found.shape)} axes is no picture")
+    rows, columns = (
+        np.unique(np.concatenate([evenly(2 * size - 1), [size - 1]])) for size in found.shape
+    )
+    drawn = found.kernel[np.ix_(rows, columns)]
+    down, right = (at - size + 1 for at, size in zip((rows, columns), found.shape, strict=True))
+    share = found.isotropy
+    alike = (
+        "It is constant beside lag 0."
+        if np.isnan(share)
+        else f"The distance alone explains {figure_of(share)} of what varies."
+    )
+    return Figure(
+        key=LATTICE[0],
+        title=LATTICE[1],
+        summary=f"The kernel is {figure_of(float(found.kernel.max()))} at most and "
+        f"{figure_of(float(found.kernel.min()))} at least. {alike}",
+        data=[
+            {
+                "type": "heatmap",
+                "x": right.tolist(),
+                "y": down.tolist(),
+                "z": short(drawn),
+                "coloraxis": "coloraxis",
+                "hovertemplate": "lag (%{y}, %{x}): %{z:.4g}<extra></extra>",
+            }
+        ],
+        layout={
+            "xaxis": {"title": {"text": "lag on the second axis"}, "constrain": "domain"},
+            "yaxis": {
+                "title": {"text": "lag on the first axis"},
+                "scaleanchor": "x",
+                "autorange": "reversed",
+            },
+            "coloraxis": _scale(float(drawn.min()), float(drawn.max())),
+        },
+        table={"lag": down.tolist()}
+        | {f"{lag}": short(drawn[:, k]) for k, lag in enumerate(right.tolist())},
+        height=520,
+    )
+
+
+def _scale(low: float, high: float) -> dict[str, Any]:
+    """Return colours of two sides where there are two signs, otherwise from end to end."""
+    if low < 0.0 < high:
+        top = max(-low, high)
+        return {"colorscale": DIVERGING, "cmin": -top, "cmax": top}
+    return {"colorscale": colours(), "cmin": low, "cmax": high if high > low else low + 1.0}

@@ -1,8 +1,9 @@
-"""Surveys on disk, as a page needs them: survey.json held against its schema, geometry.npz beside.
+"""Surveys on disk, as a page needs them.
 
-Both may come from a stranger. What does not keep to the schema is refused in one sentence; numbers
-that JSON does not have (NaN, Infinity, 1e999) are refused as well. What keeps to the schema may
-still not go together, and is refused while it is drawn (`drawing`).
+survey.json is held against its schema, geometry.npz against survey.json. Both may come from a
+stranger. What does not keep to the schema is refused in one sentence; numbers that JSON does not
+have (NaN, Infinity, 1e999) are refused as well. What keeps to the schema may still not go together,
+and is refused while it is drawn (`refuse_mixed`).
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gnomon.errors import InputError
-from gnomon.reading import believing, read_written
+from gnomon.reading import read_written, refuse_mismatch
 
 if TYPE_CHECKING:
     from gnomon.pipeline import Pictures
+
 
 MOST_BYTES = 256 * 2**20
 Read = tuple[str, dict[str, Any], "Pictures | None"]
@@ -32,10 +34,12 @@ def read_surveys(paths: Sequence[Path]) -> list[Read]:
     ]
 
 
-def drawing(paths: Sequence[Path]) -> AbstractContextManager[None]:
+def refuse_mixed(paths: Sequence[Path]) -> AbstractContextManager[None]:
     """Refuse surveys whose values do not go together, where they are drawn."""
     names = ", ".join(str(survey_file(path)) for path in paths)
-    return believing(names, "run the survey again, and report it if a fresh one is refused, too")
+    return refuse_mismatch(
+        names, "run the survey again, and report it if a fresh one is refused, too"
+    )
 
 
 def survey_file(path: Path) -> Path:
@@ -77,7 +81,7 @@ def read_contents(path: Path) -> dict[str, Any]:
     """Read one survey.json and hold it against the schema."""
     from gnomon.pipeline import SCHEMA_VERSION, fault
 
-    contents = _parsed(path)
+    contents = _parse(path)
     if not isinstance(contents, dict) or "schema_version" not in contents:
         raise InputError(
             f"{path} is JSON but no survey; name a folder that `gnomon survey --out` wrote."
@@ -96,7 +100,7 @@ def read_contents(path: Path) -> dict[str, Any]:
     return contents
 
 
-def _parsed(path: Path) -> Any:
+def _parse(path: Path) -> Any:
     try:
         return read_written(path, most=MOST_BYTES)
     except FileNotFoundError as error:

@@ -17,6 +17,7 @@ from gnomon.pipeline import (
     rows_used,
     skipped,
 )
+from gnomon.report.text import RESERVATIONS
 
 MOST_RANGES = 8
 LEVEL = 0.05
@@ -41,9 +42,9 @@ def headline(contents: dict[str, Any]) -> str:
     """Return the answer to the first question in one line."""
     informative = contents["verdict"]["informative"]
     if informative is None:
-        return "Whether position matters in this corpus can not be told."
+        return "Whether position matters in this corpus cannot be decided."
     if not informative:
-        return "No sign of position: what the distances show can not be told from noise."
+        return "No sign of position: what the distances show does not stand out from noise."
     if caution(contents):
         return "Position seems to matter, but these rows may depend on each other."
     if contents["verdict"]["recommended"] == "none":
@@ -79,7 +80,7 @@ def kind_of_order(contents: dict[str, Any]) -> str:
     return f"the {found}" if found.startswith("order") else found
 
 
-def ordered(contents: dict[str, Any]) -> str:
+def shuffle_unit(contents: dict[str, Any]) -> str:
     """Return what a shuffle puts in another order: words, letters, tokens or places."""
     return kind_of_order(contents).removeprefix("the order of ").replace("word order", "words")
 
@@ -118,7 +119,7 @@ def where(contents: dict[str, Any]) -> str | None:
     if not contents["verdict"]["informative"] or found is None or found["geometry_reason"]:
         return distinct(contents)
     pattern = found["pattern"]
-    listed = _listed(contents, pattern["positions"])
+    listed = _ranges_in_words(contents, pattern["positions"])
     one = len(pattern["positions"]) == 1 and contents["corpus"]["bins"] is None
     unlike = f"position {listed} is" if one else f"positions {listed} are"
     core = _core(contents)
@@ -173,11 +174,11 @@ def _core(contents: dict[str, Any]) -> list[tuple[int, int]]:
 
 
 def distinct(contents: dict[str, Any]) -> str | None:
-    """Name the positions whose own law differs from the rest; None where there are none."""
+    """Name the positions whose token distribution differs from the rest; None without any."""
     found = [p["index"] for p in contents["positions"] if p["distinct"]]
     if not found:
         return None
-    listed = _listed(contents, found)
+    listed = _ranges_in_words(contents, found)
     if len(found) == 1 and listed.isdigit():
         return f"Position {listed} differs from the rest."
     return f"Positions {listed} differ from the rest."
@@ -192,7 +193,7 @@ def _extents(contents: dict[str, Any], indices: list[int]) -> list[tuple[int, in
     return [spans.get(index, (index, index)) for index in indices]
 
 
-def _listed(contents: dict[str, Any], indices: list[int]) -> str:
+def _ranges_in_words(contents: dict[str, Any], indices: list[int]) -> str:
     """Return positions as ranges, bins by their first and last position, and not too many."""
     parts = ranges(_extents(contents, indices)).split(", ")
     more = len(parts) - MOST_RANGES
@@ -216,13 +217,13 @@ def stress_used(contents: dict[str, Any]) -> str:
     return "stress.debiased." + (nearest(contents) or {"measure": "scale_free"})["measure"]
 
 
-def unexplained(contents: dict[str, Any]) -> str:
+def what_is_unexplained(contents: dict[str, Any]) -> str:
     """Return what an encoding leaves unexplained."""
     squared = stress_used(contents).endswith("squared")
     return "the squared distances" if squared else "the distances"
 
 
-def called(found: dict[str, Any]) -> str:
+def encoding_name(found: dict[str, Any]) -> str:
     """Return an encoding as a sentence names it, with the lift where that is not the kernel."""
     lift = found["lift"]
     return str(found["label"]) + ("" if lift == "kernel" else f" under the {lift} lift")
@@ -238,7 +239,7 @@ def floor(found: dict[str, Any]) -> str:
     return "".join(said.partition(",")[1:])
 
 
-def fitted(contents: dict[str, Any]) -> int | None:
+def place_of_fitted(contents: dict[str, Any]) -> int | None:
     """Return the place of the encoding fitted to the debiased geometry."""
     labels = [str(entry["label"]) for entry in contents["encodings"]]
     return next((i for i, label in enumerate(labels) if label.startswith(_DEBIASED)), None)
@@ -249,18 +250,18 @@ def closest(contents: dict[str, Any]) -> int | None:
     if contents["verdict"]["recommended"] == "none":
         return None
     if recommends_fit(contents):
-        return fitted(contents)
+        return place_of_fitted(contents)
     known = nearest(contents)
     place = None if known is None else int(known["index"])
     return place if place is not None and place < len(contents["encodings"]) else None
 
 
-def closest_called(contents: dict[str, Any]) -> str:
+def closest_name(contents: dict[str, Any]) -> str:
     """Return the encoding that the verdict names, as its row in the table is called."""
     place = closest(contents)
     if place is None:
         return str(contents["verdict"]["recommended"])
-    return called(contents["encodings"][place])
+    return encoding_name(contents["encodings"][place])
 
 
 def nearest_in_short(contents: dict[str, Any]) -> str:
@@ -287,7 +288,11 @@ def warnings(contents: dict[str, Any]) -> list[str]:
     debiased = contents["geometry"].get("debiased") or {}
     tables = [entry["rows"]["warning"] for entry in contents["encodings"] if "rows" in entry]
     found = [note for note in contents["corpus"]["notes"] if not _is_plain(note)]
-    return [*debiased.get("warnings", []), *filter(None, tables), *found]
+    doubts = [
+        f"The debiased mean squared distance is uncertain: {RESERVATIONS[one]}."
+        for one in debiased.get("reservations", [])
+    ]
+    return [*doubts, *debiased.get("warnings", []), *filter(None, tables), *found]
 
 
 def tables(contents: dict[str, Any]) -> list[str]:

@@ -53,19 +53,15 @@ from torch import Tensor
 from gnomon.encodings import Alibi
 from gnomon.numeric.arrays import concrete_or_none
 from gnomon.torch.coordinates import XP
+from gnomon.torch.sdpa.kernel import attend, is_triangle, padded
 from gnomon.torch.sdpa.prepare import (
-    AttentionCall,
     Layout,
     Span,
+    TorchCall,
     added,
-    attend,
     check_heads,
-    encode_queries_keys,
-    is_triangle,
     keys_for,
     may_attend,
-    own_heads,
-    padded,
     whole_mask,
 )
 
@@ -82,16 +78,16 @@ _WRITTEN_BYTES = 2**24
 """Largest bias that is written out where that is cheaper than turning the keys around."""
 
 
-def run_bias(call: AttentionCall, layout: Layout) -> Tensor:
+def run_bias(call: TorchCall, layout: Layout) -> Tensor:
     """Return attention with the bias of every query and key."""
-    q, k, v = encode_queries_keys(call)
+    q, k, v = call.encode()
     mask = dense_bias(call, layout, "bias")
     return attend(q, k, v, mask=mask, scale=call.scale, dropout=call.dropout)
 
 
-def run_toeplitz(call: AttentionCall, layout: Layout) -> Tensor:
+def run_toeplitz(call: TorchCall, layout: Layout) -> Tensor:
     """Return attention with a bias of the lag."""
-    q, k, v = encode_queries_keys(call)
+    q, k, v = call.encode()
     given: dict[str, Any] = {"scale": call.scale, "dropout": call.dropout}
     if call.masked or writes_out(call):
         return attend(q, k, v, mask=dense_bias(call, layout, "toeplitz"), **given)
@@ -100,14 +96,14 @@ def run_toeplitz(call: AttentionCall, layout: Layout) -> Tensor:
     return attend(q, k.flip(-2), v.flip(-2), mask=view, **given)
 
 
-def writes_out(call: AttentionCall) -> bool:
+def writes_out(call: TorchCall) -> bool:
     """Whether writing the bias out is less than turning keys and values around."""
     batch, heads, n, m = call.sizes
     flips = 2 * batch * call.k.shape[1] * call.k.shape[-1]
     return heads * n <= flips and heads * n * m * call.wide.itemsize <= _WRITTEN_BYTES
 
 
-def dense_bias(call: AttentionCall, layout: Layout, route: str) -> Tensor | None:
+def dense_bias(call: TorchCall, layout: Layout, route: str) -> Tensor | None:
     """Return bias and mask of all queries and keys: by the formula, or written out of a profile."""
     if call.dense_bias is not None:
         return call.dense_bias
@@ -118,7 +114,7 @@ def dense_bias(call: AttentionCall, layout: Layout, route: str) -> Tensor | None
     return whole_mask(call, layout, (0, n), m, bias) if call.masked else bias
 
 
-def _bias_of(call: AttentionCall, rows: Span, end: int) -> Tensor:
+def _bias_of(call: TorchCall, rows: Span, end: int) -> Tensor:
     """Return the bias of some queries to the first `end` keys: (batch or 1, heads or 1, ...)."""
     queries, keys = call.at_q[..., slice(*rows), :], call.at_k[..., :end, :]
     if queries.ndim == 4:  # the formula knows no axis of heads in positions
@@ -129,10 +125,10 @@ def _bias_of(call: AttentionCall, rows: Span, end: int) -> Tensor:
     return made if made.ndim == 4 else made[None]
 
 
-def run_tiles(call: AttentionCall, layout: Layout) -> Tensor:
+def run_tiles(call: TorchCall, layout: Layout) -> Tensor:
     """Return attention tile by tile."""
     m = call.k.shape[-2]
-    q, k, v = encode_queries_keys(call)
+    q, k, v = call.encode()
     profile = lag_profile(call, layout) if has_profile(call, layout) else None
     if profile is None or call.masked:
         made = [_forward(call, layout, (q, k, v), profile, rows) for rows in spans(call)]
@@ -152,7 +148,7 @@ def run_tiles(call: AttentionCall, layout: Layout) -> Tensor:
     return torch.cat(made, dim=-2)
 
 
-def spans(call: AttentionCall, tile: int | None = None) -> Iterator[Span]:
+def spans(call: TorchCall, tile: int | None = None) -> Iterator[Span]:
     """Return the first and one past the last query of each tile."""
     n = call.q.shape[-2]
     tile = tile_of(n) if tile is None else tile
@@ -164,14 +160,14 @@ def tile_of(n: int) -> int:
     return TILE if n > _SHORT else _SHORT_TILE
 
 
-def has_profile(call: AttentionCall, layout: Layout) -> bool:
+def has_profile(call: TorchCall, layout: Layout) -> bool:
     """Whether the bias is a function of the lag at equally spaced lags."""
     encoding = call.encoding
     return call.biased and encoding.axes == 1 and encoding.card.relative and layout.step is not None
 
 
 def _forward(
-    call: AttentionCall,
+    call: TorchCall,
     layout: Layout,
     vectors: tuple[Tensor, Tensor, Tensor],
     profile: Tensor | None,
@@ -191,7 +187,7 @@ def _forward(
     return attend(*part, mask=mask, scale=call.scale, dropout=call.dropout)
 
 
-def lag_profile(call: AttentionCall, layout: Layout) -> Tensor:
+def lag_profile(call: TorchCall, layout: Layout) -> Tensor:
     """Return f at every lag (heads or 1, n + m - 1), from the earliest query and last key on."""
     if call.profile is not None:
         return call.profile
@@ -226,7 +222,7 @@ def _written_bias(profile: Tensor, m: int, rows: Span, end: int) -> Tensor:
     return _reversed_bias(profile, m, rows, end).flip(-1)
 
 
-def rank_of(call: AttentionCall) -> int | None:
+def rank_of(call: TorchCall) -> int | None:
     """Return how many coordinates the bias needs beside q and k, or None where it has no rank."""
     if slopes_of(call) is not None:
         return 1
@@ -234,7 +230,7 @@ def rank_of(call: AttentionCall) -> int | None:
     return None if rank is None else int(rank)
 
 
-def slopes_of(call: AttentionCall) -> Tensor | None:
+def slopes_of(call: TorchCall) -> Tensor | None:
     """Return m of a bias -m (i - j) for each head, or None where the bias is no such line."""
     encoding: Any = call.encoding
     if not isinstance(encoding, Alibi):
@@ -243,7 +239,7 @@ def slopes_of(call: AttentionCall) -> Tensor | None:
     return call.numbers["slopes"] if line else None
 
 
-def unfit_places(call: AttentionCall) -> str | None:
+def unfit_places(call: TorchCall) -> str | None:
     """Say why the bias at these positions is no sum in the type of logits, or None.
 
     Two terms cancel to the bias of a pair, so a logit errs by an ulp of the larger one: beside
@@ -251,7 +247,7 @@ def unfit_places(call: AttentionCall) -> str | None:
     """
     if call.counted and concrete_or_none(call.at_k) is None:
         return None  # counted in compiled code: as far as the sequence is long
-    if call.empty:
+    if 0 in call.sizes:
         return None
     numbers = (values for values in call.numbers.values() if isinstance(values, Tensor))
     if any(concrete_or_none(x.detach()) is None for x in (call.at_q, call.at_k, *numbers)):
@@ -264,7 +260,7 @@ def unfit_places(call: AttentionCall) -> str | None:
     return f"its terms reach {reached:.3g} at these positions, and {call.wide} sums {most:g}"
 
 
-def _largest_term(call: AttentionCall) -> float:
+def _largest_term(call: TorchCall) -> float:
     """Return the largest number that coordinates add to a logit."""
     slopes = slopes_of(call)
     if slopes is not None:
@@ -276,14 +272,14 @@ def _largest_term(call: AttentionCall) -> float:
     return float(torch.mul(*sizes).sum(-1).amax())
 
 
-def run_augmented(call: AttentionCall, layout: Layout) -> Tensor:
+def run_augmented(call: TorchCall, layout: Layout) -> Tensor:
     """Return attention with a bias as coordinates."""
     _, heads, n, m = call.sizes
-    q, k, v = encode_queries_keys(call)
+    q, k, v = call.encode()
     slopes = slopes_of(call)
     queries, keys = _factors(call) if slopes is None else _coordinates(call, slopes)
     check_heads(keys.shape[1], call.encoding, heads)
-    k, v = own_heads(k, call.groups), own_heads(v, call.groups)
+    k, v = call.own_heads(k), call.own_heads(v)
     width = -(-(q.shape[-1] + keys.shape[-1]) // _MULTIPLE) * _MULTIPLE
     left = padded(torch.cat([q, queries.expand(*q.shape[:-1], -1)], dim=-1), width)
     right = padded(torch.cat([k, keys.expand(*k.shape[:-1], -1)], dim=-1), width)
@@ -293,7 +289,7 @@ def run_augmented(call: AttentionCall, layout: Layout) -> Tensor:
     return attend(left, right, v, mask=whole_mask(call, layout, (0, n), m), **given)
 
 
-def _factors(call: AttentionCall) -> tuple[Tensor, Tensor]:
+def _factors(call: TorchCall) -> tuple[Tensor, Tensor]:
     """Return the factors of a bias as its encoding gives them, (batch or 1, heads, n, rank)."""
     known = concrete_or_none(call.at_k)
     reference = 0.0 if known is None else float(0.5 * (known.min() + known.max()))
@@ -307,7 +303,7 @@ def _factors(call: AttentionCall) -> tuple[Tensor, Tensor]:
     return queries.to(call.q.dtype), made[1].to(call.q.dtype)
 
 
-def _coordinates(call: AttentionCall, slopes: Tensor) -> tuple[Tensor, Tensor]:
+def _coordinates(call: TorchCall, slopes: Tensor) -> tuple[Tensor, Tensor]:
     """Return what is put beside queries (1, 1, 1, limbs) and keys (batch or 1, heads, m, limbs)."""
     places = call.at_k[..., 0]
     places = places[None, None] if places.ndim == 1 else places
@@ -335,9 +331,9 @@ def _split(values: Tensor, dtype: torch.dtype) -> Tensor:
     return torch.stack(limbs, dim=-1)
 
 
-def run_flex(call: AttentionCall, layout: Layout) -> Tensor:
+def run_flex(call: TorchCall, layout: Layout) -> Tensor:
     """Return attention by FlexAttention."""
-    q, k, v = encode_queries_keys(call)
+    q, k, v = call.encode()
     wanted = v.shape[-1]
     width = max(wanted, q.shape[-1])
     out = _kernel(q.device.type)(
@@ -352,7 +348,7 @@ def run_flex(call: AttentionCall, layout: Layout) -> Tensor:
     return out[..., :wanted]
 
 
-def _score_mod(call: AttentionCall, layout: Layout) -> Any:
+def _score_mod(call: TorchCall, layout: Layout) -> Any:
     """Return the function that adds the bias and a mask of floats to one logit, or None."""
     _, heads, n, m = call.sizes
     profile = lag_profile(call, layout) if has_profile(call, layout) else None
@@ -371,7 +367,7 @@ def _score_mod(call: AttentionCall, layout: Layout) -> Any:
     return changed
 
 
-def _block_mask(call: AttentionCall, layout: Layout) -> Any:
+def _block_mask(call: TorchCall, layout: Layout) -> Any:
     """Return which keys may be seen, in blocks, or None."""
     from torch.nn.attention.flex_attention import create_block_mask
 

@@ -17,6 +17,7 @@ until the backward pass.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +25,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gnomon.encodings import ARGUMENTS, Referred, needs_logits, refuse_arguments, refuse_tokens
+from gnomon.encodings import Referred, refuse_arguments
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 from gnomon.numeric.arrays import traced
@@ -47,16 +48,8 @@ from gnomon.torch.sdpa.bias_routes import (
     writes_out,
 )
 from gnomon.torch.sdpa.decay_blocks import KEYS, LEAST_BLOCK, MERGED_BLOCK, block_length, run_blocks
-from gnomon.torch.sdpa.prepare import (
-    AttentionCall,
-    Layout,
-    attend,
-    four_axes,
-    is_triangle,
-    layout_of,
-    prepare_call,
-)
-from gnomon.torch.sdpa.routes import run_dense, run_empty, run_plain
+from gnomon.torch.sdpa.kernel import attend, is_triangle, run_dense, run_empty, run_plain
+from gnomon.torch.sdpa.prepare import Layout, TorchCall, layout_of, prepare_call
 
 _TILES_FROM = 256
 """Queries from which on tiles of a causal bias are faster than one call."""
@@ -74,8 +67,8 @@ _WORDS: dict[str, str] = {
     "flex": "the bias is looked up inside of a fused kernel",
 }
 
-_Route = Callable[[AttentionCall, Layout], Tensor]
-_NAMES = (*ARGUMENTS, "dropout", "route")
+_Route = Callable[[TorchCall, Layout], Tensor]
+_NAMES = (*TorchCall.ARGUMENTS, "dropout", "route")
 _RUN: dict[str, _Route] = {
     "plain": run_plain,
     "bias": run_bias,
@@ -118,7 +111,8 @@ def attention(
     takes one by name; `attention_plan` says which one is taken. A query that may attend to nothing
     gives zeros.
     """
-    refuse_arguments("attention", unknown, _NAMES)
+    if unknown:
+        refuse_arguments("attention", unknown, _NAMES)
     given = {
         "positions_q": positions_q,
         "positions_k": positions_k,
@@ -131,7 +125,7 @@ def attention(
         "dropout": dropout,
     }
     call, layout, chosen = _ready(q, k, v, encoding, given, route)
-    out = _run_of(call, chosen)(call, layout)
+    out = run_empty(call, layout) if 0 in call.sizes else _RUN[chosen](call, layout)
     return out.reshape(*call.leading, *out.shape[-3:])
 
 
@@ -155,22 +149,18 @@ def prepare_attention(
     q, k and v are kept.
     """
     call, layout, chosen = _ready(q, k, v, encoding, _named("prepare_attention", given), route)
-    return Prepared(call, layout, _run_of(call, chosen), _plan(call, layout, chosen, route))
-
-
-def _run_of(call: AttentionCall, route: str) -> _Route:
-    """Return what computes a route; of no query or no key there is nothing to compute."""
-    return run_empty if call.empty else _RUN[route]
+    run = run_empty if 0 in call.sizes else _RUN[chosen]
+    return Prepared(call, layout, run, _plan(call, layout, chosen, route))
 
 
 def _named(caller: str, given: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of attention, those that are not given as they are by default."""
-    defaults = dict.fromkeys(ARGUMENTS) | {"dropout": 0.0}
+    defaults = dict.fromkeys(TorchCall.ARGUMENTS) | {"dropout": 0.0}
     refuse_arguments(caller, {n: x for n, x in given.items() if n not in defaults}, _NAMES)
     return defaults | given
 
 
-def _plan(call: AttentionCall, layout: Layout, chosen: str, route: str) -> Plan:
+def _plan(call: TorchCall, layout: Layout, chosen: str, route: str) -> Plan:
     why = _WORDS[chosen] if route == "auto" else f"asked for by name: {_WORDS[chosen]}"
     if "vectors" in call.encoding.kinds:
         why += "; its vectors are added to q and k here, where a model adds them to embeddings"
@@ -190,12 +180,11 @@ def _plan(call: AttentionCall, layout: Layout, chosen: str, route: str) -> Plan:
 
 def _ready(
     q: Tensor, k: Tensor, v: Tensor, encoding: Any, given: dict[str, Any], route: str
-) -> tuple[AttentionCall, Layout, str]:
+) -> tuple[TorchCall, Layout, str]:
     """Return the checked call, how its positions lie, and its route."""
     if route != "auto":
         checks.one_of("route", route, ("auto", *ROUTES))
     call = prepare_call(q, k, v, encoding, given)
-    refuse_tokens(call.encoding, call.tokens)
     layout = layout_of(call)
     if route == "auto":
         return call, layout, _choose(call, layout)
@@ -221,12 +210,12 @@ class Plan(Result):
     """The other routes: why each is not taken."""
 
 
-def _choose(call: AttentionCall, layout: Layout) -> str:
+def _choose(call: TorchCall, layout: Layout) -> str:
     """Return the route that suits a call."""
     encoding = call.encoding
-    if _refusal("blocks", call, layout) is None:
+    if isinstance(encoding, Referred) and _no_blocks(call, layout) is None:
         return "blocks"
-    if needs_logits(encoding) is not None:
+    if call.needs_logits() is not None:
         return "dense"
     if call.q.device.type == "cuda" and _refusal("flex", call, layout) is None:
         return "flex" if call.biased else "plain"
@@ -238,7 +227,7 @@ def _choose(call: AttentionCall, layout: Layout) -> str:
     return "tiles" if skips or (call.masked and _large(call)) else "toeplitz"
 
 
-def _large_route(call: AttentionCall, layout: Layout) -> str:
+def _large_route(call: TorchCall, layout: Layout) -> str:
     """Return the route of a large bias without a profile."""
     return "tiles" if _refusal("augmented", call, layout) is not None else "augmented"
 
@@ -248,35 +237,35 @@ def _for_other_lengths() -> bool:
     return bool(torch.compiler.is_exporting() or traced())
 
 
-def _large(call: AttentionCall) -> bool:
+def _large(call: TorchCall) -> bool:
     """Whether a mask or bias of all queries and keys is more than is made at once."""
-    if _for_other_lengths():
-        return False
     batch, heads, n, m = call.sizes
     bias = call.biased
     if not bias and not call.masked and not (call.causal and n != m):
+        return False
+    if _for_other_lengths():
         return False
     whole = (heads if bias else 1) * (batch if call.masked else 1) * n * m
     return whole * call.wide.itemsize > _MASK_BYTES
 
 
-def _refusal(route: str, call: AttentionCall, layout: Layout) -> str | None:
+def _refusal(route: str, call: TorchCall, layout: Layout) -> str | None:
     """Say why a route can not serve a call, or None where it can."""
     if route == "dense":
         return None
     if route == "blocks":
         return _no_blocks(call, layout)
-    reason = needs_logits(call.encoding)
+    reason = call.needs_logits()
     if reason is None and call.biased and _own_places(call):
         reason = "heads have positions of their own"
     return _OWN[route](call, layout) if reason is None else reason
 
 
-def _own_places(call: AttentionCall) -> bool:
+def _own_places(call: TorchCall) -> bool:
     return call.at_q.ndim == 4 and max(call.at_q.shape[1], call.at_k.shape[1]) > 1
 
 
-def _no_blocks(call: AttentionCall, layout: Layout) -> str | None:
+def _no_blocks(call: TorchCall, layout: Layout) -> str | None:
     encoding = call.encoding
     if not isinstance(encoding, Referred):
         return "nothing decays"
@@ -288,7 +277,7 @@ def _no_blocks(call: AttentionCall, layout: Layout) -> str | None:
     return "positions and decays can not be seen in compiled code" if hidden else None
 
 
-def _no_profile(call: AttentionCall, layout: Layout) -> str | None:
+def _no_profile(call: TorchCall, layout: Layout) -> str | None:
     if not call.biased:
         return "there is no bias"
     if has_profile(call, layout):
@@ -300,7 +289,7 @@ def _no_profile(call: AttentionCall, layout: Layout) -> str | None:
     return "positions can not be seen" if not layout.seen else "positions are not equally spaced"
 
 
-def _no_coordinates(call: AttentionCall, layout: Layout) -> str | None:
+def _no_coordinates(call: TorchCall, layout: Layout) -> str | None:
     del layout
     if not call.biased:
         return "there is no bias"
@@ -313,7 +302,7 @@ def _no_coordinates(call: AttentionCall, layout: Layout) -> str | None:
     return unfit_places(call)
 
 
-def _no_flex(call: AttentionCall, layout: Layout) -> str | None:
+def _no_flex(call: TorchCall, layout: Layout) -> str | None:
     if call.biased and not has_profile(call, layout):
         return _no_profile(call, layout)
     if call.dropout:
@@ -326,11 +315,11 @@ def _no_flex(call: AttentionCall, layout: Layout) -> str | None:
     return None
 
 
-def _tensors(numbers: dict[str, Any]) -> list[torch.Tensor]:
+def _tensors(numbers: Mapping[str, Any]) -> list[torch.Tensor]:
     return [value for value in numbers.values() if isinstance(value, torch.Tensor)]
 
 
-_OWN: dict[str, Callable[[AttentionCall, Layout], str | None]] = {
+_OWN: dict[str, Callable[[TorchCall, Layout], str | None]] = {
     "plain": lambda call, _: "a bias is to be added" if call.biased else None,
     "bias": lambda call, _: None if call.biased else "there is no bias",
     "toeplitz": _no_profile,
@@ -345,7 +334,7 @@ class Prepared:
 
     def __init__(
         self,
-        call: AttentionCall,
+        call: TorchCall,
         layout: Layout,
         run: _Route,
         plan: Plan,
@@ -367,7 +356,10 @@ class Prepared:
                     f"{name} has shape {tuple(x.shape)} and {x.dtype} on {x.device}, and this "
                     f"attention was prepared for {shape} and {dtype} on {device}; prepare another."
                 )
-        call, vectors = self._call, [four_axes(x, leading) for x in (q, k, v)]
+        call, vectors = (
+            self._call,
+            [x.reshape(math.prod(leading), *x.shape[-3:]) for x in (q, k, v)],
+        )
         if self._direct:
             given: dict[str, Any] = {"scale": call.scale, "dropout": call.dropout}
             out = attend(*vectors, mask=call.dense_bias, **given)
@@ -384,10 +376,10 @@ def _form(x: Tensor, leading: tuple[int, ...]) -> tuple[Any, ...]:
     return (*leading, *x.shape[-3:]), x.dtype, x.device
 
 
-def _made_ready(call: AttentionCall, layout: Layout, route: str) -> AttentionCall:
+def _made_ready(call: TorchCall, layout: Layout, route: str) -> TorchCall:
     """Return the call with all that no training changes made, and without its vectors."""
     made: dict[str, Any] = {}
-    if call.biased and not call.encoding.learnable and not call.empty:
+    if call.biased and not call.encoding.learnable and 0 not in call.sizes:
         if has_profile(call, layout):
             made["profile"] = lag_profile(call, layout)
         if _writes(call, route):
@@ -397,7 +389,7 @@ def _made_ready(call: AttentionCall, layout: Layout, route: str) -> AttentionCal
     return dataclasses.replace(call, **sizes, **made)
 
 
-def _writes(call: AttentionCall, route: str) -> bool:
+def _writes(call: TorchCall, route: str) -> bool:
     """Whether a route holds bias and mask of all pairs, and nothing of them is learned."""
     if call.mask is not None and call.mask.requires_grad:
         return False  # read anew in each call, as learned numbers are
@@ -406,7 +398,7 @@ def _writes(call: AttentionCall, route: str) -> bool:
     return route == "bias" or (route == "toeplitz" and (call.masked or writes_out(call)))
 
 
-def _extra_bytes(route: str, call: AttentionCall, layout: Layout) -> int:
+def _extra_bytes(route: str, call: TorchCall, layout: Layout) -> int:
     """Return the bytes that a route holds."""
     return {
         "plain": _plain,
@@ -420,13 +412,13 @@ def _extra_bytes(route: str, call: AttentionCall, layout: Layout) -> int:
     }[route](call, layout)
 
 
-def _acting(call: AttentionCall) -> int:
+def _acting(call: TorchCall) -> int:
     """Queries and keys once more, where the encoding acts on them."""
     acts = {"vectors", "transform"} & set(call.encoding.kinds)
     return (call.q.numel() + call.k.numel()) * call.q.itemsize if acts else 0
 
 
-def _mask(call: AttentionCall, rows: int, keys: int) -> int:
+def _mask(call: TorchCall, rows: int, keys: int) -> int:
     """A mask of some rows: booleans, and the floats that the kernel makes of them."""
     if not call.causal and not call.masked:
         return 0
@@ -437,41 +429,41 @@ def _mask(call: AttentionCall, rows: int, keys: int) -> int:
     return batch * heads * rows * keys * (1 + call.wide.itemsize)
 
 
-def _biased(call: AttentionCall, rows: int, keys: int) -> int:
+def _biased(call: TorchCall, rows: int, keys: int) -> int:
     """A bias of some rows in its wide type, with masks merged into it."""
     batch = call.q.shape[0] if call.masked or call.at_q.ndim == 4 else 1
     return batch * call.q.shape[1] * rows * keys * call.wide.itemsize
 
 
-def _plain(call: AttentionCall, layout: Layout) -> int:
+def _plain(call: TorchCall, layout: Layout) -> int:
     _, _, n, m = call.sizes
     return _acting(call) + (0 if is_triangle(call, layout) else _mask(call, n, m))
 
 
-def _bias(call: AttentionCall, layout: Layout) -> int:
+def _bias(call: TorchCall, layout: Layout) -> int:
     del layout
     _, heads, n, m = call.sizes
     float64 = heads * n * m * 8  # what the formula makes before it is rounded
     return _acting(call) + _biased(call, n, m) + float64
 
 
-def _profile(call: AttentionCall) -> int:
+def _profile(call: TorchCall) -> int:
     _, heads, n, m = call.sizes
     return heads * (n + m - 1) * (8 + call.wide.itemsize)
 
 
-def _flips(call: AttentionCall) -> int:
+def _flips(call: TorchCall) -> int:
     return (call.k.numel() + call.v.numel()) * call.q.itemsize
 
 
-def _toeplitz(call: AttentionCall, layout: Layout) -> int:
+def _toeplitz(call: TorchCall, layout: Layout) -> int:
     del layout
     _, _, n, m = call.sizes
     written = call.masked or writes_out(call)
     return _acting(call) + _profile(call) + (_biased(call, n, m) if written else _flips(call))
 
 
-def _tiles(call: AttentionCall, layout: Layout) -> int:
+def _tiles(call: TorchCall, layout: Layout) -> int:
     _, _, n, m = call.sizes
     rows = min(n, tile_of(n))
     if has_profile(call, layout) and not call.masked:
@@ -481,7 +473,7 @@ def _tiles(call: AttentionCall, layout: Layout) -> int:
     return _acting(call) + _profile(call) + 2 * _biased(call, rows, m)
 
 
-def _augmented(call: AttentionCall, layout: Layout) -> int:
+def _augmented(call: TorchCall, layout: Layout) -> int:
     batch, heads, n, m = call.sizes
     rank = LIMBS.get(call.q.dtype, 1) if slopes_of(call) is not None else rank_of(call) or 0
     width = -(-(call.q.shape[-1] + rank) // 8) * 8
@@ -490,7 +482,7 @@ def _augmented(call: AttentionCall, layout: Layout) -> int:
     return _acting(call) + vectors + mask
 
 
-def _blocks(call: AttentionCall, layout: Layout) -> int:
+def _blocks(call: TorchCall, layout: Layout) -> int:
     del layout
     batch, heads, n, m = call.sizes
     length = block_length(call)
@@ -500,13 +492,13 @@ def _blocks(call: AttentionCall, layout: Layout) -> int:
     return vectors + _mask(call, rows, m) + logits * call.wide.itemsize
 
 
-def _dense(call: AttentionCall, layout: Layout) -> int:
+def _dense(call: TorchCall, layout: Layout) -> int:
     del layout
     batch, heads, n, m = call.sizes
     return _acting(call) + 2 * batch * heads * n * m * call.wide.itemsize
 
 
-def _flex(call: AttentionCall, layout: Layout) -> int:
+def _flex(call: TorchCall, layout: Layout) -> int:
     del layout
     batch, heads, n, m = call.sizes
     unfused = 2 * batch * heads * n * m * call.wide.itemsize

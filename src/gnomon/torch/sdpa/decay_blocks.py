@@ -33,16 +33,8 @@ from gnomon.encodings import Decaying
 from gnomon.numeric.arrays import concrete_or_none
 from gnomon.torch.coordinates import XP
 from gnomon.torch.sdpa.bias_routes import TILE, spans
-from gnomon.torch.sdpa.prepare import (
-    AttentionCall,
-    Layout,
-    Span,
-    attend,
-    keys_for,
-    own_heads,
-    places,
-    whole_mask,
-)
+from gnomon.torch.sdpa.kernel import attend
+from gnomon.torch.sdpa.prepare import Layout, Span, TorchCall, keys_for, places, whole_mask
 
 _SPAN = 20.0
 """Largest decay exponent within one block: e^20 is far inside float32."""
@@ -54,10 +46,10 @@ KEYS = 4096
 """Keys of one part that is merged."""
 
 
-def run_blocks(call: AttentionCall, layout: Layout) -> Tensor:
+def run_blocks(call: TorchCall, layout: Layout) -> Tensor:
     """Return causal attention under a decay, in float32 or better inside."""
     wide = [x.to(call.wide) for x in (call.q, call.k, call.v)]
-    q, k, v = wide[0], own_heads(wide[1], call.groups), own_heads(wide[2], call.groups)
+    q, k, v = wide[0], call.own_heads(wide[1]), call.own_heads(wide[2])
     tile = block_length(call)
     made = []
     for rows in spans(call, tile if tile >= LEAST_BLOCK else MERGED_BLOCK):
@@ -68,7 +60,7 @@ def run_blocks(call: AttentionCall, layout: Layout) -> Tensor:
     return torch.cat(made, dim=-2).to(call.q.dtype)
 
 
-def block_length(call: AttentionCall) -> int:
+def block_length(call: TorchCall) -> int:
     """Return the longest block, up to TILE queries, in which one reference serves every decay.
 
     It is 0 where powers of the lag grow beside the decay: seen from inside of a block they cancel.
@@ -92,7 +84,7 @@ def _widest(at: Any, length: int) -> float:
 
 
 def _one_reference(
-    call: AttentionCall, layout: Layout, vectors: tuple[Tensor, Tensor, Tensor], rows: Span
+    call: TorchCall, layout: Layout, vectors: tuple[Tensor, Tensor, Tensor], rows: Span
 ) -> Tensor:
     """Return a block of queries with all its keys, seen from the block's first query."""
     q, k, v = vectors
@@ -103,7 +95,7 @@ def _one_reference(
 
 
 def _seen_from_first(
-    call: AttentionCall, q: Tensor, k: Tensor, rows: Span, some: slice
+    call: TorchCall, q: Tensor, k: Tensor, rows: Span, some: slice
 ) -> tuple[Tensor, Tensor]:
     """Return queries of a block and some of the keys as seen from the block's first query."""
     at_q, at_k = call.at_q[..., slice(*rows), :], call.at_k[..., some, :]
@@ -118,7 +110,7 @@ def _seen_from_first(
 
 
 def _merged(
-    call: AttentionCall, layout: Layout, vectors: tuple[Tensor, Tensor, Tensor], rows: Span
+    call: TorchCall, layout: Layout, vectors: tuple[Tensor, Tensor, Tensor], rows: Span
 ) -> Tensor:
     """Return a block of queries, its logits in parts that are merged."""
     q, k, v = vectors
@@ -138,7 +130,7 @@ def _merged(
     return merged(parts)
 
 
-def _own_scores(call: AttentionCall, q: Tensor, k: Tensor, rows: Span, some: slice) -> Tensor:
+def _own_scores(call: TorchCall, q: Tensor, k: Tensor, rows: Span, some: slice) -> Tensor:
     """Return logits as the encoding itself makes them, right at every position."""
     at_q, at_k = call.at_q[..., slice(*rows), :], call.at_k[..., some, :]
     given: dict[str, Any] = {"scale": call.scale, "numbers": call.numbers}

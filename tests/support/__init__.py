@@ -1,0 +1,1 @@
+"""What several rooms of tests share: imported by its name, since tests are no package."""
