@@ -20,15 +20,11 @@ from types import SimpleNamespace
 import numpy as np
 
 from gnomon.corpus.counting import count
-from gnomon.distances.debiased.curvature import curvature
-from gnomon.distances.debiased.drift import measure_drift
-from gnomon.distances.debiased.estimate import DRAWS, debias
-from gnomon.distances.debiased.folded import folded
-from gnomon.distances.debiased.pilot import pilot
-from gnomon.distances.debiased.rare_types import common_classes
-from gnomon.distances.debiased.remainder import remainder
-from gnomon.distances.debiased.sums import balanced_signs, sums
-from gnomon.distances.debiased.terms import frame_of
+from gnomon.distances.drift import measure_drift
+from gnomon.distances.energies import balanced_signs, common_classes, frame_of, sums
+from gnomon.distances.estimate import DRAWS, debias
+from gnomon.distances.folds import fold_counts
+from gnomon.distances.pilot import curvature, pilot, remainder
 from harness import data_root, figures, interleaved, peak_of_command, ratio, show, write_record
 
 CORPORA = {
@@ -68,14 +64,14 @@ def plain_products(at, y, n, own):
     total = y.sum(axis=1)
     square = (total**2 - np.einsum("igv,igv->iv", y, y)) / np.diag(pairs)[:, None]
     weighted = at.weight * total
-    return at.summed(at.weight * square), (weighted @ weighted.T - own) / pairs
+    return at.sum_pairs(at.weight * square), (weighted @ weighted.T - own) / pairs
 
 
 def plain_energy(at, y, n, own):
     """The energy of every pair in a block, from the folds given."""
     mean = y.sum(axis=1) / n.sum(axis=1)[:, None]
     square, product = plain_products(at, y, n, own)
-    alone = at.summed(at.weight * (at.root**2 + at.root * mean)) + 0.25 * square
+    alone = at.sum_pairs(at.weight * (at.root**2 + at.root * mean)) + 0.25 * square
     root = at.weight * at.root
     cross = root @ (at.weight * mean).T
     return alone + alone.T - 2.0 * root @ root.T - cross - cross.T - 0.5 * product
@@ -108,7 +104,7 @@ def gaps_between(ours, plain):
 
 
 def bench_debias(name, counts, repeats):
-    data = folded(counts)
+    data = fold_counts(counts)
     drift = measure_drift(data)
     kap = curvature(data, drift)
     signs = balanced_signs(data.folds, DRAWS, np.random.default_rng(0))
@@ -182,7 +178,7 @@ def without(data, fold):
 
 
 def bench_replicate(counts, repeats):
-    data = folded(counts)
+    data = fold_counts(counts)
     drift, none = measure_drift(data), np.zeros((0, data.folds))
     kap = curvature(data, drift)
     token, position, fold = corpus_of(counts)

@@ -25,10 +25,9 @@ from scipy.stats import t as student
 import gnomon.distances
 from estimator_bars import judged, show
 from families import NAMES, corpus
-from gnomon.distances.debiased.estimate import debias
-from gnomon.distances.debiased.intervals import mean_squared
-from gnomon.distances.debiased.lowrank import whitened
+from gnomon.distances.estimate import debias, whiten
 from gnomon.distances.estimators import ESTIMATORS
+from gnomon.distances.intervals import mean_squared
 from harness import RECORDS, code_digest
 
 RECORD = RECORDS / "estimators.json"
@@ -36,8 +35,8 @@ ENOUGH = 500
 HEAD = 500
 VISIBLE = 1.25
 """A spike theta is seen at theta + m / theta, which exceeds the edge 2.05 sqrt m from here on."""
-LATER = ("projection", "signal", "survivorship")
-"""What is made of an estimate, and has no part in it."""
+PARTS = ("drift", "energies", "estimate", "estimators", "folds", "intervals", "pilot", "totals")
+"""The modules that the numbers depend on."""
 PEERS = ("plugin", "null-subtracted", "split-half")
 
 
@@ -82,7 +81,7 @@ def _true_values(truth, found):
     if not len(found.core):
         return np.zeros(0)
     sigma, tokens = found.sigma[found.core], found.tokens[found.core]
-    return np.linalg.eigvalsh(whitened(truth, sigma, tokens))
+    return np.linalg.eigvalsh(whiten(truth, sigma, tokens))
 
 
 def _mean_figures(found, truth):
@@ -148,9 +147,7 @@ def _participation(squares):
 def digest():
     """Digest of the estimators, the families and this file: what the numbers depend on."""
     room = Path(gnomon.distances.__file__).parent
-    names = ("estimators", "expected_null", "null_subtraction", "split_half")
-    parts = [f for f in sorted((room / "debiased").glob("*.py")) if f.stem not in LATER]
-    files = [*parts, *(room / f"{name}.py" for name in names)]
+    files = [room / f"{name}.py" for name in PARTS]
     return code_digest([*files, Path(__file__), Path(__file__).with_name("families.py")])
 
 

@@ -23,9 +23,9 @@ import numpy as np
 import families
 import gnomon
 import planted
-from gnomon.distances.debiased.estimate import debias
-from gnomon.distances.debiased.folded import folded
-from gnomon.distances.debiased.signal import signal
+from gnomon.distances.estimate import debias
+from gnomon.distances.folds import fold_counts
+from gnomon.distances.significance import signal
 from harness import RECORDS, code_digest
 
 RECORD = RECORDS / "verdict.json"
@@ -83,7 +83,7 @@ def judge_counts(counts, seed):
     """Test counts as a survey does: the signal on the core, and the effective rank."""
     found = debias(counts, rng=np.random.default_rng([seed, 3]))
     rng = np.random.default_rng([seed, 4])
-    tested = signal(folded(counts), draws=DRAWS, rng=rng, core=found.core)
+    tested = signal(fold_counts(counts), draws=DRAWS, rng=rng, core=found.core)
     return {
         "informative": tested.found,
         "rank": found.rank,

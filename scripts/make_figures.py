@@ -26,12 +26,12 @@ from svg import BLUE, GREY, INK, PURPLE, RED, Axes, Sheet, colour_bar, heat_map
 import gnomon
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.reading.builtin import three_regimes
-from gnomon.distances.debiased.estimate import Debiased, debias, pair_mean
-from gnomon.distances.debiased.folded import folded
-from gnomon.distances.debiased.intervals import mean_squared
-from gnomon.distances.debiased.signal import signal
-from gnomon.distances.expected_null import expected_null_squares
+from gnomon.distances.estimate import Debiased, debias, pair_mean
+from gnomon.distances.estimators import expected_null_squares
+from gnomon.distances.folds import fold_counts
 from gnomon.distances.geometry import measure
+from gnomon.distances.intervals import mean_squared
+from gnomon.distances.significance import signal
 
 Floats = NDArray[np.float64]
 FOLDS = 16
@@ -72,7 +72,7 @@ def no_signal(folder: Path) -> dict[str, Any]:
     counts = drawn(np.tile(zipf(), (POSITIONS, 1)), tokens, np.random.default_rng([1, 0]))
     plugin = np.square(measure(counts).distances)
     found = debias(counts, rng=np.random.default_rng([1, 1]))
-    tested = signal(folded(counts), draws=99, rng=np.random.default_rng([1, 2]))
+    tested = signal(fold_counts(counts), draws=99, rng=np.random.default_rng([1, 2]))
     debiased = np.full_like(plugin, np.nan)
     debiased[np.ix_(found.core, found.core)] = found.low_rank.squares
     _draw_no_signal(folder, plugin, np.nan_to_num(debiased))

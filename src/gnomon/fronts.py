@@ -2,11 +2,11 @@
 
 A room's `__init__` lists them by the module they live in,
 
-    __getattr__, __dir__ = front(__name__, {"mds": ("classical_mds", "scale")})
+    __getattr__, __dir__ = front(__name__, {"scaling": ("classical_mds", "scale")})
 
 and once more for type checkers, in a `TYPE_CHECKING` block. So `from gnomon.distances import scale`
-loads `gnomon.distances.mds` and nothing else of the room. No name is that of a module of its room:
-the import of such a module would hide it.
+loads `gnomon.distances.scaling` and nothing else of the room. No name is that of a module of its
+room: the import of such a module would hide it.
 """
 
 from __future__ import annotations

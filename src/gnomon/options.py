@@ -66,14 +66,17 @@ class About:
         gnomon.errors.InputError: --shuffles is 99999999; it must be 10000 or less.
         """
         given = self.flag.name or spelling(name)
-        for one in value if isinstance(value, (tuple, list)) else (value,):
-            if not isinstance(one, numbers.Real):
-                continue
+        given_numbers = value if isinstance(value, (tuple, list)) else (value,)
+        for one in filter(_is_number, given_numbers):
             if self.least is not None and not one >= self.least:  # also NaN
                 raise InputError(f"{given} is {one}; it must be {self.least} or more.")
             if self.most is not None and one > self.most:
                 most = "below 2^128" if self.most == _MOST_SEED else f"{self.most} or less"
                 raise InputError(f"{given} is {one}; it must be {most}.")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real)
 
 
 DIMENSION = About(help="Dimension d of the encodings.", least=1, most=_MOST_DIMENSION)

@@ -18,7 +18,7 @@ from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.options import CountOptions
 from gnomon.corpus.shuffling import shuffled_counts
 from gnomon.diagnostics.pairs import target_of
-from gnomon.distances.debiased.estimate import debias
+from gnomon.distances.estimate import debias
 from gnomon.distances.geometry import measure
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding

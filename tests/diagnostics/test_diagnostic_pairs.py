@@ -14,7 +14,7 @@ from scipy.spatial.distance import pdist, squareform
 from gnomon.diagnostics.pairs import correlation, separation
 from gnomon.diagnostics.shift import lag_sums, shift_equivariance
 from gnomon.diagnostics.stress_report import parameter_table, stress, stress_by_dimension
-from gnomon.distances.gram import double_centred
+from gnomon.distances.chord import double_centred
 from gnomon.encodings.fitted import fit
 from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from gnomon.corpus.counts import PositionCounts
-from gnomon.distances.debiased.coherent import between, totals_of
-from gnomon.distances.debiased.drift import measure_drift
-from gnomon.distances.debiased.estimate import debias, pair_mean
-from gnomon.distances.debiased.folded import folded
-from gnomon.distances.debiased.intervals import mean_squared
-from gnomon.distances.debiased.terms import frame_of
+from gnomon.distances.drift import measure_drift
+from gnomon.distances.energies import frame_of
+from gnomon.distances.estimate import debias, pair_mean
+from gnomon.distances.folds import fold_counts
+from gnomon.distances.intervals import mean_squared
+from gnomon.distances.totals import between, totals_of
 
 FOLDS, SEEDS = 16, 4
 
@@ -76,7 +76,7 @@ def test_classes_that_do_not_move_add_nothing(blank):
 def test_totals_without_a_fold_are_those_of_the_other_folds(rng):
     """With the pilot held, energies of totals are made of fold sums, so deletion is subtraction."""
     counts = counted(with_blank(np.linspace(0.6, 0.9, 6), 200), 800, rng)
-    data = folded(counts)
+    data = fold_counts(counts)
     data = data.only(~measure_drift(data).outstanding)
     frame = frame_of(data, np.zeros((0, data.folds)))
     found = between(totals_of(data, data.missing(), frame), frame.signs)

@@ -10,13 +10,18 @@ from scipy.stats import t as student
 
 from gnomon.corpus.counting import count
 from gnomon.corpus.counts import PositionCounts
-from gnomon.distances.debiased.drift import no_drift
-from gnomon.distances.debiased.estimate import debias, pair_mean
-from gnomon.distances.debiased.folded import folded
-from gnomon.distances.debiased.lowrank import low_rank, noise_edges, top_eigenvalue, whitened
-from gnomon.distances.debiased.profile import class_profile
-from gnomon.distances.debiased.sums import sums
-from gnomon.distances.debiased.terms import frame_of
+from gnomon.distances.drift import no_drift
+from gnomon.distances.energies import frame_of, sums
+from gnomon.distances.estimate import (
+    class_profile,
+    debias,
+    low_rank,
+    noise_edges,
+    pair_mean,
+    top_eigenvalue,
+    whiten,
+)
+from gnomon.distances.folds import fold_counts
 from gnomon.distances.geometry import measure
 
 FOLDS = 16
@@ -139,7 +144,7 @@ def test_spikes_are_inverted_where_the_noise_is_known(rng):
         assert found.rank == 1
         errors.append(found.eigenvalues[0] - (theta + m / theta))
     assert abs(np.mean(errors)) < 1.5
-    assert whitened(squares, sigma, tokens).shape == (m, m)
+    assert whiten(squares, sigma, tokens).shape == (m, m)
 
 
 @pytest.mark.parametrize("theta", [11.0, 14.0, 20.0, 100.0])
@@ -276,7 +281,7 @@ def test_without_draws_no_direction_is_claimed_and_u_is_the_same(rng):
 
 def test_all_mass_is_filled_even_that_of_types_seen_once(rng):
     """Without drift the profile is flat, and measured mass times extension is the whole mass: 1."""
-    data = folded(drawn(np.tile(zipf(3000), (6, 1)), np.full(6, 900), rng))
+    data = fold_counts(drawn(np.tile(zipf(3000), (6, 1)), np.full(6, 900), rng))
     found = sums(data, no_drift(data), frame_of(data, np.zeros((0, FOLDS))))
     flat = replace(found, energy=np.zeros_like(found.energy))
     alone = data.missing().sum(axis=1) / data.tokens

@@ -15,20 +15,21 @@ from gnomon.corpus.counting import count_with
 from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.options import CountOptions
 from gnomon.corpus.shuffling import shuffled_counts
-from gnomon.distances.debiased import signal as module
-from gnomon.distances.debiased.drift import KAPPA
-from gnomon.distances.debiased.estimate import debias, pair_mean
-from gnomon.distances.debiased.folded import folded
-from gnomon.distances.debiased.intervals import (
+from gnomon.distances import significance as module
+from gnomon.distances.drift import KAPPA
+from gnomon.distances.estimate import debias, pair_mean
+from gnomon.distances.folds import fold_counts
+from gnomon.distances.intervals import (
     figure,
+    jackknife,
     jackknife_error,
-    jackknifed,
     low_rank_replicates,
     mean_squared,
+    outside_core,
+    project,
+    survivorship,
 )
-from gnomon.distances.debiased.projection import outside_core, projected
-from gnomon.distances.debiased.signal import discoveries, signal
-from gnomon.distances.debiased.survivorship import survivorship
+from gnomon.distances.significance import discoveries, signal
 
 FOLDS = 16
 
@@ -50,13 +51,13 @@ def drawn(laws: np.ndarray, tokens: np.ndarray, rng, folds: int = FOLDS) -> Posi
 
 
 def signal_in(counts: PositionCounts, seed: int = 0, draws: int = 99, **more) -> module.Signal:
-    return signal(folded(counts), draws=draws, rng=np.random.default_rng(seed), **more)
+    return signal(fold_counts(counts), draws=draws, rng=np.random.default_rng(seed), **more)
 
 
 def test_g_is_the_sum_over_pairs_of_different_folds(rng):
     """Loops over positions, types and pairs of folds, on seven types and four folds."""
     laws = rng.dirichlet(np.full(7, 2.0), size=3)
-    data = folded(drawn(laws, np.array([160, 240, 400]), rng, folds=4))
+    data = fold_counts(drawn(laws, np.array([160, 240, 400]), rng, folds=4))
     signs = np.array([[1.0, 1.0, 1.0, 1.0], [1.0, -1.0, -1.0, 1.0]])
     made = module._grams(data, signs, None)
     counts = data.columns.toarray().reshape(3, 4, -1)
@@ -225,7 +226,7 @@ def test_a_figure_of_the_geometry_gets_its_interval_from_every_fold_left_out(rng
     again = [pair_mean(one) for one in replicates]
     value = pair_mean(found.low_rank.squares)
     expected = np.sqrt((FOLDS - 1) * np.var(again))
-    assert jackknifed(value, replicates, pair_mean).error == pytest.approx(expected)
+    assert jackknife(value, replicates, pair_mean).error == pytest.approx(expected)
 
 
 def test_projected_positions_are_nearer_the_truth_than_their_own_distances(rng):
@@ -238,7 +239,7 @@ def test_projected_positions_are_nearer_the_truth_than_their_own_distances(rng):
         found = debias(drawn(laws, tokens, rng), rng=np.random.default_rng(seed))
         outside = outside_core(found)
         np.testing.assert_array_equal(found.positions[outside], np.flatnonzero(thin))
-        placed, core = projected(found), found.low_rank.coordinates
+        placed, core = project(found), found.low_rank.coordinates
         made = ((placed[:, None, :] - core[None, :, :]) ** 2).sum(axis=-1)
         true = truth(laws)[np.ix_(outside, found.core)]
         own = found.squares[np.ix_(outside, found.core)]
@@ -251,7 +252,7 @@ def test_without_a_direction_nothing_is_projected(rng):
     tokens = np.where(np.arange(12) < 6, 3_200, 64)
     found = debias(drawn(np.tile(zipf(300), (12, 1)), tokens, rng))
     assert found.rank == 0
-    assert projected(found).shape == (len(outside_core(found)), 0)
+    assert project(found).shape == (len(outside_core(found)), 0)
 
 
 @pytest.mark.parametrize("folds", [5, 6, 7])
@@ -261,5 +262,48 @@ def test_no_p_value_is_below_the_number_of_patterns_of_signs(folds, rng):
     array = np.array([[rng.multinomial(400, law) for law in laws] for _ in range(folds)])
     counts = PositionCounts.from_array(array, minimum_count=1)
     for seed in range(5):
-        found = signal(folded(counts), draws=60, rng=np.random.default_rng(seed))
+        found = signal(fold_counts(counts), draws=60, rng=np.random.default_rng(seed))
         assert min(found.p_spread, found.p_isolated) >= 2.0 ** (1 - folds)
+
+
+@pytest.mark.parametrize("grows", [True, False])
+def test_types_too_rare_one_by_one_tell_together_that_a_vocabulary_grows_or_shrinks(grows, rng):
+    """From 3,000 to 700 types over 24 positions: none of those that go is expected half a time."""
+    sizes = np.arange(3000, 600, -100)
+    laws = np.stack([np.pad(zipf(size), (0, 3000 - size)) for size in sizes])
+    tokens = np.full(24, 2000)
+    found = signal_in(drawn(laws[::-1] if grows else laws, tokens, rng))
+    assert (tokens[0] * laws[0, sizes[-1] :]).max() < 0.5
+    assert found.p_value <= 0.02
+
+
+def test_totals_of_classes_raise_no_alarm_where_documents_have_words_of_their_own():
+    """Each of 24 corpora without order; rare words come in clumps of their documents."""
+    alarms = 0
+    for seed in range(24):
+        rng = np.random.default_rng(seed)
+        law = zipf(2000)
+        rows = [rng.choice(2000, 16, p=law) for _ in range(320)]
+        own = [np.where(rng.random(16) < 0.3, 2000 + d, row) for d, row in enumerate(rows)]
+        counts = PositionCounts.from_array(
+            np.stack([_counted(own[g::FOLDS], 2320) for g in range(FOLDS)]), minimum_count=1
+        )
+        alarms += signal_in(counts, seed=seed).p_value <= 0.05
+    assert alarms <= 4  # at 5 % more are seen once in 200 times
+
+
+def _counted(documents: list[np.ndarray], types: int) -> np.ndarray:
+    """Positions x types of documents of one length."""
+    return np.stack([np.bincount(column, minlength=types) for column in np.array(documents).T])
+
+
+def test_totals_of_classes_are_those_of_the_counts(rng):
+    """By a loop over types; tokens of no type come last, and shuffled counts are taken off."""
+    data = fold_counts(drawn(np.tile(zipf(300), (4, 1)), np.full(4, 480), rng))
+    made = module._class_deviations(data, None)
+    counts = data.columns.toarray().reshape(4, FOLDS, -1)
+    for c in range(data.classes):
+        own = counts[:, :, data.class_bounds[c] : data.class_bounds[c + 1]].sum(axis=2)
+        expected = data.fold_tokens * own.sum() / data.tokens.sum()
+        np.testing.assert_allclose(made[:, :, c], own - expected, atol=1e-9)
+    np.testing.assert_allclose(made.sum(axis=2), 0.0, atol=1e-9)

@@ -8,15 +8,11 @@ from scipy.stats import poisson
 
 from gnomon.corpus.counting import count
 from gnomon.corpus.counts import PositionCounts
-from gnomon.distances.debiased import common_types, rare_types
-from gnomon.distances.debiased import folded as folded_module
-from gnomon.distances.debiased.drift import measure_drift
-from gnomon.distances.debiased.folded import folded
-from gnomon.distances.debiased.pilot import pilot
-from gnomon.distances.debiased.rare_types import common_classes
-from gnomon.distances.debiased.separable import chebyshev_nodes, lagrange
-from gnomon.distances.debiased.sums import balanced_signs, sums
-from gnomon.distances.debiased.terms import frame_of
+from gnomon.distances import energies, folds
+from gnomon.distances.drift import measure_drift
+from gnomon.distances.energies import balanced_signs, common_classes, frame_of, sums
+from gnomon.distances.folds import fold_counts
+from gnomon.distances.pilot import chebyshev_nodes, lagrange, pilot
 from gnomon.errors import CountsError
 
 EXACT = 1e-9
@@ -118,7 +114,7 @@ def literal_classes(data, drift, leave_out=None):
 
 @pytest.mark.usefixtures("route")
 def test_energies_are_the_sums_over_pairs_of_different_folds(counts):
-    data = folded(counts)
+    data = fold_counts(counts)
     drift = measure_drift(data)
     found = sums(data, drift, frame_of(data, np.zeros((0, data.folds))))
     np.testing.assert_allclose(found.energy, literal_classes(data, drift), atol=EXACT)
@@ -127,7 +123,7 @@ def test_energies_are_the_sums_over_pairs_of_different_folds(counts):
 
 @pytest.mark.usefixtures("route")
 def test_deleting_a_fold_is_leaving_it_out_of_every_sum(counts):
-    data = folded(counts)
+    data = fold_counts(counts)
     drift = measure_drift(data)
     found = sums(data, drift, frame_of(data, np.zeros((0, data.folds))))
     for fold in range(data.folds):
@@ -141,7 +137,7 @@ def test_deleting_a_fold_is_leaving_it_out_of_every_sum(counts):
 @pytest.mark.usefixtures("route")
 def test_flipped_signs_keep_only_products_of_different_folds(counts, rng):
     """To 1e-4 of the size of the sums themselves, which are noise read to two digits."""
-    data = folded(counts)
+    data = fold_counts(counts)
     drift = measure_drift(data)
     signs = balanced_signs(data.folds, 11, rng)
     found = sums(data, drift, frame_of(data, signs))
@@ -158,7 +154,7 @@ def test_flipped_signs_keep_only_products_of_different_folds(counts, rng):
 
 @pytest.mark.usefixtures("route")
 def test_masses_and_weights_are_sums_over_types(counts):
-    data = folded(counts)
+    data = fold_counts(counts)
     drift = measure_drift(data)
     found = sums(data, drift, frame_of(data, np.zeros((0, data.folds))))
     measured, mass = np.zeros_like(found.measured), np.zeros_like(found.mass)
@@ -176,7 +172,7 @@ def test_masses_and_weights_are_sums_over_types(counts):
 
 
 def test_drift_follows_its_formulas(counts):
-    data = folded(counts)
+    data = fold_counts(counts)
     above, below = np.zeros(data.size), np.zeros(data.size)
     types = len(data.type_tokens)
     dispersion, variance, gain = np.zeros((3, types))
@@ -205,19 +201,19 @@ def test_drift_follows_its_formulas(counts):
 
 def test_rare_types_go_their_own_way_where_loops_are_compiled(rng, monkeypatch):
     """Otherwise the tests on both routes would hold two dense routes against each other."""
-    data = folded(rare_types_too(rng))
+    data = fold_counts(rare_types_too(rng))
     assert 0 < common_classes(data) < data.classes
     monkeypatch.setenv("GNOMON_NUMBA", "0")
     assert common_classes(data) == data.classes
 
 
 def test_many_small_blocks_give_what_few_large_ones_give(rng, monkeypatch, route):
-    data = folded(rare_types_too(rng))
+    data = fold_counts(rare_types_too(rng))
     drift, signs = measure_drift(data), balanced_signs(data.folds, 5, rng)
     whole = sums(data, drift, frame_of(data, signs))
-    monkeypatch.setattr(folded_module, "_BLOCK_BYTES", 1)
-    monkeypatch.setattr(rare_types, "_BLOCK_BYTES", 1)
-    monkeypatch.setattr(common_types, "_HELD_BYTES", 1)
+    monkeypatch.setattr(folds, "_BLOCK_BYTES", 1)
+    monkeypatch.setattr(energies, "_RARE_BYTES", 1)
+    monkeypatch.setattr(energies, "_HELD_BYTES", 1)
     cut = sums(data, drift, frame_of(data, signs))
     for name in ("energy", "measured", "weight_squares", "deleted"):
         np.testing.assert_allclose(getattr(cut, name), getattr(whole, name), atol=EXACT)
@@ -226,7 +222,7 @@ def test_many_small_blocks_give_what_few_large_ones_give(rng, monkeypatch, route
 
 
 def test_threads_do_not_change_the_sums(rng, monkeypatch):
-    data = folded(rare_types_too(rng))
+    data = fold_counts(rare_types_too(rng))
     drift, signs = measure_drift(data), balanced_signs(data.folds, 5, rng)
     found = []
     for threads in ("1", "3"):
@@ -250,7 +246,7 @@ def test_both_routes_give_sst2_the_same_errors_and_nulls(data_root, monkeypatch)
         tokenizer=data_root / "bert-base-uncased" / "tokenizer.json",
         length=64,
     )
-    data = folded(counts)
+    data = fold_counts(counts)
     drift, signs = measure_drift(data), balanced_signs(data.folds, 8, np.random.default_rng(0))
     compiled = sums(data, drift, frame_of(data, signs))
     monkeypatch.setenv("GNOMON_NUMBA", "0")
@@ -265,7 +261,7 @@ def test_both_routes_give_sst2_the_same_errors_and_nulls(data_root, monkeypatch)
 
 
 def test_classes_are_octaves_and_hold_every_type_seen_twice(counts):
-    data = folded(counts)
+    data = fold_counts(counts)
     totals = counts.matrix.sum(axis=0)
     assert len(data.type_tokens) == (totals >= 2).sum()
     for c in range(data.classes):
@@ -275,7 +271,7 @@ def test_classes_are_octaves_and_hold_every_type_seen_twice(counts):
 
 
 def test_counts_over_all_folds_are_those_of_the_blocks(counts):
-    data = folded(counts)
+    data = fold_counts(counts)
     for block in data.blocks():
         np.testing.assert_array_equal(data.seen(block.types), block.counts.sum(axis=1))
 
@@ -289,23 +285,23 @@ def test_signs_are_balanced(rng):
 def test_positions_met_in_too_few_folds_are_left_out_and_too_few_folds_refused(rng):
     array = rng.poisson(3.0, (4, 5, 6))
     array[1:, 2] = 0  # position 2 occurs in one fold only
-    data = folded(PositionCounts.from_array(array, minimum_count=1))
+    data = fold_counts(PositionCounts.from_array(array, minimum_count=1))
     assert data.positions.tolist() == [0, 1, 3, 4]
     with pytest.raises(CountsError, match="2 folds, and debiasing needs at least 4"):
-        folded(PositionCounts.from_array(array[:2], minimum_count=1))
+        fold_counts(PositionCounts.from_array(array[:2], minimum_count=1))
     array[1:, 1:] = 0
     with pytest.raises(CountsError, match="1 positions have tokens in at least 3 folds"):
-        folded(PositionCounts.from_array(array, minimum_count=1))
+        fold_counts(PositionCounts.from_array(array, minimum_count=1))
 
 
 def test_types_that_are_all_seen_once_are_refused():
     array = np.eye(12, dtype=int).reshape(4, 3, 12)
     with pytest.raises(CountsError, match="none of the 12 types is seen in two groups"):
-        folded(PositionCounts.from_array(array, minimum_count=1))
+        fold_counts(PositionCounts.from_array(array, minimum_count=1))
 
 
 def test_weights_are_short_sums_of_products_to_eight_digits(counts):
-    data = folded(counts)
+    data = fold_counts(counts)
     drift = measure_drift(data)
     for block in data.blocks():
         at = pilot(data, block, drift)

@@ -9,9 +9,8 @@ import pytest
 
 import gnomon.distances.estimators as table
 from gnomon.corpus.counts import PositionCounts
-from gnomon.distances.estimators import ESTIMATORS, Estimate
+from gnomon.distances.estimators import ESTIMATORS, Estimate, split_half_squares
 from gnomon.distances.geometry import measure
-from gnomon.distances.split_half import split_half_squares
 from gnomon.errors import CountsError, InputError
 
 FOLDS = 8

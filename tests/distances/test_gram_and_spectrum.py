@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gnomon.distances import angle, centred_gram, chord_distances
+from gnomon.distances.chord import double_centred
 from gnomon.distances.eigenvalues import spectrum
 from gnomon.distances.geometry import measure
-from gnomon.distances.gram import double_centred
 from gnomon.errors import CountsError, InputError
 
 positive_counts = arrays(

@@ -15,11 +15,14 @@ from gnomon import oracle
 from gnomon.cli.app import run
 from gnomon.corpus.counts import PositionCounts
 from gnomon.diagnostics.monotonicity import violations
-from gnomon.distances.chord import angle, chord_distances
-from gnomon.distances.gram import centred_gram, double_centred
-from gnomon.distances.laws import counts_matrix
-from gnomon.distances.majorization import smacof
-from gnomon.distances.mds import classical_mds
+from gnomon.distances.chord import (
+    angle,
+    centred_gram,
+    chord_distances,
+    counts_matrix,
+    double_centred,
+)
+from gnomon.distances.scaling import classical_mds, smacof
 from gnomon.errors import GnomonError
 from gnomon.groups.generator import Block, Generator
 from gnomon.lab.heads import gini

@@ -18,11 +18,10 @@ from scipy import stats
 from gnomon.corpus.counting import count_with
 from gnomon.corpus.options import CountOptions
 from gnomon.corpus.shuffling import shuffled_counts
-from gnomon.distances import dealing, expected_null
-from gnomon.distances.dealing import deal
-from gnomon.distances.expected_null import difference_means, expected_null_squares
+from gnomon.distances import estimators, nulls
+from gnomon.distances.estimators import difference_means, expected_null_squares
 from gnomon.distances.geometry import measure
-from gnomon.distances.nulls import dealt_geometry, dealt_null, null_geometry
+from gnomon.distances.nulls import deal, dealt_geometry, dealt_null, null_geometry
 from gnomon.errors import CountsError, InputError
 
 TABLES = arrays(
@@ -47,7 +46,7 @@ def any_route(request, monkeypatch):
     """Every way of dealing that keeps the margins."""
     monkeypatch.setenv("GNOMON_NUMBA", "1" if request.param == "compiled" else "0")
     if request.param == "from what remains":
-        monkeypatch.setattr(dealing, "SHUFFLED_UP_TO", 0)
+        monkeypatch.setattr(nulls, "SHUFFLED_UP_TO", 0)
     return request.param
 
 
@@ -104,8 +103,8 @@ def test_a_cell_is_hypergeometric_also_where_hands_are_scanned(any_route):
 
 
 def test_beyond_hypergeometric_numbers_rows_follow_the_pooled_law(monkeypatch):
-    monkeypatch.setattr(dealing, "SHUFFLED_UP_TO", 0)
-    monkeypatch.setattr(dealing, "HYPERGEOMETRIC_UP_TO", 0)
+    monkeypatch.setattr(nulls, "SHUFFLED_UP_TO", 0)
+    monkeypatch.setattr(nulls, "HYPERGEOMETRIC_UP_TO", 0)
     table = np.array([[30, 10, 0], [10, 0, 10]])
     drawn = [deal(table, stream(2, r)) for r in range(2000)]
     assert all(d.sum(axis=1).tolist() == [40, 20] for d in drawn)
@@ -186,8 +185,8 @@ def test_means_of_differences_agree_with_scipy(order, route):
 def test_the_series_for_large_means_agrees_with_the_sum(monkeypatch):
     counts = np.array([[9_000, 4_000, 2_000], [50_000, 20_000, 10_000], [3_000, 2_000, 1_500]])
     by_series = expected_null_squares(counts)
-    monkeypatch.setattr(expected_null, "SERIES_FROM", 1e9)
-    monkeypatch.setattr(expected_null, "TABLE", 200_000)
+    monkeypatch.setattr(estimators, "SERIES_FROM", 1e9)
+    monkeypatch.setattr(estimators, "TABLE", 200_000)
     by_sum = expected_null_squares(counts)
     pairs = np.triu_indices(3, 1)
     np.testing.assert_allclose(by_series[pairs], by_sum[pairs], rtol=2e-6)

@@ -18,17 +18,14 @@ from gnomon.corpus.counts import PositionCounts
 from gnomon.corpus.shuffling import _places, _swap, _swap_compiled
 from gnomon.diagnostics.monotonicity import violations
 from gnomon.diagnostics.shift import lag_sums
-from gnomon.distances.chord import chord_distances
-from gnomon.distances.dealing import deal
-from gnomon.distances.debiased.drift import measure_drift
-from gnomon.distances.debiased.folded import folded
-from gnomon.distances.debiased.sums import balanced_signs, sums
-from gnomon.distances.debiased.terms import frame_of
-from gnomon.distances.expected_null import expected_null_squares
-from gnomon.distances.gram import centred_gram, whole_laws
-from gnomon.distances.majorization import smacof
-from gnomon.distances.near import direct_squared
-from gnomon.lags.line import equal_pairs, line_of, pair_tables
+from gnomon.distances.chord import centred_gram, chord_distances, direct_squared, distributions_of
+from gnomon.distances.drift import measure_drift
+from gnomon.distances.energies import balanced_signs, frame_of, sums
+from gnomon.distances.estimators import expected_null_squares
+from gnomon.distances.folds import fold_counts
+from gnomon.distances.nulls import deal
+from gnomon.distances.scaling import smacof
+from gnomon.lags.token_line import equal_pairs, join_documents, pair_tables
 from gnomon.numeric import parallel
 
 SOURCE = Path(gnomon.__file__).parent
@@ -70,7 +67,7 @@ def dealt(rng):
 
 def pairs_in_a_line(rng):
     documents = [rng.integers(0, 7, size) for size in rng.integers(2, 60, 30)]
-    made = line_of(documents, folds=3, seed=1)
+    made = join_documents(documents, folds=3, seed=1)
     own = np.arange(len(made.starts) - 1)
     return [equal_pairs(made, np.arange(1, 20)), pair_tables(made, own, 2)]
 
@@ -93,12 +90,12 @@ def lags(rng):
 def near(rng):
     rows = rng.integers(0, 40, 300)
     counts = text(rng)
-    return [direct_squared(whole_laws(counts), rows, (rows + 1) % 40)]
+    return [direct_squared(distributions_of(counts), rows, (rows + 1) % 40)]
 
 
 def debiased(rng):
     array = np.stack([text(rng, 14, 400) // 6 for _ in range(6)])
-    data = folded(PositionCounts.from_array(array, minimum_count=1))
+    data = fold_counts(PositionCounts.from_array(array, minimum_count=1))
     signs = balanced_signs(data.folds, 5, np.random.default_rng(3))
     found = sums(data, measure_drift(data), frame_of(data, signs))
     return [found.energy, found.measured, found.deleted]
@@ -148,9 +145,9 @@ def test_the_promise_states_the_bounds_that_are_tested():
 def test_every_module_that_chooses_a_route_is_run_here_or_listed():
     """A new kernel has to be added to the tables above, and here."""
     known = {
-        "corpus/counting.py", "corpus/shuffling.py", "distances/gram.py", "distances/laws.py",
-        "distances/near.py", "distances/chord.py", "distances/expected_null.py",
-        "distances/dealing.py", "distances/majorization.py", "distances/debiased/rare_types.py",
+        "corpus/counting.py", "corpus/shuffling.py", "distances/chord.py",
+        "distances/estimators.py", "distances/nulls.py", "distances/scaling.py",
+        "distances/energies.py",
         "diagnostics/monotonicity.py", "diagnostics/shift.py", "lags/line.py",
     }  # fmt: skip
     asking = re.compile(r"\buse_numba\(\)")

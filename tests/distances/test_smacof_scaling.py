@@ -12,7 +12,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from gnomon.distances import classical_mds
 from gnomon.distances.geometry import measure
-from gnomon.distances.majorization import guttman, smacof
+from gnomon.distances.scaling import guttman, smacof
 from gnomon.errors import InputError
 
 

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from gnomon.corpus.counts import PositionCounts
-from gnomon.distances.debiased.curvature import curvature
-from gnomon.distances.debiased.drift import measure_drift
-from gnomon.distances.debiased.estimate import debias, pair_mean
-from gnomon.distances.debiased.folded import folded
-from gnomon.distances.debiased.intervals import mean_squared
-from gnomon.distances.debiased.sums import sums
-from gnomon.distances.debiased.terms import frame_of
+from gnomon.distances.drift import measure_drift
+from gnomon.distances.energies import frame_of, sums
+from gnomon.distances.estimate import debias, pair_mean
+from gnomon.distances.folds import fold_counts
+from gnomon.distances.intervals import mean_squared
+from gnomon.distances.pilot import curvature
 
 FOLDS, PLACES, TYPES = 16, 21, 1500
 
@@ -140,7 +139,7 @@ def test_the_curvature_ratio_is_that_of_the_true_energy_to_what_is_found(expecte
             [rates / 1000.0, np.full((PLACES, 1), 1.0 - rates.sum(axis=1).max() / 1e3)]
         )
         laws = shares / shares.sum(axis=1, keepdims=True)
-        data = folded(drawn(laws, int(1000 * expected), rng))
+        data = fold_counts(drawn(laws, int(1000 * expected), rng))
         drift = measure_drift(data)
         kap = curvature(data, drift)
         plain = sums(data, drift, frame_of(data, np.zeros((0, FOLDS))))
@@ -160,14 +159,14 @@ def test_types_that_stand_still_stand_out_hardly_ever(rng):
     laws = among(0.0, np.zeros((PLACES, 0)))
     share = []
     for _ in range(6):
-        data = folded(drawn(laws, 3_000, rng))
+        data = fold_counts(drawn(laws, 3_000, rng))
         share.append(measure_drift(data).outstanding.mean())
     assert np.mean(share) < 0.004
 
 
 def test_what_stands_out_is_told_apart_from_what_does_not(rng):
     laws = turns(0.05, 3, rng)
-    data = folded(drawn(laws, 5_000, rng))
+    data = fold_counts(drawn(laws, 5_000, rng))
     outstanding = measure_drift(data).outstanding
     planted = data.type_indices >= TYPES
     assert outstanding[planted].all()

@@ -9,10 +9,8 @@ from scipy.sparse import csr_array
 import gnomon
 from gnomon.corpus.counts import PositionCounts
 from gnomon.diagnostics.monotonicity import violations
-from gnomon.distances.chord import chord_distances
-from gnomon.distances.gram import centred_gram, double_centred
-from gnomon.distances.majorization import smacof
-from gnomon.distances.mds import classical_mds
+from gnomon.distances.chord import centred_gram, chord_distances, double_centred
+from gnomon.distances.scaling import classical_mds, smacof
 from gnomon.errors import GnomonError
 from gnomon.numeric.checks import plain_array, reals
 from gnomon.spectra.share import toeplitz_share

@@ -15,9 +15,9 @@ from gnomon.encodings.lag_groups import (
 )
 from gnomon.errors import EncodingError
 from gnomon.lags.modes import Dependence, Mode
-from gnomon.lags.tails import Law
+from gnomon.lags.tails import DecayLaw
 
-NONE = Law(law="none", reason="no dependence is detected at any lag")
+NONE = DecayLaw(law="none", reason="no dependence is detected at any lag")
 
 
 def mode(period=float("inf"), half_life=float("inf"), amplitude=1.0):
@@ -87,13 +87,13 @@ def test_slopes_span_the_half_lives_of_the_modes_in_a_geometric_ladder():
 
 def test_slopes_of_a_power_law_are_its_rates_at_its_first_and_last_lag():
     """A logarithm of tau^(-p/2) falls by p / (2 tau) per token."""
-    law = Law(law="power law", reason="", exponent=0.8, half_life=50.0, begins=2.0)
+    law = DecayLaw(law="power law", reason="", exponent=0.8, half_life=50.0, begins=2.0)
     slopes = slopes_of(found(), law, reach=100, heads=3)
     np.testing.assert_allclose(slopes, [0.2, np.sqrt(0.2 * 0.004), 0.004])
 
 
 def test_slopes_of_an_exponential_are_half_the_rate_of_information_and_a_factor_of_4_wide():
-    law = Law(law="exponential", reason="", exponent=2.0, half_life=5.0, begins=1.0)
+    law = DecayLaw(law="exponential", reason="", exponent=2.0, half_life=5.0, begins=1.0)
     slopes = slopes_of(found(), law, reach=40, heads=3)
     np.testing.assert_allclose(slopes, np.log(2.0) / np.array([5.0, 10.0, 20.0]))
     assert slopes_of(found(), law, reach=40, heads=1) == (pytest.approx(np.log(2.0) / 10.0),)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from gnomon.lags.detection import LEVEL, told_from_nothing
-from gnomon.lags.kernel import LagKernel, jackknife_errors
+from gnomon.lags.kernel import LEVEL, LagKernel, is_significant, jackknife_errors
 
 
 def kernel_of(parts):
@@ -29,7 +28,7 @@ def kernel_of(parts):
 
 
 def test_noise_is_told_from_nothing_as_often_as_promised(rng):
-    alarms = sum(told_from_nothing(kernel_of(rng.normal(size=(16, 64)))) for _ in range(200))
+    alarms = sum(is_significant(kernel_of(rng.normal(size=(16, 64)))) for _ in range(200))
     assert alarms <= binom.ppf(0.999, 200, LEVEL)
 
 
@@ -37,8 +36,8 @@ def test_noise_is_told_from_nothing_as_often_as_promised(rng):
 def test_one_lag_of_either_sign_is_enough(sign, rng):
     parts = rng.normal(size=(16, 64))
     parts[:, 40] += sign * 3.0
-    assert told_from_nothing(kernel_of(parts))
+    assert is_significant(kernel_of(parts))
 
 
 def test_no_noise_and_nothing_is_nothing():
-    assert not told_from_nothing(kernel_of(np.zeros((16, 20))))
+    assert not is_significant(kernel_of(np.zeros((16, 20))))

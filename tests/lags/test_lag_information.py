@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import entropy
 
-from gnomon.lags.expected_pairs import expected_tables
 from gnomon.lags.information import BINS, lag_information, neighbours
 from gnomon.lags.kernel import lag_kernel
-from gnomon.lags.line import equal_pairs, line_of, pair_tables, steps_of
+from gnomon.lags.token_line import equal_pairs, join_documents, lag_range, null_tables, pair_tables
 
 
 def chain(rng, steps, *, documents=200, length=300):
@@ -166,11 +165,11 @@ def test_merging_types_can_only_lower_information(rng):
 @pytest.mark.parametrize("which", ["itself", "next", "previous"])
 def test_expected_pairs_are_those_of_all_ways_to_pair(which, rng):
     documents = [rng.integers(3, size=size) for size in (9, 12, 7, 12, 5, 30, 1, 2)]
-    line = line_of(documents, folds=2, seed=0)
+    line = join_documents(documents, folds=2, seed=0)
     after = neighbours(line)
     partner = {"itself": np.arange(8), "next": after, "previous": np.argsort(after)}[which]
-    steps = steps_of(line, 14)
-    for step, table in zip(steps, expected_tables(line, partner, steps), strict=True):
+    steps = lag_range(line, 14)
+    for step, table in zip(steps, null_tables(line, partner, steps), strict=True):
         wanted = np.zeros((2, 3, 3))
         for d, other in enumerate(partner):
             x = line.tokens[line.starts[d] : line.starts[d + 1]]
@@ -184,8 +183,8 @@ def test_expected_pairs_are_those_of_all_ways_to_pair(which, rng):
 
 def test_pairs_are_counted_alike_by_both_routes_and_by_hand(rng, monkeypatch):
     documents = [rng.integers(4, size=size) for size in (9, 12, 7, 12, 5, 1)]
-    line = line_of(documents, folds=3, seed=0)
-    after, steps = neighbours(line), steps_of(line, 8)
+    line = join_documents(documents, folds=3, seed=0)
+    after, steps = neighbours(line), lag_range(line, 8)
     fast = [pair_tables(line, after, 2), equal_pairs(line, steps)]
     monkeypatch.setenv("GNOMON_NUMBA", "0")
     slow = [pair_tables(line, after, 2), equal_pairs(line, steps)]

@@ -7,17 +7,17 @@ import pytest
 
 from gnomon.errors import GroupError
 from gnomon.lags.information import neighbours
-from gnomon.lags.line import divided, line_of
+from gnomon.lags.token_line import join_documents, split_folds
 
 
 def grouped(rng, groups, folds):
     documents = [rng.integers(5, size=rng.integers(3, 30)) for _ in groups]
-    return line_of(documents, folds=folds, seed=3, groups=groups)
+    return join_documents(documents, folds=folds, seed=3, groups=groups)
 
 
 @pytest.mark.parametrize("parts", [1, 2, 5])
 def test_a_group_is_in_one_fold_also_where_folds_are_divided(rng, parts):
-    line = divided(grouped(rng, rng.integers(40, size=200), 6), parts)
+    line = split_folds(grouped(rng, rng.integers(40, size=200), 6), parts)
     for group in np.unique(line.group):
         assert len(np.unique(line.fold[line.group == group])) == 1
     assert (np.bincount(line.fold, minlength=line.folds) > 0).all()

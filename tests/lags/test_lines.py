@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.lags.lines import lines_of
+from gnomon.lags.spectrum import lines_of
 from support.lag_kernels import kernel_of_folds
 
 

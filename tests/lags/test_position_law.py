@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.lags.kernel import lag_kernel
-from gnomon.lags.line import line_of, steps_of
-from gnomon.lags.modes import dependence
-from gnomon.lags.position_law import position_kernel, position_periods
+from gnomon.lags.kernel import lag_kernel, position_kernel
+from gnomon.lags.modes import dependence, position_periods
+from gnomon.lags.token_line import join_documents, lag_range
 
 
 def drawn(rng, laws, documents):
@@ -19,8 +18,8 @@ def drawn(rng, laws, documents):
 
 
 def found_in(documents, lags=1024):
-    line = line_of(documents, folds=16, seed=0)
-    return position_periods(position_kernel(line, steps_of(line, lags)))
+    line = join_documents(documents, folds=16, seed=0)
+    return position_periods(position_kernel(line, lag_range(line, lags)))
 
 
 def brute(documents, folds, lag):
@@ -35,9 +34,11 @@ def brute(documents, folds, lag):
 
 
 def test_the_kernel_is_that_of_counting_every_pair_with_and_without_a_fold(rng):
-    line = line_of([rng.integers(4, size=size) for size in (9, 12, 7, 12, 10)], folds=3, seed=0)
+    line = join_documents(
+        [rng.integers(4, size=size) for size in (9, 12, 7, 12, 10)], folds=3, seed=0
+    )
     documents = np.split(line.tokens, line.starts[1:-1])
-    found = position_kernel(line, steps_of(line, 5))
+    found = position_kernel(line, lag_range(line, 5))
     wanted = [brute(documents, line.fold, lag) for lag in found.lags]
     np.testing.assert_allclose(found.values, wanted, atol=1e-12)
     for fold, row in enumerate(found.replicates):

@@ -7,7 +7,7 @@ import pytest
 
 from gnomon.lags.information import lag_information
 from gnomon.lags.kernel import lag_kernel
-from gnomon.lags.tails import CLEAR, Law, _agreed, law_of
+from gnomon.lags.tails import CLEAR, DecayLaw, _agree, fit_decay_law
 
 
 def chain(rng, stay, *, types=6, documents=120, length=300):
@@ -34,7 +34,7 @@ def runs(rng, tail, *, types=4, documents=150, length=1500):
 
 def test_a_markov_chain_falls_exponentially_with_its_second_eigenvalue(rng):
     documents, second = chain(rng, 0.85)
-    law = law_of(lag_information(documents, lags=64))
+    law = fit_decay_law(lag_information(documents, lags=64))
     assert law.law == "exponential"
     assert law.evidence_interval[1] < 0.0
     truth = np.log(0.5) / (2.0 * np.log(second))
@@ -42,7 +42,7 @@ def test_a_markov_chain_falls_exponentially_with_its_second_eigenvalue(rng):
 
 
 def test_heavy_runs_fall_as_a_power_law(rng):
-    law = law_of(lag_information(runs(rng, 1.5), lags=96))
+    law = fit_decay_law(lag_information(runs(rng, 1.5), lags=96))
     assert law.law == "power law"
     assert law.evidence_interval[0] > 0.0
     assert law.exponent == pytest.approx(2.0 * (1.5 - 1.0), abs=0.4)
@@ -54,7 +54,7 @@ def test_no_markov_chain_is_called_a_power_law(stay):
     laws = []
     for seed in range(8):
         documents, _ = chain(np.random.default_rng(seed), stay)
-        laws.append(law_of(lag_information(documents, lags=96)).law)
+        laws.append(fit_decay_law(lag_information(documents, lags=96)).law)
     assert "power law" not in laws
     assert laws.count("exponential") >= 5
 
@@ -65,7 +65,7 @@ def test_no_heavy_runs_are_called_exponential(tail):
     laws = []
     for seed in range(8):
         documents = runs(np.random.default_rng(seed), tail)
-        laws.append(law_of(lag_information(documents, lags=96)).law)
+        laws.append(fit_decay_law(lag_information(documents, lags=96)).law)
     assert "exponential" not in laws
     assert laws.count("power law") >= 6
 
@@ -73,13 +73,13 @@ def test_no_heavy_runs_are_called_exponential(tail):
 def test_what_does_not_fall_has_no_law(rng):
     laws = rng.dirichlet(np.full(12, 0.5), size=10).cumsum(axis=1)
     rows = laws[(rng.integers(10, size=(80, 1)) + np.arange(300)) % 10]
-    law = law_of(lag_information((rng.random((80, 300, 1)) > rows).sum(axis=2).clip(max=11)))
+    law = fit_decay_law(lag_information((rng.random((80, 300, 1)) > rows).sum(axis=2).clip(max=11)))
     assert law.law == "none"
     assert law.reason == "dependence does not fall over these lags by more than its error"
 
 
 def test_nothing_has_no_law(rng):
-    law = law_of(lag_information(rng.integers(5, size=(32, 60)), lags=16))
+    law = fit_decay_law(lag_information(rng.integers(5, size=(32, 60)), lags=16))
     assert (law.law, law.reason) == ("none", "no dependence is detected at any lag")
     assert law.exponent is None
 
@@ -87,7 +87,7 @@ def test_nothing_has_no_law(rng):
 def test_dependence_at_few_lags_tells_no_law(rng):
     """x_i and x_(i+1) share a bit, and no others do."""
     bits = rng.integers(2, size=(64, 101))
-    law = law_of(lag_information(2 * bits[:, :-1] + bits[:, 1:], lags=32))
+    law = fit_decay_law(lag_information(2 * bits[:, :-1] + bits[:, 1:], lags=32))
     assert law.law == "neither can be told apart"
     assert law.reason == "laws need 5 bins of lags with dependence, and it is detected in 1"
 
@@ -109,7 +109,7 @@ def test_an_exponential_is_no_power_law_however_many_types_share_it(types):
     for seed in range(2):
         documents = states(np.random.default_rng([11, seed]), 20.0, types=types)
         kernel = lag_kernel(documents, lags=96, folds=32)
-        law = law_of(lag_information(documents, lags=96), kernel=kernel)
+        law = fit_decay_law(lag_information(documents, lags=96), kernel=kernel)
         assert law.kernel_evidence < -CLEAR
         assert law.law != "power law"
 
@@ -117,7 +117,7 @@ def test_an_exponential_is_no_power_law_however_many_types_share_it(types):
 def test_heavy_runs_are_a_power_law_in_equal_tokens_too(rng):
     documents = runs(rng, 1.5, documents=100, length=1200)
     kernel = lag_kernel(documents, lags=96, folds=32)
-    law = law_of(lag_information(documents, lags=96), kernel=kernel)
+    law = fit_decay_law(lag_information(documents, lags=96), kernel=kernel)
     assert law.law == "power law"
     assert law.kernel_evidence > CLEAR
 
@@ -135,5 +135,5 @@ def test_heavy_runs_are_a_power_law_in_equal_tokens_too(rng):
     ],
 )
 def test_a_law_is_named_where_nothing_speaks_against_it(law, all_lags, equal, named):
-    given = Law(law=law, reason="as it is", begins=3.0)
-    assert _agreed(given, all_lags, equal).law == named
+    given = DecayLaw(law=law, reason="as it is", begins=3.0)
+    assert _agree(given, all_lags, equal).law == named

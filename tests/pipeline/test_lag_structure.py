@@ -12,7 +12,7 @@ import gnomon
 from gnomon.errors import CorpusError, EncodingError
 from gnomon.lags.modes import Dependence, Mode
 from gnomon.pipeline import lags
-from gnomon.pipeline.lag_words import said_modes
+from gnomon.report.lag_sentences import mode_lines
 
 
 def test_a_file_of_text_is_read_document_by_document(tmp_path, rng):
@@ -200,7 +200,7 @@ def test_what_falls_before_it_turns_is_not_called_a_period():
     )
     found = Dependence(modes=(mode,), rank=2, lags=32, largest_error=0.0)
     assert found.periods == ()
-    assert list(said_modes(found)) == [
+    assert list(mode_lines(found)) == [
         "a half-life of 2 [1.9, 2.1] tokens, turning once in 8, amplitude 0.5"
     ]
 
@@ -311,7 +311,7 @@ def test_few_of_many_periods_are_told():
         )
         for period in (5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
     )
-    lines = list(said_modes(Dependence(modes=modes, rank=20, lags=128, largest_error=0.0)))
+    lines = list(mode_lines(Dependence(modes=modes, rank=20, lags=128, largest_error=0.0)))
     assert lines[0].startswith("a period of 5 [")
     assert len(lines) == 9
     assert lines[-1] == "and 2 weaker ones"

@@ -11,7 +11,7 @@ from tests.pipeline.test_verdict import planted
 
 import gnomon
 from gnomon.cli.app import run
-from gnomon.distances.debiased.estimate import debias
+from gnomon.distances.estimate import debias
 from gnomon.errors import CountsError
 from gnomon.pipeline.survey_file import survey_schema
 from gnomon.report.text import survey_text

@@ -19,9 +19,8 @@ from scipy.spatial.distance import squareform
 
 import gnomon
 from gnomon.diagnostics.stress_report import parameter_table
-from gnomon.distances.debiased.intervals import figure
-from gnomon.distances.debiased.survivorship import Survivorship
-from gnomon.distances.mds import scale
+from gnomon.distances.intervals import Survivorship, figure
+from gnomon.distances.scaling import scale
 from gnomon.encodings.lifts import lift, portrait
 from gnomon.encodings.tables import Table
 from gnomon.errors import InputError
@@ -87,9 +86,9 @@ EXAMPLES: dict[str, Callable[[Survey], Any]] = {
         gnomon.encoding("sinusoidal", dimension=8), s.geometry.coordinates
     ),
     "gnomon.encodings.lifts.Portrait": lambda _: portrait(gnomon.encoding("rope", dimension=8)),
-    "gnomon.distances.debiased.estimate.Debiased": lambda s: s.noise.debiased,
-    "gnomon.distances.debiased.survivorship.Survivorship": lambda _: survivorship(),
-    "gnomon.distances.mds.Coordinates": lambda s: scale(s.geometry, dimension=3),
+    "gnomon.distances.estimate.Debiased": lambda s: s.noise.debiased,
+    "gnomon.distances.intervals.Survivorship": lambda _: survivorship(),
+    "gnomon.distances.scaling.Coordinates": lambda s: scale(s.geometry, dimension=3),
     "gnomon.distances.geometry.Geometry": lambda s: s.geometry,
     "gnomon.distances.nulls.NullGeometry": lambda s: s.null,
     "gnomon.distances.eigenvalues.Spectrum": lambda s: s.geometry.spectrum,
@@ -248,7 +247,7 @@ def test_a_frame_of_counts_has_one_row_per_position() -> None:
         ("gnomon.distances.geometry.Geometry", "distance", lambda s: s.geometry.distances),
         ("gnomon.distances.nulls.NullGeometry", "distance", lambda s: np.sqrt(s.null.mean_squares)),
         (
-            "gnomon.distances.debiased.estimate.Debiased",
+            "gnomon.distances.estimate.Debiased",
             "squared_distance",
             lambda s: s.noise.debiased.squares,
         ),

@@ -59,6 +59,7 @@ from gnomon.results import Result
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 EXPLAINED = 0.6
 """Share of the variance that a model must explain."""
 TOUCHED = 0.5
@@ -74,7 +75,6 @@ _LONE = 0.5
 _TURNS = 10
 _GAIN = 0.15
 """Blocks explain this much more than the lag does: blocks that are many describe a drift too."""
-Flags = NDArray[np.bool_]
 FAINT = 0.05
 """Part of the largest mean d2 to the rest below which a position hardly adds to the distances."""
 MOST_Z = 6.0
@@ -128,7 +128,7 @@ def pattern(
 def _pattern(
     squares: Floats,
     where: Indices,
-    apart: NDArray[np.bool_],
+    apart: Flags,
     axes: int,
     unbiased: Unbiased | None,
     *,
@@ -151,7 +151,7 @@ def _pattern(
     return unlike or _throughout(where, apart)
 
 
-def _model(pairs: _Pairs, apart: NDArray[np.bool_], *, known: bool, listed: bool) -> Pattern | None:
+def _model(pairs: _Pairs, apart: Flags, *, known: bool, listed: bool) -> Pattern | None:
     """Return the period, the blocks or the drift that explains most.
 
     Where a few positions can be `listed`, only what says more than their list.
@@ -168,7 +168,7 @@ def _model(pairs: _Pairs, apart: NDArray[np.bool_], *, known: bool, listed: bool
     return max(models, key=lambda found: found.share, default=None)
 
 
-def _instead(pairs: _Pairs, apart: NDArray[np.bool_]) -> list[Pattern | None]:
+def _instead(pairs: _Pairs, apart: Flags) -> list[Pattern | None]:
     """Return what says more than a list of positions: three blocks or more, or a drift."""
     blocks, drift = _blocks(pairs), _drift(pairs)
     if blocks is not None and (len(blocks.positions) < 3 or _shortest(pairs, blocks) < LEAST_REST):
@@ -184,13 +184,11 @@ def _shortest(pairs: _Pairs, blocks: Pattern) -> int:
     return int(np.diff([*begins.tolist(), len(pairs.where)]).min())
 
 
-def _throughout(where: Indices, apart: NDArray[np.bool_]) -> Pattern:
+def _throughout(where: Indices, apart: Flags) -> Pattern:
     return Pattern(kind="throughout", positions=where[apart], share=1.0)
 
 
-def _few(
-    squares: Floats, where: Indices, apart: NDArray[np.bool_], *, known: bool
-) -> Pattern | None:
+def _few(squares: Floats, where: Indices, apart: Flags, *, known: bool) -> Pattern | None:
     """Return the distinct positions that matter, where they are a minority."""
     if not 0 < apart.sum() <= len(where) / 2:
         return None
@@ -198,7 +196,7 @@ def _few(
     return _name(squares, where, matter)
 
 
-def _name(squares: Floats, where: Indices, named: NDArray[np.bool_]) -> Pattern:
+def _name(squares: Floats, where: Indices, named: Flags) -> Pattern:
     touched = squares.sum() - squares[np.ix_(~named, ~named)].sum()
     count = int(named.sum())
     kind = "start" if named[:count].all() else "end" if named[-count:].all() else "some"
@@ -206,20 +204,20 @@ def _name(squares: Floats, where: Indices, named: NDArray[np.bool_]) -> Pattern:
     return Pattern(kind=kind, positions=where[named], share=share)
 
 
-def _unlike(squares: Floats, where: Indices, apart: NDArray[np.bool_]) -> Pattern | None:
+def _unlike(squares: Floats, where: Indices, apart: Flags) -> Pattern | None:
     """Return the positions that are far from the largest set of one law, where there is one."""
     rest = ~apart if LEAST_REST <= (~apart).sum() < len(apart) else _of_one_law(squares)
     named = apart & ~rest
     if rest.sum() < LEAST_REST or not named.any():
         return None
-    inside = _pair_mean(squares[np.ix_(rest, rest)])
+    inside = float(_inside(squares, rest))
     if inside > _TIGHT * float(squares[np.ix_(named, rest)].mean()):
         return None
     found = _name(squares, where, named)
     return found if found.kind != "some" or 2 * named.sum() <= len(where) else None
 
 
-def _of_two_laws(pairs: _Pairs, apart: NDArray[np.bool_]) -> Pattern | None:
+def _of_two_laws(pairs: _Pairs, apart: Flags) -> Pattern | None:
     """Return the fewer positions of two laws that come in turns, where these are all there is."""
     named = apart if 2 * apart.sum() <= len(apart) else ~apart
     block = named.astype(np.int64)
@@ -228,7 +226,7 @@ def _of_two_laws(pairs: _Pairs, apart: NDArray[np.bool_]) -> Pattern | None:
     return _name(pairs.squares, pairs.where, named) if _tight(pairs, block) else None
 
 
-def _of_one_law(squares: Floats) -> NDArray[np.bool_]:
+def _of_one_law(squares: Floats) -> Flags:
     """Return the largest set of positions that are near each other on the scale of all.
 
     Near is less than a twentieth of the largest mean d2 to the set, so both are found in turns.
@@ -245,17 +243,12 @@ def _of_one_law(squares: Floats) -> NDArray[np.bool_]:
     return rest
 
 
-def _pair_mean(squares: Floats) -> float:
-    size = len(squares)
-    return float(squares.sum()) / max(size * (size - 1), 1)
-
-
-def _not_faint(squares: Floats, apart: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _not_faint(squares: Floats, apart: Flags) -> Flags:
     """Return the runs of distinct positions in which at least one is far from the rest."""
     far = squares[:, ~apart].mean(axis=1)
     strong = apart & (far >= FAINT * far[apart].max())
     run = np.cumsum(np.diff(apart, prepend=False))
-    named: NDArray[np.bool_] = apart & np.isin(run, run[strong])
+    named: Flags = apart & np.isin(run, run[strong])
     return named
 
 

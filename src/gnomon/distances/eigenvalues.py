@@ -63,11 +63,11 @@ def spectrum(gram: NDArray[np.float64], *, floor: float = 0.0) -> Spectrum:
     """
     from scipy.linalg import eigvalsh
 
-    gram = square(gram, "a Gram matrix")
-    return certified(eigvalsh(gram.T, check_finite=False)[::-1], floor=floor)
+    gram = check_symmetric(gram, "a Gram matrix")
+    return spectrum_of(eigvalsh(gram.T, check_finite=False)[::-1], floor=floor)
 
 
-def certified(eigenvalues: NDArray[np.float64], *, floor: float = 0.0) -> Spectrum:
+def spectrum_of(eigenvalues: NDArray[np.float64], *, floor: float = 0.0) -> Spectrum:
     """Return the spectrum with these eigenvalues, given in descending order."""
     values = np.ascontiguousarray(eigenvalues, dtype=np.float64)
     magnitude = np.abs(values)
@@ -90,7 +90,7 @@ def certified(eigenvalues: NDArray[np.float64], *, floor: float = 0.0) -> Spectr
     )
 
 
-def square(matrix: NDArray[np.float64], what: str) -> NDArray[np.float64]:
+def check_symmetric(matrix: NDArray[np.float64], what: str) -> NDArray[np.float64]:
     """Return a finite, square, symmetric float64 matrix, or say in one sentence what is wrong."""
     array = reals(matrix, what)
     if array.ndim != 2 or array.shape[0] != array.shape[1] or array.shape[0] == 0:

@@ -18,11 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.distances.chord import angle
+from gnomon.distances.chord import angle, counts_matrix, double_centred, totals
 from gnomon.distances.eigenvalues import Spectrum, spectrum
 from gnomon.distances.estimators import ESTIMATORS, WITH_ANGLE
-from gnomon.distances.gram import double_centred
-from gnomon.distances.laws import counts_matrix, totals
 from gnomon.errors import CountsError, InputError, nearest
 from gnomon.results import Result, html_fields, pairs_dataframe
 

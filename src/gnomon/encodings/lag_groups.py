@@ -29,7 +29,7 @@ from gnomon.encodings.base import Encoding
 from gnomon.encodings.biases.linear import Alibi
 from gnomon.encodings.generators.fading import Jordan
 from gnomon.errors import EncodingError
-from gnomon.lags import Dependence, Law, Mode
+from gnomon.lags import DecayLaw, Dependence, Mode
 from gnomon.numeric import checks
 from gnomon.numeric.elementwise import softplus_inverse
 
@@ -119,7 +119,7 @@ def apportioned(modes: Sequence[Mode], pairs: int) -> list[Mode]:
     return [mode for mode, number in zip(order, numbers, strict=True) for _ in range(number)]
 
 
-def slopes_of(found: Dependence, law: Law, *, reach: int, heads: int) -> tuple[float, ...]:
+def slopes_of(found: Dependence, law: DecayLaw, *, reach: int, heads: int) -> tuple[float, ...]:
     """Return slopes for so many heads, the steepest first; none where nothing falls."""
     checks.whole("heads", heads, least=1)
     most = max((mode.amplitude for mode in found.modes), default=0.0)
@@ -143,7 +143,7 @@ def slopes_of(found: Dependence, law: Law, *, reach: int, heads: int) -> tuple[f
     return tuple(np.exp(steps).tolist())
 
 
-def biases_of(found: Dependence, law: Law, *, reach: int, heads: int) -> Encoding:
+def biases_of(found: Dependence, law: DecayLaw, *, reach: int, heads: int) -> Encoding:
     """Return the biases of so many heads whose slopes are decays of the corpus."""
     slopes = slopes_of(found, law, reach=reach, heads=heads)
     if not slopes:

@@ -7,36 +7,34 @@ from typing import TYPE_CHECKING
 from gnomon.fronts import front
 
 if TYPE_CHECKING:
-    from gnomon.lags.detection import peaks as peaks
     from gnomon.lags.information import LagInformation as LagInformation
     from gnomon.lags.information import lag_information as lag_information
     from gnomon.lags.kernel import LagKernel as LagKernel
     from gnomon.lags.kernel import jackknife_errors as jackknife_errors
     from gnomon.lags.kernel import lag_kernel as lag_kernel
-    from gnomon.lags.line import Line as Line
-    from gnomon.lags.line import Whole as Whole
-    from gnomon.lags.line import divided as divided
-    from gnomon.lags.line import line_of as line_of
-    from gnomon.lags.line import steps_of as steps_of
+    from gnomon.lags.kernel import peaks as peaks
+    from gnomon.lags.kernel import position_kernel as position_kernel
     from gnomon.lags.modes import FEWEST as FEWEST
     from gnomon.lags.modes import Dependence as Dependence
     from gnomon.lags.modes import Interval as Interval
     from gnomon.lags.modes import Mode as Mode
     from gnomon.lags.modes import dependence as dependence
-    from gnomon.lags.position_law import position_kernel as position_kernel
-    from gnomon.lags.position_law import position_periods as position_periods
-    from gnomon.lags.tails import Law as Law
-    from gnomon.lags.tails import law_of as law_of
+    from gnomon.lags.modes import position_periods as position_periods
+    from gnomon.lags.tails import DecayLaw as DecayLaw
+    from gnomon.lags.tails import fit_decay_law as fit_decay_law
+    from gnomon.lags.token_line import Integers as Integers
+    from gnomon.lags.token_line import TokenLine as TokenLine
+    from gnomon.lags.token_line import join_documents as join_documents
+    from gnomon.lags.token_line import lag_range as lag_range
+    from gnomon.lags.token_line import split_folds as split_folds
 
 __getattr__, __dir__ = front(
     __name__,
     {
-        "detection": ("peaks",),
         "information": ("LagInformation", "lag_information"),
-        "kernel": ("LagKernel", "jackknife_errors", "lag_kernel"),
-        "line": ("Line", "Whole", "divided", "line_of", "steps_of"),
-        "modes": ("Dependence", "FEWEST", "Interval", "Mode", "dependence"),
-        "position_law": ("position_kernel", "position_periods"),
-        "tails": ("Law", "law_of"),
+        "kernel": ("LagKernel", "jackknife_errors", "lag_kernel", "peaks", "position_kernel"),
+        "modes": ("Dependence", "FEWEST", "Interval", "Mode", "dependence", "position_periods"),
+        "tails": ("DecayLaw", "fit_decay_law"),
+        "token_line": ("Integers", "TokenLine", "join_documents", "lag_range", "split_folds"),
     },
 )

@@ -46,9 +46,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gnomon.lags.expected_pairs import expected_tables
 from gnomon.lags.kernel import FOLDS, jackknife_errors, own_share
-from gnomon.lags.line import Floats, Line, Whole, line_of, pair_tables, renamed, steps_of
+from gnomon.lags.token_line import (
+    Floats,
+    Integers,
+    TokenLine,
+    join_documents,
+    lag_range,
+    null_tables,
+    pair_tables,
+    rename_types,
+)
 from gnomon.results import Result
 
 MOST = 128
@@ -70,7 +78,7 @@ LEVEL = 0.05
 class LagInformation(Result):
     """Bits that a token tells of the one a lag later, beyond both nulls."""
 
-    lags: Whole
+    lags: Integers
     values: Floats
     """Corrected for bias, less both nulls; noise makes it negative where there is nothing."""
     errors: Floats
@@ -122,16 +130,24 @@ class LagInformation(Result):
 
 
 def lag_information(
-    documents: Iterable[ArrayLike] | Line, *, lags: int = 128, folds: int = FOLDS, seed: int = 0
+    documents: Iterable[ArrayLike] | TokenLine,
+    *,
+    lags: int = 128,
+    folds: int = FOLDS,
+    seed: int = 0,
 ) -> LagInformation:
     """Return the mutual information of documents, each a list of token numbers, by lag.
 
     Cost O(tokens x lags): some seconds for a million tokens and 128 lags.
     """
-    line = documents if isinstance(documents, Line) else line_of(documents, folds=folds, seed=seed)
-    steps = steps_of(line, lags)
-    line, merged, bins = _merged(line)
-    bits, grams = _counted(line, steps)
+    line = (
+        documents
+        if isinstance(documents, TokenLine)
+        else join_documents(documents, folds=folds, seed=seed)
+    )
+    steps = lag_range(line, lags)
+    line, merged, bins = _merge_rare(line)
+    bits, grams = _count_bits(line, steps)
     whole, left_out = bits[:, 0], bits[:, 1:]
     parts = line.folds * whole - (line.folds - 1) * left_out.mean(axis=1)
     replicates = left_out[0] - left_out[1] - (left_out[2] - left_out[3])
@@ -143,7 +159,7 @@ def lag_information(
         shuffled=parts[1],
         across=parts[2] - parts[3],
         whole_errors=jackknife_errors(left_out[0] - (left_out[2] - left_out[3])),
-        p_values=_adjusted(grams, _least_spread(line, steps), np.random.default_rng([seed, 1]))
+        p_values=_p_values(grams, _least_spread(line, steps), np.random.default_rng([seed, 1]))
         if line.types > 1
         else np.ones(len(steps)),
         replicates=replicates,
@@ -153,7 +169,7 @@ def lag_information(
     )
 
 
-def _merged(line: Line) -> tuple[Line, float, int]:
+def _merge_rare(line: TokenLine) -> tuple[TokenLine, float, int]:
     """Return the line with rare types in a few bins, their share of the tokens, and the bins."""
     counts = np.bincount(line.tokens, minlength=line.types)
     order = np.argsort(-counts, kind="stable")
@@ -168,18 +184,18 @@ def _merged(line: Line) -> tuple[Line, float, int]:
     names = np.empty(line.types, dtype=np.int64)
     names[kept] = np.arange(len(kept))
     names[rare] = len(kept) + np.arange(len(rare)) % bins
-    made = renamed(line, names, len(kept) + bins)
+    made = rename_types(line, names, len(kept) + bins)
     return made, tokens / len(line.tokens), bins
 
 
-def _counted(line: Line, steps: Whole) -> tuple[Floats, Floats]:
+def _count_bits(line: TokenLine, steps: Integers) -> tuple[Floats, Floats]:
     """Return bits (4 parts, 1 + folds, lags), whole and without each fold, and Gram matrices."""
     own, share = np.arange(len(line.fold)), own_share(line, steps)
     types = np.bincount(line.tokens, minlength=line.types) / len(line.tokens)
     bits = np.zeros((4, 1 + line.folds, len(steps)))
     grams = np.zeros((len(steps), line.folds, line.folds))
     spread = _spread(line, steps)
-    shuffles = expected_tables(line, own, steps)
+    shuffles = null_tables(line, own, steps)
     for place, (step, across, dealt) in enumerate(_across(line, steps)):
         within, shuffled = pair_tables(line, own, step), next(shuffles)
         pairs = shuffled.sum(axis=(1, 2), keepdims=True)
@@ -191,12 +207,12 @@ def _counted(line: Line, steps: Whole) -> tuple[Floats, Floats]:
     return bits, grams
 
 
-def _across(line: Line, steps: Whole) -> Iterator[tuple[int, Floats, Floats]]:
+def _across(line: TokenLine, steps: Integers) -> Iterator[tuple[int, Floats, Floats]]:
     """Yield each lag with the pairs of neighbouring documents, and those expected of shuffles."""
     after = neighbours(line)
     before = np.argsort(after)
     alone = line.fold[after == np.arange(len(after))]  # such a document would meet itself
-    nulls = [expected_tables(line, partner, steps) for partner in (after, before)]
+    nulls = [null_tables(line, partner, steps) for partner in (after, before)]
     for step in steps.tolist():
         across = pair_tables(line, after, step) + pair_tables(line, before, step)
         dealt = next(nulls[0]) + next(nulls[1])
@@ -204,7 +220,7 @@ def _across(line: Line, steps: Whole) -> Iterator[tuple[int, Floats, Floats]]:
         yield step, across, dealt
 
 
-def _spread(line: Line, steps: Whole) -> Floats:
+def _spread(line: TokenLine, steps: Integers) -> Floats:
     """Return what near tokens depend on each other, which shuffles spread over all lags.
 
     With q(t) the excess per pair at lag t beyond both nulls, as counted, and q* without this
@@ -214,7 +230,7 @@ def _spread(line: Line, steps: Whole) -> Floats:
     own, share = np.arange(len(line.fold)), own_share(line, steps)
     near = steps[: max(int(np.searchsorted(share.cumsum(), NEAR)), 1)]
     total = np.zeros((line.folds, line.types, line.types))
-    shuffles = expected_tables(line, own, near)
+    shuffles = null_tables(line, own, near)
     for step, across, dealt in _across(line, near):
         counted = pair_tables(line, own, step)
         pairs = np.maximum(counted.sum(axis=(1, 2), keepdims=True), 1.0)
@@ -228,7 +244,7 @@ def _scale(within: Floats, across: Floats) -> Floats:
     return np.asarray(np.minimum(inside / np.maximum(outside, 1.0), RATIO))
 
 
-def neighbours(line: Line) -> Whole:
+def neighbours(line: TokenLine) -> Integers:
     """Return for each document one of its fold that is next longer, for the longest the shortest.
 
     Copies are no two documents: groups are ordered by their mean length and stay together, and a
@@ -268,7 +284,7 @@ def _gram(excess: Floats, expected: Floats) -> Floats:
     return np.asarray(flat @ flat.T)
 
 
-def _least_spread(line: Line, steps: Whole) -> Floats:
+def _least_spread(line: TokenLine, steps: Integers) -> Floats:
     """Return the spread of sum_(f != g) s_f s_g G_fg, were tokens of any two places independent."""
     types = np.bincount(line.tokens, minlength=line.types) / len(line.tokens)
     pairs = np.stack(
@@ -285,7 +301,7 @@ def _least_spread(line: Line, steps: Whole) -> Floats:
     return np.asarray(np.sqrt(2.0 * apart * free.sum(axis=(1, 2))))
 
 
-def _adjusted(grams: Floats, least: Floats, rng: np.random.Generator) -> Floats:
+def _p_values(grams: Floats, least: Floats, rng: np.random.Generator) -> Floats:
     """Return p-values of sum_(f != g) s_f s_g G_fg for all lags, against random signs s."""
     folds = grams.shape[1]
     signs = rng.choice([-1.0, 1.0], size=(SIGNS, folds))

@@ -27,6 +27,15 @@ It has many times the pairs, so that its own noise is less than theirs; but wher
 vary, as where no token repeats in one, it would be all there is. So A - M is taken off only where
 its squares over its own noise, A over its pairs, are more than those of nothing by `OWN` standard
 deviations. What is not taken off then is smaller than the noise of the pairs inside documents.
+
+*Positions.* The kernel of the law of positions alone is k(tau) = A(tau) - A: the rate of equal
+tokens at positions i and i + tau of documents of different folds, less the same at any positions.
+Counted are the `TYPES` most frequent types: it is a sum over types, of which rare ones have little.
+
+*Significance.* Whether a kernel is told from nothing at any lag, at 5 % for all lags together.
+With k_f = F k - (F - 1) k_(-f) the pseudo-values of a jackknife over folds [efron1982], their mean
+over their error at each lag is as likely with any signs of the folds, where nothing depends on the
+lag. The largest over all lags, under random signs, is what chance does [westfall1993].
 """
 
 from __future__ import annotations
@@ -40,7 +49,14 @@ from numpy.typing import ArrayLike
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.sparse import csr_array
 
-from gnomon.lags.line import Floats, Line, Whole, equal_pairs, line_of, steps_of
+from gnomon.lags.token_line import (
+    Floats,
+    Integers,
+    TokenLine,
+    equal_pairs,
+    join_documents,
+    lag_range,
+)
 from gnomon.results import Result
 
 FOLDS = 16
@@ -52,20 +68,26 @@ AT_ONCE = 2**23
 """Numbers in one batch of transforms, at most: 64 MB."""
 RARE = 16.0
 """Pairs of documents for each position that cost as much as a transform does."""
+TYPES = 128
+"""Types that are counted, at most."""
+LEVEL = 0.05
+"""Of a false alarm, over all lags together."""
+SIGNS = 2048
+"""Random signs of the folds."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LagKernel(Result):
     """The excess of equal tokens at lags 1, 2, ..., with its error and both nulls."""
 
-    lags: Whole
+    lags: Integers
     values: Floats
     errors: Floats
     shuffled: Floats
     """Rate of equal tokens, were each document shuffled."""
     across: Floats
     """What positions alone add to that rate at each lag; 0 where they are not told to."""
-    pairs: Whole
+    pairs: Integers
     replicates: Floats
     """The values without each fold in turn, (folds, lags)."""
     documents: int
@@ -105,16 +127,24 @@ class LagKernel(Result):
 
 
 def lag_kernel(
-    documents: Iterable[ArrayLike] | Line, *, lags: int = 128, folds: int = FOLDS, seed: int = 0
+    documents: Iterable[ArrayLike] | TokenLine,
+    *,
+    lags: int = 128,
+    folds: int = FOLDS,
+    seed: int = 0,
 ) -> LagKernel:
     """Return the kernel of documents, each a list of token numbers.
 
     Cost O(tokens x lags): less than a second for a million tokens and 128 lags.
     """
-    line = documents if isinstance(documents, Line) else line_of(documents, folds=folds, seed=seed)
-    steps = steps_of(line, lags)
+    line = (
+        documents
+        if isinstance(documents, TokenLine)
+        else join_documents(documents, folds=folds, seed=seed)
+    )
+    steps = lag_range(line, lags)
     equal = equal_pairs(line, steps)
-    expected, pairs = _shuffled(line, steps)
+    expected, pairs = _shuffle_null(line, steps)
     anywhere = _anywhere(line)
     across = _across(line, steps, equal.sum(axis=0), pairs.sum(axis=0))
 
@@ -154,7 +184,7 @@ def jackknife_errors(replicates: Floats) -> Floats:
     return np.asarray(np.sqrt((folds - 1) / folds * spread))
 
 
-def _shuffled(line: Line, steps: Whole) -> tuple[Floats, Floats]:
+def _shuffle_null(line: TokenLine, steps: Integers) -> tuple[Floats, Floats]:
     """Return how many pairs would be equal in shuffled documents, and how many pairs, by fold.
 
     A document of n tokens has n - tau pairs: with documents summed by length first, sums over those
@@ -167,7 +197,7 @@ def _shuffled(line: Line, steps: Whole) -> tuple[Floats, Floats]:
     return _over_lengths(line, rates, steps), _over_lengths(line, np.ones_like(rates), steps)
 
 
-def _over_lengths(line: Line, rates: Floats, steps: Whole) -> Floats:
+def _over_lengths(line: TokenLine, rates: Floats, steps: Integers) -> Floats:
     """Return sums of rate (n - tau) over documents with n > tau, (folds, lags)."""
     size = int(line.lengths.max()) + 1
     keys = line.fold * size + line.lengths
@@ -180,12 +210,12 @@ def _over_lengths(line: Line, rates: Floats, steps: Whole) -> Floats:
     return longer(by_length * np.arange(size)) - steps * longer(by_length)
 
 
-def _across(line: Line, steps: Whole, equal: Floats, pairs: Floats) -> Floats:
+def _across(line: TokenLine, steps: Integers, equal: Floats, pairs: Floats) -> Floats:
     """Return what positions add to the rate of equal tokens of documents, 0 where that is noise."""
     types = np.bincount(line.tokens).astype(np.float64)
     place = line.place
     there = np.bincount(place).astype(np.float64)
-    between = np.rint(_correlated(there[None], steps)) - pairs
+    between = np.rint(_correlation(there[None], steps)) - pairs
     products = _products(line, place, types, steps) - equal
     dealt = _dealt(line, np.concatenate([[0], steps]))
     many = np.maximum(between, 1.0)
@@ -197,7 +227,7 @@ def _across(line: Line, steps: Whole, equal: Floats, pairs: Floats) -> Floats:
     return made if told else np.zeros(len(steps))
 
 
-def _same_place(line: Line, place: Whole, there: Floats, dealt: float) -> float:
+def _same_place(line: TokenLine, place: Integers, there: Floats, dealt: float) -> float:
     """Return by how much tokens of documents are more often equal at one position than at any."""
     shape = (len(there), line.types)
     counts = csr_array((np.ones(len(place)), (place, line.tokens)), shape=shape)
@@ -206,7 +236,7 @@ def _same_place(line: Line, place: Whole, there: Floats, dealt: float) -> float:
     return (equal - dealt) / max(float((there**2).sum()) - len(place), 1.0)
 
 
-def own_share(line: Line, steps: Whole) -> Floats:
+def own_share(line: TokenLine, steps: Integers) -> Floats:
     """Return b(tau): a shuffled document spreads what depends at one lag over all, b of it here.
 
     A document of n tokens has n (n - 1) / 2 pairs, of which the n - tau at a lag are shuffled
@@ -218,7 +248,7 @@ def own_share(line: Line, steps: Whole) -> Floats:
     return np.asarray(shares / np.maximum(pairs.sum(axis=0), 1.0))
 
 
-def _dealt(line: Line, steps: Whole) -> Floats:
+def _dealt(line: TokenLine, steps: Integers) -> Floats:
     """Return equal pairs of two documents at each lag, were their tokens drawn from all of them.
 
     min(n_d, n_d' - tau) counts the positions i that d has while d' has i + tau: so the sum over
@@ -240,7 +270,7 @@ def _dealt(line: Line, steps: Whole) -> Floats:
         keys = row * size + line.lengths[entries.indices[which]] - 1
         ends = np.bincount(keys, rates[which], minlength=len(rows) * size)
         there = ends.reshape(len(rows), size)[:, ::-1].cumsum(axis=1)[:, ::-1]
-        total += _correlated(there, steps)
+        total += _correlation(there, steps)
     rare = np.setdiff1d(np.flatnonzero(many > 0.0), frequent)
     total += _dealt_by_pairs(entries, rates, line.lengths, rare)[steps]
     squares = np.zeros(len(lengths))
@@ -248,7 +278,7 @@ def _dealt(line: Line, steps: Whole) -> Floats:
     return np.asarray(total - _over_lengths(line, squares, steps).sum(axis=0))
 
 
-def _dealt_by_pairs(entries: Any, rates: Floats, lengths: Whole, types: Whole) -> Floats:
+def _dealt_by_pairs(entries: Any, rates: Floats, lengths: Integers, types: Integers) -> Floats:
     """Return the sum over types and pairs of documents of rate rate' min(n, n' - tau), by lag.
 
     As a function of tau it is level up to n' - n and falls by one a lag up to n': a cumulative sum
@@ -272,7 +302,7 @@ def _dealt_by_pairs(entries: Any, rates: Floats, lengths: Whole, types: Whole) -
     return np.asarray(level + falls.cumsum())
 
 
-def _anywhere(line: Line) -> float:
+def _anywhere(line: TokenLine) -> float:
     """Return the rate of equal tokens between documents, at any positions."""
     types = np.bincount(line.tokens).astype(np.float64)
     lengths = line.lengths.astype(np.float64)
@@ -280,7 +310,7 @@ def _anywhere(line: Line) -> float:
     return float((types**2).sum() - (line.counts.data**2).sum()) / max(others, 1.0)
 
 
-def _products(line: Line, place: Whole, types: Floats, steps: Whole) -> Floats:
+def _products(line: TokenLine, place: Integers, types: Floats, steps: Integers) -> Floats:
     """Return the sum over positions i and types of counts at i times counts at i + tau.
 
     Frequent types go through a Fourier transform, whose sums of whole numbers are rounded to be
@@ -298,7 +328,7 @@ def _products(line: Line, place: Whole, types: Floats, steps: Whole) -> Floats:
         rows = min(width, len(frequent) - first)
         keys = (named[chosen] - first) * size + place[chosen]
         counts = np.bincount(keys, minlength=rows * size).reshape(rows, size)
-        total += np.rint(_correlated(counts.astype(np.float64), steps))
+        total += np.rint(_correlation(counts.astype(np.float64), steps))
     rare = named < 0
     if rare.any():
         few = csr_array(
@@ -308,8 +338,124 @@ def _products(line: Line, place: Whole, types: Floats, steps: Whole) -> Floats:
     return total
 
 
-def _correlated(counts: Floats, steps: Whole) -> Floats:
+def _correlation(counts: Floats, steps: Integers) -> Floats:
     """Return the sum over rows and i of counts[i] counts[i + tau]."""
     size = next_fast_len(counts.shape[1] + int(steps[-1]), real=True)
     power = (np.abs(rfft(counts, size, axis=1)) ** 2).sum(axis=0)
     return np.asarray(irfft(power, size)[steps])
+
+
+def position_kernel(line: TokenLine, steps: Integers) -> LagKernel:
+    """Return what positions alone add to the rate of equal tokens, by lag, with its noise.
+
+    Cost O(folds x types x positions), for any number of lags.
+    """
+    there = _counts(line, np.zeros(len(line.tokens), dtype=np.int64), line.place, 1)
+    equal, same = _equal(line, steps)
+    pairs = _between(_powers(there, steps), steps)
+    rates = equal / np.maximum(pairs, 1.0)
+    sizes = np.bincount(line.fold[line.owner], minlength=line.folds).astype(np.float64)
+    anywhere = same / np.maximum(_apart(sizes[:, None])[:, 0], 1.0)
+    made = np.where(pairs > 0.5, rates - anywhere[:, None], 0.0)
+    return LagKernel(
+        lags=steps,
+        values=made[0],
+        errors=jackknife_errors(made[1:]),
+        shuffled=np.full(len(steps), anywhere[0]),
+        across=made[0],
+        pairs=pairs[0].astype(np.int64),
+        replicates=made[1:],
+        documents=len(line.fold),
+        anywhere=float(anywhere[0]),
+    )
+
+
+def _equal(line: TokenLine, steps: Integers) -> tuple[Floats, Floats]:
+    """Return equal pairs of different folds by lag, and anywhere: of all, then without each."""
+    often = np.bincount(line.tokens, minlength=line.types)
+    kept = np.argsort(-often, kind="stable")[:TYPES]
+    names = np.full(line.types, -1)
+    names[kept] = np.arange(len(kept))
+    named, place = names[line.tokens], line.place
+    size = int(place.max()) + 1
+    width = max(AT_ONCE // (2 * size * line.folds), 1)
+    power = np.zeros((1 + line.folds, _places(size, steps) // 2 + 1))
+    same = np.zeros(1 + line.folds)
+    for first in range(0, len(kept), width):
+        rows = min(width, len(kept) - first)
+        counts = _counts(line, named - first, place, rows)
+        same += _apart(counts.sum(axis=2)).sum(axis=1)
+        power += _powers(counts, steps)
+    return _between(power, steps), same
+
+
+def _counts(line: TokenLine, named: Integers, place: Integers, rows: int) -> Floats:
+    """Return how often types 0 .. rows - 1 stand at each position, (folds, rows, positions)."""
+    size = int(place.max()) + 1
+    chosen = (named >= 0) & (named < rows)
+    keys = (line.fold[line.owner[chosen]] * rows + named[chosen]) * size + place[chosen]
+    counts = np.bincount(keys, minlength=line.folds * rows * size)
+    return counts.reshape(line.folds, rows, size).astype(np.float64)
+
+
+def _apart(sums: Floats) -> Floats:
+    """Return (sum_f n_f)^2 - sum_f n_f^2 of sums (folds, rows), of all and without each fold."""
+    squares = sums**2
+    total, own = sums.sum(axis=0), squares.sum(axis=0)
+    without = (total - sums) ** 2 - (own - squares)
+    return np.concatenate([(total**2 - own)[None], without])
+
+
+def _powers(counts: Floats, steps: Integers) -> Floats:
+    """Return spectra of pairs of different folds, (1 + folds, frequencies), summed over rows."""
+    waves = rfft(counts, _places(counts.shape[2], steps), axis=2)
+    own = np.abs(waves) ** 2
+    total, all_own = waves.sum(axis=0), own.sum(axis=0)
+    whole = (np.abs(total) ** 2 - all_own).sum(axis=0)
+    without = (np.abs(total - waves) ** 2 - (all_own - own)).sum(axis=1)
+    return np.concatenate([whole[None], without])
+
+
+def _places(size: int, steps: Integers) -> int:
+    """Return how many places a transform has, an even number, that no lag goes round."""
+    return 2 * int(next_fast_len((size + int(steps[-1]) + 1) // 2, real=True))
+
+
+def _between(power: Floats, steps: Integers) -> Floats:
+    """Return the pairs at each lag from their spectrum: whole numbers, exactly."""
+    return np.asarray(np.rint(irfft(power, 2 * (power.shape[1] - 1), axis=1)[:, steps]))
+
+
+def peaks(kernel: LagKernel) -> Integers:
+    """Return places of lags with more equal tokens than by chance, the most first.
+
+    They are told from nothing all together, and are not less than at the lags beside them.
+    """
+    folds = len(kernel.replicates)
+    parts = folds * kernel.values - (folds - 1) * kernel.replicates
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(SIGNS, folds))
+    least = np.quantile(np.abs(_scores(signs, parts)).max(axis=1), 1.0 - LEVEL)
+    scores = _scores(np.ones((1, folds)), parts)[0]
+    beside = np.pad(np.asarray(kernel.values), 1, constant_values=-np.inf)
+    top = (kernel.values >= beside[:-2]) & (kernel.values >= beside[2:])
+    places = np.flatnonzero(top & (scores > least) & (kernel.values > 0.0))
+    return places[np.argsort(-kernel.values[places], kind="stable")]
+
+
+def is_significant(kernel: LagKernel) -> bool:
+    """Say whether a kernel differs from 0 at some lag."""
+    folds = len(kernel.replicates)
+    parts = folds * kernel.values - (folds - 1) * kernel.replicates
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(SIGNS, folds))
+    signs[0] = 1.0
+    largest = np.abs(_scores(signs, parts)).max(axis=1)
+    return bool((largest >= largest[0] - 1e-9).mean() <= LEVEL)
+
+
+def _scores(signs: Floats, parts: Floats) -> Floats:
+    """Return means of parts with signs over their errors, (signs, lags), 0 where nothing varies."""
+    folds = len(parts)
+    means = signs @ parts / folds
+    spread = np.maximum((parts**2).mean(axis=0) - means**2, 0.0) / (folds - 1)
+    usual = np.finfo(np.float64).eps * np.abs(parts).max(initial=0.0)
+    return np.asarray(means / np.sqrt(spread + usual**2 + np.finfo(np.float64).tiny))

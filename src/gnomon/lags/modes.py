@@ -12,7 +12,7 @@ chi^2 = sum (r / s)^2 over its degrees of freedom, about 1 where it fits; its ch
 deviations with random signs; and the share of what varies with the lag, beyond noise, that it
 explains. Where it does not fit, waves of less than `CLEAR` times the largest error are withheld,
 and sharp periods that bring the modes no nearer to the kernel, or that are not found again one
-period on and in both halves of the documents (`gnomon.lags.confirmation`). All intervals are then
+period on and in both halves of the documents (`gnomon.lags.combs`). All intervals are then
 wider by the root of chi^2 over its degrees of freedom: what noise does is not all that moves them.
 
 A half-life is known where the upper end of its interval is less than `REACH` times the lags it is
@@ -20,11 +20,19 @@ read from; beyond, what falls so slowly is not told from what lasts, and that en
 
 Nothing may grow. A constant is left out: it is what a
 finite document's own dependence adds to its shuffles. Such modes are read only where the kernel is
-told from nothing at some lag (`gnomon.lags.detection`).
+told from nothing at some lag (`gnomon.lags.kernel`).
 
 A mode is named as the harmonic of a slower one where its frequency is a whole multiple of the
 other's within both errors, these errors leave little room for that by chance, and it lasts about as
 long as the other does: what falls within few tokens is wide, and meets some multiple of anything.
+
+*Positions.* Documents that begin in phase, as coding sequences in frame and pieces that begin with
+a bar do, have a law for each position, and that law has a period. It is no dependence between
+tokens beyond position, and `gnomon.lags.kernel` takes it off; only sharp periods are read from it,
+and only clear ones: with a line of a ratio of `POSITION_RATIO`, that explain a share
+`POSITION_SHARE` of how it varies with the lag beyond noise. A law that has no period, be it drawn
+anew for each position, has a rough spectrum that more documents do not make smooth, and its highest
+line is no period.
 """
 
 from __future__ import annotations
@@ -38,10 +46,9 @@ from scipy.stats import t as student
 
 from gnomon.errors import GroupError
 from gnomon.groups import Block, Floats, Generator
-from gnomon.lags.combs import Comb, added, combs
-from gnomon.lags.confirmation import Unconfirmed, doubt
-from gnomon.lags.detection import told_from_nothing
-from gnomon.lags.kernel import LagKernel, jackknife_errors
+from gnomon.lags.combs import Comb, Unconfirmed, comb_at, combs, doubt
+from gnomon.lags.kernel import LagKernel, is_significant, jackknife_errors
+from gnomon.lags.spectrum import spectrum_of
 from gnomon.lags.waves import (
     FASTEST,
     LONGEST,
@@ -97,6 +104,12 @@ TURNS = 2.0
 Complex = NDArray[np.complex128]
 Interval = tuple[float, float]
 _Fitted = tuple["Waves | None", "Fit"]
+POSITION_RATIO = 150.0
+"""Ratio of a line in the law of positions, at least."""
+POSITION_TURNS = 5.0
+"""Times that a line repeats over the far lags, at least: a law that drifts has slow ones."""
+POSITION_SHARE = 0.7
+"""Share of the kernel's variance at far lags beyond noise, at least."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -196,7 +209,7 @@ class Dependence(Result):
         """Return modes that are harmonics of one period together, the strongest family first."""
         made: list[list[Mode]] = []
         for mode in self.modes:
-            home = next((one for one in made if _related(one[0], mode, self.lags)), None)
+            home = next((one for one in made if _same_family(one[0], mode, self.lags)), None)
             made.append([mode]) if home is None else home.append(mode)
         made.sort(key=lambda family: -sum(mode.amplitude**2 for mode in family))
         return tuple(tuple(sorted(family, key=lambda one: one.harmonic)) for family in made)
@@ -218,7 +231,7 @@ class Dependence(Result):
         return Generator([mode.block for mode in self.modes])
 
 
-def _related(one: Mode, other: Mode, lags: int) -> bool:
+def _same_family(one: Mode, other: Mode, lags: int) -> bool:
     """Say whether two modes are harmonics of one period, and last alike."""
     if not (np.isfinite(one.period) and np.isfinite(other.period)):
         return False
@@ -233,7 +246,7 @@ def _lasts(mode: Mode, base: Mode, lags: int) -> bool:
     return min(mode.half_life, lags) >= LASTING * min(base.half_life, lags)
 
 
-def counted(kernel: LagKernel) -> int:
+def lag_limit(kernel: LagKernel) -> int:
     """Return how many lags have pairs enough for sharp periods to be searched for."""
     return int((kernel.pairs * ENOUGH >= kernel.pairs[0]).sum())
 
@@ -250,41 +263,43 @@ def dependence(kernel: LagKernel, *, lags: int | None = None, known: bool = Fals
             "pass longer documents or more lags."
         )
     near = min(len(kernel.lags) if lags is None else max(lags, FEWEST), len(kernel.lags))
-    wide = kernel.first(max(counted(kernel), near))
+    wide = kernel.first(max(lag_limit(kernel), near))
     sharp, rest = combs(wide)
     whole, rest = kernel.first(near), rest.first(near)
-    told = bool(whole.values.any()) and (known or bool(sharp) or told_from_nothing(whole))
+    told = bool(whole.values.any()) and (known or bool(sharp) or is_significant(whole))
     waves, fit = _with_waves(whole, rest, _numbers(sharp)) if told else (None, None)
-    if waves is not None and (opposed := _opposed(sharp, waves, near)):
-        sharp, rest = _lasting(sharp, rest, opposed)
+    if waves is not None and (opposed := _find_opposed(sharp, waves, near)):
+        sharp, rest = _make_lasting(sharp, rest, opposed)
         waves, fit = _with_waves(whole, rest, _numbers(sharp))
         kept = ~np.any([_cancels(comb, waves, near) for comb in sharp], axis=0)
         waves = waves if kept.all() else waves.only(rest, kept)
         fit = _fit(whole, rest, waves, _numbers(sharp))
     if waves is not None and fit is not None:
-        sharp, rest, waves, fit = _falling(whole, sharp, rest, waves, fit)
+        sharp, rest, waves, fit = _prefer_falling(whole, sharp, rest, waves, fit)
     doubted: tuple[Unconfirmed, ...] = ()
     if fit is not None and fit.poor:
-        sharp, doubted, rest, fit = _standing(wide, whole, sharp, rest, (waves, fit))
-    lasting = list(teeth(sharp))
+        sharp, doubted, rest, fit = _confirm(wide, whole, sharp, rest, (waves, fit))
+    lasting = list(harmonics(sharp))
     others = [] if waves is None else [_beside(one, lasting, near) for one in _modes(waves, near)]
-    modes = sorted([*lasting, *_harmonics(lasting, others, near)], key=lambda one: -one.amplitude)
+    modes = sorted(
+        [*lasting, *_name_harmonics(lasting, others, near)], key=lambda one: -one.amplitude
+    )
     if fit is not None and fit.poor:
-        modes = [_widened(mode, float(np.sqrt(fit.chi2_per_dof))) for mode in modes]
+        modes = [_widen(mode, float(np.sqrt(fit.chi2_per_dof))) for mode in modes]
     lines = sum(len(comb.harmonics) for comb in sharp)
     rank = 0 if waves is None else parameters_of(waves.steps.imag) // 2
     return Dependence(
         modes=tuple(modes),
         rank=rank + 2 * lines,
         lags=near,
-        largest_error=_swing(whole) if fit is None else fit.largest_error,
+        largest_error=_variation(whole) if fit is None else fit.largest_error,
         fit=fit,
         constant=0.0 if waves is None else waves.constant,
         unconfirmed=doubted,
     )
 
 
-def _swing(kernel: LagKernel) -> float:
+def _variation(kernel: LagKernel) -> float:
     """Return how far a kernel is from its mean at most."""
     return float(np.abs(kernel.values - kernel.values.mean()).max())
 
@@ -323,12 +338,12 @@ def _cancels(comb: Comb, waves: Waves, lags: int) -> NDArray[np.bool_]:
     return np.asarray(opposed & close & (waves.steps.imag > 0.0))
 
 
-def _opposed(sharp: Iterable[Comb], waves: Waves, lags: int) -> list[Comb]:
+def _find_opposed(sharp: Iterable[Comb], waves: Waves, lags: int) -> list[Comb]:
     """Return the combs that a wave takes a part away from."""
     return [comb for comb in sharp if _cancels(comb, waves, lags).any()]
 
 
-def _lasting(
+def _make_lasting(
     sharp: tuple[Comb, ...], rest: LagKernel, opposed: list[Comb]
 ) -> tuple[tuple[Comb, ...], LagKernel]:
     """Return combs, some of which last with the sizes that fit best, and what all leave."""
@@ -340,17 +355,17 @@ def _lasting(
         turns = comb.frequency * np.array(comb.harmonics, dtype=np.float64)
         lags = rest.lags.astype(np.float64)
         columns = np.cos(2.0 * np.pi * lags[:, None] * turns)
-        values = rest.values + _of(comb, rest)
+        values = rest.values + _comb_on(comb, rest)
         both = np.concatenate([columns, np.ones((len(lags), 1))], axis=1)
         sizes = np.linalg.lstsq(both, values, rcond=None)[0][:-1]
         lasts = replace(comb, rate=0.0, amplitudes=sizes)
-        change = _of(comb, rest) - _of(lasts, rest)
+        change = _comb_on(comb, rest) - _comb_on(lasts, rest)
         rest = replace(rest, values=rest.values + change, replicates=rest.replicates + change)
         made.append(lasts)
     return tuple(made), rest
 
 
-def _falling(
+def _prefer_falling(
     whole: LagKernel, sharp: tuple[Comb, ...], rest: LagKernel, waves: Waves, fit: Fit
 ) -> tuple[tuple[Comb, ...], LagKernel, Waves, Fit]:
     """Return combs and waves, with waves in a comb's stead where these fit about as well.
@@ -362,7 +377,7 @@ def _falling(
         if not _has_falling_part(comb, waves, len(whole.lags)):
             continue
         others = tuple(one for one in sharp if one is not comb)
-        values = rest.values + _of(comb, rest)
+        values = rest.values + _comb_on(comb, rest)
         back = replace(rest, values=values, replicates=values + (whole.replicates - whole.values))
         tried, fitted = _with_waves(whole, back, _numbers(others))
         slack = 1.0 + AS_GOOD * np.sqrt(2.0 / len(whole.lags))
@@ -388,31 +403,28 @@ def _has_falling_part(comb: Comb, waves: Waves, lags: int) -> bool:
     return bool((waves.amplitudes[with_it] >= OPPOSED[1] * size).any())
 
 
-def _standing(
+def _confirm(
     wide: LagKernel, whole: LagKernel, sharp: tuple[Comb, ...], rest: LagKernel, fitted: _Fitted
 ) -> tuple[tuple[Comb, ...], tuple[Unconfirmed, ...], LagKernel, Fit]:
     """Return the combs that are confirmed where modes do not fit, those that are not, and the fit.
 
-    They bring the modes nearer to the kernel, at all its lags, and are found again.
+    With them comes the kernel that holds again what is not confirmed.
     """
     waves, fit = fitted
     scale = float(np.sqrt(fit.chi2_per_dof))
-    kept: list[Comb] = []
-    doubted: list[tuple[Comb, str]] = []
+    doubts: dict[Comb, str] = {}
     for comb in sharp:
         others = [one for one in sharp if one is not comb]
         reason = doubt(comb, wide, others, reach=scale * _reach_of(comb))
-        if reason is None:
-            kept.append(comb)
-        else:
-            doubted.append((comb, reason))
-    rest = _put_back(rest, [comb for comb, _ in doubted])
-    made = tuple(kept)
-    fit = replace(_fit(whole, rest, waves, _numbers(made)), withheld=fit.withheld + len(doubted))
-    return made, tuple(_unconfirmed(comb, reason, scale) for comb, reason in doubted), rest, fit
+        if reason is not None:
+            doubts[comb] = reason
+    rest = _put_back(rest, doubts)
+    kept = tuple(comb for comb in sharp if comb not in doubts)
+    fit = replace(_fit(whole, rest, waves, _numbers(kept)), withheld=fit.withheld + len(doubts))
+    return kept, tuple(_describe(comb, doubts[comb], scale) for comb in doubts), rest, fit
 
 
-def _unconfirmed(comb: Comb, reason: str, scale: float) -> Unconfirmed:
+def _describe(comb: Comb, reason: str, scale: float) -> Unconfirmed:
     """Return what is said of a comb that is not confirmed."""
     reach = scale * _reach_of(comb)
     low, high = 1.0 / (comb.frequency + reach), 1.0 / max(comb.frequency - reach, 1e-300)
@@ -431,13 +443,13 @@ def _reach_of(comb: Comb) -> float:
     return max(float(student.ppf(0.975, folds - 1)) * spread, comb.least)
 
 
-def _widened(mode: Mode, scale: float) -> Mode:
+def _widen(mode: Mode, scale: float) -> Mode:
     """Return a mode whose intervals hold what modes do not explain; a whole number is its period.
 
     Only a sharp period that lasts is taken for a whole number.
     """
-    made = replace(mode, half_life_interval=_scaled(mode.half_life, mode.half_life_interval, scale))
-    between = _scaled(mode.period, mode.period_interval, scale)
+    made = replace(mode, half_life_interval=_scale(mode.half_life, mode.half_life_interval, scale))
+    between = _scale(mode.period, mode.period_interval, scale)
     if between is None:
         return made
     low, high = (mode.harmonic * end for end in between)
@@ -445,7 +457,7 @@ def _widened(mode: Mode, scale: float) -> Mode:
     return replace(made, period=whole / mode.harmonic, period_interval=between)
 
 
-def _scaled(value: float, interval: Interval | None, scale: float) -> Interval | None:
+def _scale(value: float, interval: Interval | None, scale: float) -> Interval | None:
     """Return an interval whose ends are so many times as far from 1 / value, as rates."""
     if interval is None:
         return None
@@ -458,13 +470,13 @@ def _scaled(value: float, interval: Interval | None, scale: float) -> Interval |
 
 def _put_back(rest: LagKernel, dropped: Iterable[Comb]) -> LagKernel:
     """Return what combs left, with some of them in it again."""
-    values = sum((_of(comb, rest) for comb in dropped), np.array(rest.values))
+    values = sum((_comb_on(comb, rest) for comb in dropped), np.array(rest.values))
     return replace(rest, values=values)
 
 
-def _of(comb: Comb, kernel: LagKernel) -> Floats:
+def _comb_on(comb: Comb, kernel: LagKernel) -> Floats:
     """Return what a comb adds to a kernel at its lags."""
-    return added(comb, kernel.lags.astype(np.float64))
+    return comb_at(comb, kernel.lags.astype(np.float64))
 
 
 def _whole(period: float, interval: Interval, *, lasts: bool) -> float:
@@ -497,17 +509,17 @@ def _fit(whole: LagKernel, rest: LagKernel, waves: Waves | None, taken: int) -> 
     )
 
 
-def teeth(sharp: Iterable[Comb]) -> Iterator[Mode]:
+def harmonics(sharp: Iterable[Comb]) -> Iterator[Mode]:
     """Yield the modes of combs: their harmonics, with the intervals of the fundamental.
 
     No more than half a turn a token is seen: a period of 2 is the end of all periods, and where
     the interval holds it, tokens alternate.
     """
     for comb in sharp:
-        low, high = _inverted(comb.frequency, comb.frequencies, 1.0, least=comb.least)
+        low, high = _invert(comb.frequency, comb.frequencies, 1.0, least=comb.least)
         first = 1.0 / _whole(1.0 / comb.frequency, (low, high), lasts=comb.rate == 0.0)
         alternates = comb.frequency >= EVERY_OTHER or low <= 2.0
-        lasting = _inverted(comb.decay, comb.decays, float(np.log(2.0)))
+        lasting = _invert(comb.decay, comb.decays, float(np.log(2.0)))
         lasting = lasting if comb.rate else (lasting[0], float("inf"))
         for harmonic, size in zip(comb.harmonics, comb.amplitudes, strict=True):
             yield Mode(
@@ -557,7 +569,7 @@ def _mode(step: complex, weight: complex, near: Complex, lags: int) -> Mode:
     slow = decay * lags < 1e-3  # over all lags it does not fall by a thousandth
     alternates = turn >= 2.0 * np.pi * EVERY_OTHER
     known = steady and turn and not alternates
-    between = _inverted(turn, near.imag, 2.0 * np.pi) if known else None
+    between = _invert(turn, near.imag, 2.0 * np.pi) if known else None
     # A turn that is longer than half of all lags, or hardly more than its error, is no period.
     turns = turn * lags >= TURNS * 2.0 * np.pi
     turns = turns and (between is None or between[1] <= VAGUE * between[0])
@@ -582,11 +594,11 @@ def _life(decay: float, near: Complex, lags: int) -> Interval:
         return 0.0, float(np.log(2.0) / decay)
     if decay * LONGEST * lags <= 1.01 * np.log(2.0):
         return float(lags), float("inf")
-    low, high = _inverted(decay, -near.real, float(np.log(2.0)))
+    low, high = _invert(decay, -near.real, float(np.log(2.0)))
     return low, high if high <= REACH * lags else float("inf")
 
 
-def _inverted(rate: float, moved: Floats, unit: float, *, least: float = 0.0) -> Interval:
+def _invert(rate: float, moved: Floats, unit: float, *, least: float = 0.0) -> Interval:
     """Return the 95 % interval of unit / rate, from a jackknife of the rate."""
     folds = len(moved)
     spread = float(np.sqrt((folds - 1) / folds * ((moved - moved.mean()) ** 2).sum()))
@@ -596,7 +608,7 @@ def _inverted(rate: float, moved: Floats, unit: float, *, least: float = 0.0) ->
     return (float(unit / fastest) if fastest > 0.0 else float("inf")), upper
 
 
-def _harmonics(lasting: list[Mode], waves: list[Mode], lags: int) -> list[Mode]:
+def _name_harmonics(lasting: list[Mode], waves: list[Mode], lags: int) -> list[Mode]:
     """Name waves at multiples of a slower frequency; of several the slowest is the period."""
     named: list[Mode] = []
     bases = [mode for mode in lasting if mode.harmonic == 1 and not mode.product]
@@ -638,3 +650,25 @@ def _error(mode: Mode) -> float:
         return 1e-3 if mode.period == 2.0 else float("inf")
     low, high = mode.period_interval
     return 0.5 * (1.0 / low - 1.0 / high)
+
+
+def position_periods(kernel: LagKernel) -> Dependence:
+    """Return the periods of a law of positions, none where it has none."""
+    near = kernel.first(lag_limit(kernel))
+    sharp, rest = combs(near, least=POSITION_RATIO, slowest=POSITION_TURNS)
+    if not sharp or _beyond_noise(rest) > (1.0 - POSITION_SHARE) * _beyond_noise(near):
+        sharp, rest = (), near
+    modes = sorted(harmonics(sharp), key=lambda mode: -mode.amplitude)
+    return Dependence(
+        modes=tuple(modes),
+        rank=2 * len(modes),
+        lags=len(near.lags),
+        largest_error=float(np.abs(rest.values - rest.values.mean()).max()),
+    )
+
+
+def _beyond_noise(kernel: LagKernel) -> float:
+    """Return how much a kernel varies with the lag, less what its folds do, at far lags."""
+    far = spectrum_of(kernel)
+    noise = jackknife_errors(far.replicates) ** 2
+    return max(float((far.values**2 - noise).sum()), 0.0)

@@ -32,7 +32,7 @@ from scipy.stats import t as student
 
 from gnomon.lags.information import LagInformation
 from gnomon.lags.kernel import LagKernel, jackknife_errors
-from gnomon.lags.line import Floats
+from gnomon.lags.token_line import Floats
 from gnomon.results import Result
 
 GROWTH = 1.3
@@ -49,7 +49,7 @@ Interval = tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Law(Result):
+class DecayLaw(Result):
     """Which law the tail follows, with both fits."""
 
     law: str
@@ -80,37 +80,37 @@ class _Bins:
     means: Floats
 
 
-def law_of(
+def fit_decay_law(
     information: LagInformation, *, period: float = 1.0, kernel: LagKernel | None = None
-) -> Law:
+) -> DecayLaw:
     """Return the law by which mutual information falls, averaged over whole periods.
 
     With the kernel of equal tokens at the same lags, a law is named where it agrees.
     """
     if information.reach == 0:
-        return Law(law="none", reason="no dependence is detected at any lag")
+        return DecayLaw(law="none", reason="no dependence is detected at any lag")
     bins = _bins(information.lags.astype(np.float64), max(round(period), 1))
     values, replicates = bins.means @ information.values, information.replicates @ bins.means.T
     errors = jackknife_errors(replicates)
     seen = int((bins.means @ information.detected > 0.0).sum())
     if seen < FEWEST:
         reason = f"laws need {FEWEST} bins of lags with dependence, and it is detected in {seen}"
-        return Law(law="neither can be told apart", reason=reason)
+        return DecayLaw(law="neither can be told apart", reason=reason)
     spread = np.sqrt(errors**2 + (SLACK * values) ** 2) + 1e-12
     last = int(np.flatnonzero(bins.means @ information.detected > 0.0)[-1])
     start = _start(bins, values, spread, last)
     tail = _Bins(bins.lags, bins.means[start:])
-    whole = _compared(tail, values[start:], spread[start:])
-    others = np.stack([_compared(tail, one[start:], spread[start:]) for one in replicates])
+    whole = _compare(tail, values[start:], spread[start:])
+    others = np.stack([_compare(tail, one[start:], spread[start:]) for one in replicates])
     reach = student.ppf(0.975, len(others) - 1) * jackknife_errors(others)
     begins = float(bins.lags[np.argmax(tail.means[0] > 0.0)])
-    law = _named(whole, reach, begins, len(values) - start - 2)
-    all_lags = float(_compared(bins, values, spread)[2]) if start else float(whole[2])
+    law = _name(whole, reach, begins, len(values) - start - 2)
+    all_lags = float(_compare(bins, values, spread)[2]) if start else float(whole[2])
     equal = None if kernel is None or kernel.errors.max() <= 0.0 else _by_kernel(bins, kernel)
-    return _agreed(replace(law, kernel_evidence=equal), all_lags, equal)
+    return _agree(replace(law, kernel_evidence=equal), all_lags, equal)
 
 
-def _agreed(law: Law, all_lags: float, equal: float | None) -> Law:
+def _agree(law: DecayLaw, all_lags: float, equal: float | None) -> DecayLaw:
     """Return the law, or that it can not be told where all lags or equal tokens speak against it.
 
     Evidence is above 0 for a power law.
@@ -172,7 +172,7 @@ def _start(bins: _Bins, values: Floats, spread: Floats, last: int) -> int:
     tried = []
     for start in range(max(last - FEWEST + 2, 1)):
         tail = _Bins(bins.lags, bins.means[start:])
-        *_, power, exponential = _compared(tail, values[start:], spread[start:])
+        *_, power, exponential = _compare(tail, values[start:], spread[start:])
         tried.append(2.0 * min(power, exponential) / (len(values) - start - 2))
         if tried[-1] <= FITS:
             return start
@@ -193,15 +193,15 @@ def _bins(lags: Floats, period: int) -> _Bins:
     return _Bins(lags, rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0))
 
 
-def _compared(bins: _Bins, values: Floats, spread: Floats) -> Floats:
+def _compare(bins: _Bins, values: Floats, spread: Floats) -> Floats:
     """Return the exponent, the rate 1 / l, the evidence, and half of both sums of squares."""
     scale = float(bins.lags[-1])
-    power = _fitted(bins, values, spread, np.log(bins.lags), (0.3, 1.0, 3.0))
-    rate = _fitted(bins, values, spread, bins.lags, (0.1 / scale, 3.0 / scale, 30.0 / scale))
+    power = _fit(bins, values, spread, np.log(bins.lags), (0.3, 1.0, 3.0))
+    rate = _fit(bins, values, spread, bins.lags, (0.1 / scale, 3.0 / scale, 30.0 / scale))
     return np.array([power[0], rate[0], rate[1] - power[1], power[1], rate[1]])
 
 
-def _fitted(
+def _fit(
     bins: _Bins, values: Floats, spread: Floats, clock: Floats, starts: tuple[float, ...]
 ) -> tuple[float, float]:
     """Return the rate r of c e^(-r clock), and half its sum of squares."""
@@ -223,13 +223,13 @@ def _curve(numbers: Floats, clock: Floats) -> Floats:
     return np.asarray(np.exp(np.clip(numbers[0] - numbers[1] * clock, -700.0, 50.0)))
 
 
-def _named(whole: Floats, reach: Floats, begins: float, freedom: int) -> Law:
+def _name(whole: Floats, reach: Floats, begins: float, freedom: int) -> DecayLaw:
     """Return the law from the exponent, rate and evidence, and how far they may be off."""
     exponent, rate, evidence = (float(one) for one in whole[:3])
     misfit = 2.0 * float(whole[3:].min()) / freedom
     low, high = whole - reach, whole + reach
-    law, reason = _decided(low, high, misfit)
-    return Law(
+    law, reason = _decide(low, high, misfit)
+    return DecayLaw(
         law=law,
         reason=reason,
         exponent=exponent,
@@ -243,7 +243,7 @@ def _named(whole: Floats, reach: Floats, begins: float, freedom: int) -> Law:
     )
 
 
-def _decided(low: Floats, high: Floats, misfit: float) -> tuple[str, str]:
+def _decide(low: Floats, high: Floats, misfit: float) -> tuple[str, str]:
     """Return the law and the reason, from intervals of exponent, rate and evidence."""
     evidence = 0.5 * float(low[2] + high[2])
     if low[0] <= 0.0 or low[1] <= 0.0:

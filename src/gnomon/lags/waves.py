@@ -29,7 +29,7 @@ from scipy.optimize import least_squares
 from scipy.stats import f as f_law
 
 from gnomon.lags.kernel import LagKernel, jackknife_errors
-from gnomon.lags.line import Floats
+from gnomon.lags.token_line import Floats
 
 CHANCE = 1e-3
 """Of a false mode, over all of the grid."""
@@ -92,7 +92,7 @@ class Waves:
         modes = np.stack([-self.steps.real, self.steps.imag], axis=1)[kept]
         return replace(
             self,
-            **_weighted(_problem(kernel), modes),
+            **_with_weights(_problem(kernel), modes),
             moved=self.moved[:, kept],
             withheld=self.withheld + int((~kept).sum()),
         )
@@ -116,10 +116,10 @@ class _Problem:
 def waves_of(kernel: LagKernel, *, taken: int = 0) -> Waves:
     """Return the modes of a kernel that stand above its noise, and how they move."""
     problem = _problem(kernel)
-    modes, withheld = _pruned(problem, _searched(problem), taken)
+    modes, withheld = _prune(problem, _search(problem), taken)
     changes = (kernel.replicates - kernel.values) / problem.errors
-    moved = _moved(problem, modes, changes)
-    return Waves(**_weighted(problem, modes), moved=moved, withheld=withheld)
+    moved = _shifts(problem, modes, changes)
+    return Waves(**_with_weights(problem, modes), moved=moved, withheld=withheld)
 
 
 def _problem(kernel: LagKernel) -> _Problem:
@@ -134,9 +134,9 @@ def _problem(kernel: LagKernel) -> _Problem:
     )
 
 
-def _weighted(problem: _Problem, modes: Floats) -> dict[str, Any]:
+def _with_weights(problem: _Problem, modes: Floats) -> dict[str, Any]:
     """Return the modes with the weights that fit best, and their sum."""
-    sizes = _solved(problem, modes)
+    sizes = _solve(problem, modes)
     cosines, sines = _parts(modes, sizes)
     return {
         "steps": -modes[:, 0] + 1j * modes[:, 1],
@@ -196,17 +196,17 @@ def _wave(lags: Floats, decay: Floats, turn: Floats) -> tuple[Floats, Floats]:
     return falls * np.cos(angles), falls * np.sin(angles)
 
 
-def _turning(modes: Floats) -> NDArray[np.bool_]:
+def _turns(modes: Floats) -> NDArray[np.bool_]:
     return np.asarray((modes[:, 1] > 0.0) & (modes[:, 1] < np.pi))
 
 
 def _columns(lags: Floats, modes: Floats) -> Floats:
     """Return the columns: a constant, all cosines, then the sines of what turns."""
     cosine, sine = _wave(lags, modes[:, 0], modes[:, 1])
-    return np.concatenate([np.ones((len(lags), 1)), cosine, sine[:, _turning(modes)]], axis=1)
+    return np.concatenate([np.ones((len(lags), 1)), cosine, sine[:, _turns(modes)]], axis=1)
 
 
-def _solved(problem: _Problem, modes: Floats) -> Floats:
+def _solve(problem: _Problem, modes: Floats) -> Floats:
     """Return the weights of all columns, in the kernel's units."""
     matrix = _columns(problem.lags, modes) / problem.errors[:, None]
     return np.asarray(np.linalg.lstsq(matrix, problem.values, rcond=None)[0])
@@ -215,18 +215,18 @@ def _solved(problem: _Problem, modes: Floats) -> Floats:
 def _parts(modes: Floats, sizes: Floats) -> tuple[Floats, Floats]:
     """Return u and v of every mode."""
     sines = np.zeros(len(modes))
-    sines[_turning(modes)] = sizes[1 + len(modes) :]
+    sines[_turns(modes)] = sizes[1 + len(modes) :]
     return sizes[1 : 1 + len(modes)], sines
 
 
 def _slopes(problem: _Problem, modes: Floats) -> Floats:
     """Return what small changes of decays do, then of frequencies, as columns."""
-    cosines, sines = _parts(modes, _solved(problem, modes))
+    cosines, sines = _parts(modes, _solve(problem, modes))
     cosine, sine = _wave(problem.lags, modes[:, 0], modes[:, 1])
     lags = problem.lags[:, None]
     by_decay = -(lags - 1.0) * (cosine * cosines + sine * sines)
     by_turn = lags * (cosine * sines - sine * cosines)
-    return np.concatenate([by_decay, by_turn[:, _turning(modes)]], axis=1)
+    return np.concatenate([by_decay, by_turn[:, _turns(modes)]], axis=1)
 
 
 def _basis(problem: _Problem, modes: Floats) -> Floats:
@@ -282,7 +282,7 @@ def _chance(problem: _Problem, square: Floats, numbers: int) -> Floats:
     return np.asarray(f_law.logsf(square * freedom / (numbers * (folds - 1)), numbers, freedom))
 
 
-def _searched(problem: _Problem) -> Floats:
+def _search(problem: _Problem) -> Floats:
     """Return modes that were added one at a time, each refined with all others."""
     modes = np.empty((0, 2))
     grid = _grid(problem)
@@ -292,7 +292,7 @@ def _searched(problem: _Problem) -> Floats:
         for place in np.argsort(np.where(chances <= level, -taken, np.inf))[:3]:
             if chances[place] > level:
                 return modes
-            more = _refined(problem, np.concatenate([modes, grid[place : place + 1]]))
+            more = _refine(problem, np.concatenate([modes, grid[place : place + 1]]))
             if _apart(problem, more) and not _loud(problem, more).any():
                 modes = more
                 break
@@ -301,12 +301,12 @@ def _searched(problem: _Problem) -> Floats:
     return modes
 
 
-def _refined(problem: _Problem, modes: Floats) -> Floats:
+def _refine(problem: _Problem, modes: Floats) -> Floats:
     """Return modes at the nearest minimum of the squares left by their best weights.
 
     Variable projection [golub1973] with Kaufman's Jacobian [kaufman1975].
     """
-    turning = _turning(modes)
+    turning = _turns(modes)
     count, waves = len(modes), int(turning.sum())
 
     def made(numbers: Floats) -> Floats:
@@ -337,15 +337,15 @@ def _refined(problem: _Problem, modes: Floats) -> Floats:
         left, start, jac=slopes, bounds=(low, high), x_scale=scale, max_nfev=STEPS
     )
     reached = made(np.asarray(found.x))
-    settled = _settled(problem, reached)
+    settled = _settle(problem, reached)
     if not np.array_equal(settled, reached):
-        return _refined(problem, settled)
+        return _refine(problem, settled)
     # Of what falls faster than it turns 4 % is left after half a turn: a turn has to be needed.
     turns = np.where(reached[:, 1] < reached[:, 0], 0.0, reached[:, 1])
     turns = np.where(np.pi - turns < reached[:, 0], np.pi, turns)
     if np.array_equal(turns, reached[:, 1]):
         return reached
-    simpler = _refined(problem, np.stack([reached[:, 0], turns], axis=1))
+    simpler = _refine(problem, np.stack([reached[:, 0], turns], axis=1))
     return simpler if _left(problem, simpler) <= _left(problem, reached) + NEEDED else reached
 
 
@@ -355,7 +355,7 @@ def _left(problem: _Problem, modes: Floats) -> float:
     return float(np.sum((problem.values - basis @ (basis.T @ problem.values)) ** 2))
 
 
-def _settled(problem: _Problem, modes: Floats) -> Floats:
+def _settle(problem: _Problem, modes: Floats) -> Floats:
     """Return modes of which none turns too slowly to matter, or nearly by half a turn a token."""
     decays, turns = modes.T
     turns = np.where(turns < LEAST * problem.cell, 0.0, turns)
@@ -377,14 +377,14 @@ def _apart(problem: _Problem, modes: Floats) -> bool:
 def _loud(problem: _Problem, modes: Floats) -> NDArray[np.bool_]:
     """Say which modes are larger than all of the kernel, at a lag or by their amplitude."""
     largest = float(np.abs(problem.values * problem.errors).max(initial=0.0))
-    cosines, sines = _parts(modes, _solved(problem, modes))
+    cosines, sines = _parts(modes, _solve(problem, modes))
     cosine, sine = _wave(problem.lags, modes[:, 0], modes[:, 1])
     reached = np.abs(cosine * cosines + sine * sines).max(axis=0, initial=0.0)
     loud = np.hypot(cosines, sines) > LOUD**2 * largest
     return np.asarray(loud | (reached > LOUD * largest))
 
 
-def _pruned(problem: _Problem, modes: Floats, taken: int) -> tuple[Floats, int]:
+def _prune(problem: _Problem, modes: Floats, taken: int) -> tuple[Floats, int]:
     """Return the modes that stand above what all leave unexplained, and how many do not."""
     level, withheld = np.log(CHANCE), 0
     while len(modes):
@@ -399,7 +399,7 @@ def _pruned(problem: _Problem, modes: Floats, taken: int) -> tuple[Floats, int]:
             break
         worst = int(np.argmax(chances))
         modes = np.delete(modes, worst, axis=0)
-        modes = _refined(problem, modes) if len(modes) else modes
+        modes = _refine(problem, modes) if len(modes) else modes
         withheld += 1
     return modes, withheld
 
@@ -413,9 +413,9 @@ def _conditional(problem: _Problem, modes: Floats, growth: float) -> Iterator[fl
         yield float(_chances(grown, others, modes[place : place + 1])[0][0])
 
 
-def _moved(problem: _Problem, modes: Floats, changes: Floats) -> Complex:
+def _shifts(problem: _Problem, modes: Floats, changes: Floats) -> Complex:
     """Return the steps without each fold: one step of Gauss and Newton from those of all."""
-    turning = _turning(modes)
+    turning = _turns(modes)
     columns, slopes = _columns(problem.lags, modes), _slopes(problem, modes)
     both = np.concatenate([columns, slopes], axis=1) / problem.errors[:, None]
     scale = np.maximum(np.linalg.norm(both, axis=0), 1e-300)

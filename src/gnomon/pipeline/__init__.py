@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gnomon.pipeline.fitting import fit as fit
     from gnomon.pipeline.fitting import fit_place as fit_place
     from gnomon.pipeline.lag_fit import fit_lags as fit_lags
+    from gnomon.pipeline.lags import LagStructure as LagStructure
     from gnomon.pipeline.lags import dependence as dependence
     from gnomon.pipeline.measured import Measured as Measured
     from gnomon.pipeline.measured import count_groups as count_groups
@@ -59,7 +60,10 @@ __getattr__, __dir__ = front(
         "debiased_stress": ("DebiasedTarget", "scale_free"),
         "fitting": ("fit", "fit_place"),
         "lag_fit": ("fit_lags",),
-        "lags": ("dependence",),
+        "lags": (
+            "LagStructure",
+            "dependence",
+        ),
         "measured": ("Measured", "count_groups", "measure_corpus"),
         "noise": ("NoiseReport", "Tests", "in_folds"),
         "options": ("DEFAULT_SHUFFLES", "FitOptions", "SurveyOptions"),

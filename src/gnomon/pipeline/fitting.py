@@ -17,7 +17,7 @@ import numpy as np
 
 import gnomon
 from gnomon.corpus import CountOptions, PositionCounts, Progress, Silence, load_counts
-from gnomon.distances import Debiased, checked_distances, measure
+from gnomon.distances import Debiased, check_distances, measure
 from gnomon.encodings import (
     GIVEN,
     Fitted,
@@ -277,7 +277,7 @@ def _square(source: Any) -> Any:
         raise EncodingError(
             f"The distances have shape {given.shape}; pass those of two positions or more."
         )
-    largest = checked_distances(given).max()
+    largest = check_distances(given).max()
     if largest and not SMALLEST < largest < LARGEST:
         raise EncodingError(
             f"The largest distance is {largest:g}, which float32 cannot hold; multiply all of "

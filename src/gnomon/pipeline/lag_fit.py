@@ -17,14 +17,13 @@ from gnomon.encodings import Encoding, longest_life, usable
 from gnomon.errors import InputError
 from gnomon.numeric import checks
 from gnomon.pipeline.lags import LagStructure, dependence_with
-from gnomon.results import Result
 
 HEAD = 64
 """Dimension of a head, where none is asked for."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LagFit(Result):
+class LagFit:
     """What was found, and the encoding that has it."""
 
     found: LagStructure

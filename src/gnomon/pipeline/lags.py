@@ -6,7 +6,7 @@ Documents are read as a survey reads them, whole, and never joined: a lag stays 
   (`gnomon.lags.information`), and the law of its tail (`gnomon.lags.tails`);
 * `kernel`: the signed excess of equal tokens (`gnomon.lags.kernel`), and the periods and half-lives
   in it (`gnomon.lags.modes`). Sharp periods are searched for at `WIDER` times as many lags;
-* `positions`: periods in the law of positions (`gnomon.lags.position_law`), of documents that
+* `positions`: periods in the law of positions (`gnomon.lags.modes`), of documents that
   begin in phase. They are no dependence, and are kept apart from it.
 
 Errors come from groups of documents, as in a survey: `--group` names them, and documents that are
@@ -15,6 +15,7 @@ equal are one, unless independent tokens would make about as many equal.
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,24 +36,23 @@ from gnomon.encodings import Encoding, biases_of, encoding_of, slopes_of
 from gnomon.errors import CorpusError, EncodingError
 from gnomon.lags import (
     FEWEST,
+    DecayLaw,
     Dependence,
+    Integers,
     LagInformation,
     LagKernel,
-    Law,
-    Line,
-    Whole,
-    divided,
+    TokenLine,
+    fit_decay_law,
+    join_documents,
     lag_information,
     lag_kernel,
-    law_of,
-    line_of,
+    lag_range,
     position_kernel,
     position_periods,
-    steps_of,
+    split_folds,
 )
 from gnomon.lags import dependence as modes_of
 from gnomon.options import make_options, takes_options
-from gnomon.pipeline.lag_words import said_all
 from gnomon.results import Result
 
 MOST = 20_000_000
@@ -96,7 +96,7 @@ class LagStructure(Result):
     found: Dependence
     positions: Dependence
     """Periods of the law of positions: documents begin in phase. That is no dependence."""
-    law: Law
+    law: DecayLaw
     slopes: tuple[float, ...]
     """Of biases for `HEADS` heads, the steepest first; empty where nothing falls with the lag."""
     notes: tuple[str, ...] = ()
@@ -169,10 +169,11 @@ class LagStructure(Result):
         """Return what was found in lines of text, with slopes for so many heads."""
         head = f"{self.source}: {self.documents:,} documents, {self.tokens:,} tokens"
         slopes = self.slopes if heads is None else self.slopes_for(heads)
-        return "\n".join([head, *said_all(self, slopes)])
+        report = importlib.import_module("gnomon.report")  # above: only when it is asked for
+        return "\n".join([head, *report.lag_lines(self, slopes)])
 
 
-def _counted_well(line: Line, steps: Whole) -> Whole:
+def _counted_well(line: TokenLine, steps: Integers) -> Integers:
     """Return the lags with a share of the pairs at lag 1: beyond, few long documents speak."""
     pairs = np.array([np.maximum(line.lengths - step, 0).sum() for step in steps])
     kept = int((pairs >= SHARE * pairs[0]).sum())
@@ -219,13 +220,13 @@ def dependence_with(corpus: Any, counting: CountOptions, *, lags: int = 128) -> 
     notes += _nearly_alike(documents, groups)
     many = len(np.unique(groups))
     folds = _folds(many, counting.folds)
-    line = line_of(documents, folds=folds, seed=counting.seed, groups=groups)
-    steps = _counted_well(line, steps_of(line, lags))
-    wide = lag_kernel(divided(line, min(FINER, many // folds)), lags=WIDER * len(steps))
+    line = join_documents(documents, folds=folds, seed=counting.seed, groups=groups)
+    steps = _counted_well(line, lag_range(line, lags))
+    wide = lag_kernel(split_folds(line, min(FINER, many // folds)), lags=WIDER * len(steps))
     information = lag_information(line, lags=len(steps), seed=counting.seed)
     found = modes_of(wide, lags=len(steps), known=information.reach > 0)
     near = wide.first(len(steps))
-    law = law_of(information, period=lasting_period(found), kernel=near)
+    law = fit_decay_law(information, period=lasting_period(found), kernel=near)
     return LagStructure(
         source=str(source.name),
         documents=len(line.fold),

@@ -47,9 +47,9 @@ from gnomon.distances import (
     debias,
     double_centred,
     figure,
-    folded,
+    fold_counts,
+    jackknife,
     jackknife_error,
-    jackknifed,
     low_rank_replicates,
     mean_squared,
     pair_mean,
@@ -403,7 +403,7 @@ def _chord_squares(geometry: Geometry) -> Floats:
 def _participation(found: Debiased, replicates: tuple[Floats, ...]) -> Figure | None:
     if not replicates:
         return None
-    return jackknifed(participation_of(found.low_rank.squares), replicates, participation_of)
+    return jackknife(participation_of(found.low_rank.squares), replicates, participation_of)
 
 
 def participation_of(squares: Floats) -> float:
@@ -424,7 +424,7 @@ def _violations(
     own = share(found.low_rank.squares)
     if own is None:
         return None
-    return jackknifed(own, replicates, lambda squares: share(squares) or 0.0)
+    return jackknife(own, replicates, lambda squares: share(squares) or 0.0)
 
 
 def rare_drift(
@@ -575,14 +575,14 @@ def testable(
 ) -> tuple[FoldedCounts, Any]:
     """Return folded counts in which every position can be tested, and what is taken off them."""
     try:
-        data = folded(counts, keep)
+        data = fold_counts(counts, keep)
     except CountsError:
         other, less = merge_single_folds(counts, minus)
-        return folded(other, keep), less
+        return fold_counts(other, keep), less
     if not data.unshared.size:
         return data, minus
     other, less = merge_single_folds(counts, minus)
-    return folded(other, keep), less
+    return fold_counts(other, keep), less
 
 
 def left_out(counts: PositionCounts, found: Debiased, keep: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.distances import classical_mds, outside_core, projected
+from gnomon.distances import classical_mds, outside_core, project
 from gnomon.errors import InputError
 from gnomon.pipeline.debiased_stress import DebiasedTarget, at_pairs, shepard_pairs
 from gnomon.pipeline.noise import NoiseReport
@@ -152,7 +152,7 @@ def _points(
     left = np.full((len(positions), found.rank), np.nan)
     if not found.rank:
         return left, status
-    left[rows[found.core]], left[rows[outside]] = found.low_rank.coordinates, projected(found)
+    left[rows[found.core]], left[rows[outside]] = found.low_rank.coordinates, project(found)
     inner = left[rows[found.core]]
     centre = inner.mean(axis=0)
     turn = np.linalg.svd(inner - centre, full_matrices=False)[2]

@@ -21,7 +21,7 @@ beginning are looked at together, since they may be near each other; elsewhere o
 of zeros is one that nobody trained, where no other row is near zero.
 
 What is fitted is the debiased geometry as points: the coordinates a_ik of the core
-(`gnomon.distances.debiased.lowrank`) are centred and rotated to their principal axes, so that the
+(`gnomon.distances.estimate`) are centred and rotated to their principal axes, so that the
 first k of them are the best k; positions outside the core are carried along as far as their tokens
 allow (`projected`). Other targets than chords at full rank (angles, least stress) are fitted to the
 distances between these points.
@@ -47,7 +47,7 @@ from gnomon.diagnostics import (
     stress,
     violations,
 )
-from gnomon.distances import Debiased, Geometry, angle, outside_core, projected, scale
+from gnomon.distances import Debiased, Geometry, angle, outside_core, project, scale
 from gnomon.encodings import (
     ENTRIES,
     MEASURED,
@@ -511,7 +511,7 @@ def coordinates_of(found: Debiased) -> Floats:
     """Return all estimated positions in the principal axes of the core, its mean at the origin."""
     left = np.zeros((len(found.positions), found.rank))
     left[found.core] = found.low_rank.coordinates
-    left[outside_core(found)] = projected(found)
+    left[outside_core(found)] = project(found)
     centred = left - left[found.core].mean(axis=0)
     axes = np.linalg.svd(centred[found.core], full_matrices=False)[2]
     turned: Floats = centred @ axes.T

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gnomon.fronts import front
 
 if TYPE_CHECKING:
+    from gnomon.report.lag_sentences import lag_lines as lag_lines
     from gnomon.report.page.build import page_bytes as page_bytes
     from gnomon.report.page.pages import card_page as card_page
     from gnomon.report.page.pages import lab_page as lab_page
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = front(
     __name__,
     {
+        "lag_sentences": ("lag_lines",),
         "page.build": ("page_bytes",),
         "page.pages": ("card_page", "lab_page", "lags_page", "spectrum_page"),
         "page.reading": ("refuse_mixed", "folders_from", "label_of", "read_surveys", "survey_file"),

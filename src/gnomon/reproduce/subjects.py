@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from gnomon.corpus import CountOptions, PositionCounts, Progress, count_with, three_regimes
 from gnomon.distances import Figure as GeometryFigure
-from gnomon.distances import Geometry, NullGeometry, deal, dealt_null, jackknifed, measure
+from gnomon.distances import Geometry, NullGeometry, deal, dealt_null, jackknife, measure
 from gnomon.errors import InputError
 from gnomon.options import DIMENSION, SEED, SEEDS, check_options, option
 from gnomon.pipeline import (
@@ -102,7 +102,7 @@ class Sample:
         if trust is None or self.measured.target is None:
             return None
         value = of(trust.debiased.low_rank.squares)
-        return Estimate.of(jackknifed(value, trust.replicates, of))
+        return Estimate.of(jackknife(value, trust.replicates, of))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

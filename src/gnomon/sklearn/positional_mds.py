@@ -29,7 +29,7 @@ from gnomon.distances import (
     ESTIMATORS,
     METHODS,
     angle,
-    checked_distances,
+    check_distances,
     double_centred,
     scale,
     spectrum,
@@ -137,7 +137,7 @@ class PositionalMDS(BaseEstimator):  # type: ignore[misc]  # sklearn is not foll
             ensure_min_samples=2,
         )
         check_non_negative(X, "PositionalMDS")
-        self._place(self._target(X), checked_distances(X) if given else None)
+        self._place(self._target(X), check_distances(X) if given else None)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:

@@ -115,7 +115,7 @@ class FoldedCounts:
             class_bounds=bounds,
         )
 
-    def aligned(self, counts: Any) -> csc_array:
+    def align(self, counts: Any) -> csc_array:
         """Return the columns of other counts of the same corpus, in the order of these."""
         rows = csr_array(counts.blocks)[self.rows]
         return csc_array(csc_array(rows)[:, self.type_indices])
@@ -139,7 +139,7 @@ class FoldedCounts:
                 yield Block(class_index=c, types=types, counts=counts)
 
 
-def folded(
+def fold_counts(
     counts: Any, keep: NDArray[np.bool_] | None = None, *, unshared: tuple[int, ...] = ()
 ) -> FoldedCounts:
     """Take the folds of an object with `blocks` (row p * F + f), `folds` and `kept`.
@@ -176,7 +176,7 @@ def folded(
     silent = np.asarray(columns.sum(axis=1)).reshape(-1, folds).sum(axis=1) == 0
     if silent.any():
         rest = usable & ~np.isin(np.arange(len(usable)), positions[silent])
-        return folded(counts, rest, unshared=(*unshared, *positions[silent].tolist()))
+        return fold_counts(counts, rest, unshared=(*unshared, *positions[silent].tolist()))
     octave = np.floor(np.log2(type_tokens))
     return FoldedCounts(
         columns=columns,
@@ -191,6 +191,13 @@ def folded(
         class_bounds=np.concatenate([[0], np.flatnonzero(np.diff(octave)) + 1, [len(order)]]),
         singles=_singles(own, folds),
         unshared=np.array(sorted(unshared), dtype=np.int64),
+    )
+
+
+def quotient(above: Floats, below: Floats) -> Floats:
+    """Return the quotient, 0 where nothing is below."""
+    return np.divide(
+        above, below, out=np.zeros(np.broadcast(above, below).shape), where=below > 0.0
     )
 
 

@@ -1,6 +1,6 @@
 """Compiled loops over pairs of tokens at a lag.
 
-Each has a NumPy route of equal result in `gnomon.lags.line`, which chooses. This module is
+Each has a NumPy route of equal result in `gnomon.lags.token_line`, which chooses. This module is
 imported only when the compiled route is taken: it loads numba.
 """
 

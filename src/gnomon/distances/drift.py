@@ -41,7 +41,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.distances.debiased.folded import Floats, FoldedCounts
+from gnomon.distances.folds import Floats, FoldedCounts
 
 KAPPA = 2.0
 DOUBTLESS = 23.0
@@ -107,7 +107,7 @@ class Drift:
         return own
 
 
-def expected(folded: FoldedCounts, types: slice) -> Floats:
+def expected_counts(folded: FoldedCounts, types: slice) -> Floats:
     """Return lambda_iv = N_i p_v / c_v of some types."""
     law = folded.pooled[types] / folded.type_inflation[types]
     return folded.tokens[:, None] * law
@@ -169,7 +169,7 @@ def _pass(folded: FoldedCounts) -> _Pass:
     dispersion, deviation, gain = np.zeros((3, types))
     for start in range(0, types, _WIDTH):
         part = slice(start, start + _WIDTH)
-        law, means = folded.pooled[part], expected(folded, part)
+        law, means = folded.pooled[part], expected_counts(folded, part)
         om = means / (means + KAPPA)
         rho = folded.seen(part)
         rho /= folded.tokens[:, None]
@@ -256,7 +256,7 @@ def excess(folded: FoldedCounts, drift: Drift) -> Floats:
     return exceeded
 
 
-def shifted(folded: FoldedCounts) -> Floats:
+def mass_excess(folded: FoldedCounts) -> Floats:
     """Return by how many deviations the mass of every class varies more than Poisson's.
 
     Types that a position lacks leave no dispersion where each is expected less than once; together

@@ -8,8 +8,8 @@ counted well. With D the squared distance of the laws inside a class, exactly
     d2_ij = sum_c { (sqrt M_ic - sqrt M_jc)^2 + sqrt(M_ic M_jc) D_ij,c }.
 
 The first part, B_ij,c, needs nothing filled. It is estimated from the totals of the classes as
-energies of types are (`sums`), about a pilot q_ic of its own, over all classes and the mass in no
-class (types seen once). Merging types only shrinks a distance, so the sum of B is a lower bound.
+energies of types are (`energies`), about a pilot q_ic of its own, over all classes and the mass in
+no class (types seen once). Merging types only shrinks a distance, so the sum of B is a lower bound.
 What the types of a class measured of it, f_ij,c = sum_v p_v s_i s_j / M_c of it, is taken off their
 energy; the rest W = E - f B is the second part, and only that teaches the class profile and is
 filled. If the types of a class drift each on its own then B is of that by chance
@@ -37,11 +37,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.distances.debiased.drift import DOUBTLESS, KAPPA
-from gnomon.distances.debiased.folded import Floats, FoldedCounts, Singles
-from gnomon.distances.debiased.pilot import relative_pilot
-from gnomon.distances.debiased.sums import Sums
-from gnomon.distances.debiased.terms import LEARNING_TOKENS, Frame
+from gnomon.distances.drift import DOUBTLESS, KAPPA
+from gnomon.distances.energies import LEARNING_TOKENS, Frame, Sums
+from gnomon.distances.folds import Floats, FoldedCounts, Singles, quotient
+from gnomon.distances.pilot import relative_pilot
 
 _LEAST = 1e-4
 """The least of a pilot, as a share of the pooled law: totals may be nothing at a position."""
@@ -106,7 +105,7 @@ def totals_of(data: FoldedCounts, missing: Floats, frame: Frame) -> Totals:
         pilot = _pilot(counts.sum(axis=1), data.tokens, inflation, len(split))
     deviations = np.moveaxis(counts, 1, 0) - data.fold_tokens.T[:, :, None] * pilot
     root = np.sqrt(pilot)
-    deviations = np.divide(deviations, root, out=np.zeros_like(deviations), where=root > 0.0)
+    deviations = quotient(deviations, root)
     return Totals(
         frame=frame,
         split=split,
@@ -114,7 +113,7 @@ def totals_of(data: FoldedCounts, missing: Floats, frame: Frame) -> Totals:
         pilot=pilot,
         inflation=inflation,
         deviations=deviations,
-        measured=_measured(data, split, len(inflation)),
+        measured=_measured_share(data, split, len(inflation)),
     )
 
 
@@ -156,7 +155,7 @@ def _with_own(counts: Floats, own: Floats, none: int) -> Floats:
     return np.concatenate([counts, added], axis=2)
 
 
-def _measured(data: FoldedCounts, split: NDArray[np.int64], totals: int) -> Floats:
+def _measured_share(data: FoldedCounts, split: NDArray[np.int64], totals: int) -> Floats:
     """Return sqrt(sum_v p_v s_iv^2 / M_c), m x totals; 0 of what is in no class."""
     law, rates = data.pooled, data.pooled / data.type_inflation
     found = np.zeros((data.size, totals))
@@ -165,10 +164,9 @@ def _measured(data: FoldedCounts, split: NDArray[np.int64], totals: int) -> Floa
         # Types of an octave are alike, and their weights a smooth function of the rate.
         edges = np.quantile(rates[types], np.linspace(0.0, 1.0, 5)[1:-1])
         part = np.searchsorted(edges, rates[types], side="right")
-        weight = np.bincount(part, weights=law[types], minlength=4)
-        level = np.bincount(part, weights=(law * rates)[types], minlength=4)
-        level = np.divide(level, weight, out=np.zeros(4), where=weight > 0.0)
-        means = np.outer(data.tokens, level)
+        weight: Floats = np.bincount(part, weights=law[types], minlength=4).astype(np.float64)
+        level = np.bincount(part, weights=(law * rates)[types], minlength=4).astype(np.float64)
+        means = np.outer(data.tokens, quotient(level, weight))
         found[:, k] = np.sqrt(means / (means + KAPPA) @ (weight / weight.sum()))
     return found
 
@@ -182,7 +180,7 @@ def _pilot(counts: Floats, tokens: Floats, inflation: Floats, classes: int) -> F
     lift = np.ones((len(tokens), 1))
     shared = known < classes
     if shared.any():
-        lift[:, 0] = _shrunk(seen[:, shared].sum(axis=1), means[:, shared].sum(axis=1))
+        lift[:, 0] = _shrink(seen[:, shared].sum(axis=1), means[:, shared].sum(axis=1))
     means *= lift
     trust = means / (means + KAPPA) * law
     rho = seen / means - 1.0
@@ -193,7 +191,7 @@ def _pilot(counts: Floats, tokens: Floats, inflation: Floats, classes: int) -> F
     return pilot
 
 
-def _shrunk(seen: Floats, means: Floats) -> Floats:
+def _shrink(seen: Floats, means: Floats) -> Floats:
     """Return seen / means, drawn to 1 as far as that may be chance."""
     energy = np.maximum((seen / means - 1.0) ** 2 - seen / means**2, 0.0)
     return relative_pilot(seen, means, energy, floor=_LEAST)
@@ -208,7 +206,7 @@ def energies(totals: Totals, weights: Floats, *, folds: bool = True) -> tuple[Fl
 
     def energy(mean: Floats, square: Floats, product: Floats) -> Floats:
         own = roots**2 + roots * mean + 0.25 * square
-        own = np.divide(own, weights, out=np.zeros_like(own), where=weights > 0.0)
+        own = quotient(own, weights)
         straight = roots + 0.5 * mean
         left = np.hstack([own, weights, -2.0 * straight, 0.5 * mean])
         product *= -0.5
@@ -247,7 +245,7 @@ def _taught(totals: Totals, weights: Floats, learning: Floats) -> Floats:
     mean = (total - z) / frame.rest_tokens[:, :, None]
     square = ((total - z) ** 2 - squares + z**2) / frame.rest_diagonals[:, :, None]
     own = roots**2 + roots * mean + 0.25 * square
-    own = np.divide(own, weights, out=np.zeros_like(own), where=weights > 0.0)
+    own = quotient(own, weights)
     straight = roots + 0.5 * mean
     taught = 2.0 * (own * (learning @ weights)).sum(axis=1)
     taught -= 2.0 * (np.matmul(learning, straight) * straight).sum(axis=1)
@@ -267,7 +265,7 @@ def flipped(totals: Totals, weights: Floats, signs: Floats) -> Singles:
     z = (totals.deviations * weights).astype(np.float32)
     inside, alone = _inside(z), (z**2).sum(axis=0)
     scale = (-0.5 / totals.frame.pairs).astype(np.float32)
-    per_weight = np.divide(1.0, weights, out=np.zeros_like(weights), where=weights > 0.0)
+    per_weight = quotient(np.ones_like(weights), weights)
     own_scale = (0.25 / np.diag(totals.frame.pairs)[:, None] * per_weight).astype(np.float32)
     plain = weights.astype(np.float32)
     found = np.empty((len(signs), *scale.shape), np.float32)
@@ -346,7 +344,7 @@ def split_off(found: Sums, classes: NDArray[np.int64], totals: Totals, signs: Fl
     found.weight_squares[...] -= np.minimum(noise @ noise.T, found.weight_squares)
 
 
-def within(masses: Floats, totals: Totals) -> Floats:
+def restrict_to_classes(masses: Floats, totals: Totals) -> Floats:
     """Turn the masses of pairs into what may drift inside the classes, in place, C x m x m.
 
     Return the same of the mass in no class.

@@ -10,7 +10,13 @@ drift that many of them share. *isolated*: the largest diagonal in units of its 
 single position, in G and in the same sum over common types weighted by sqrt p_v, where a position
 that tilts the whole law stands out most. The p-value is twice the smaller of the two. Any cause
 counts here, also which documents reach a position. Types expected less than half a time at every
-position say next to nothing and are left out.
+position say next to nothing one by one and are left out of G.
+
+Together they may say much, as where a vocabulary grows or shrinks. So both statistics look at the
+totals of the frequency classes as well, B_ic = sqrt N_i sum_g (x_gic / N_i - P_c), centred like G
+and each class in units of its deviation under signs: the largest singular value of B, and its
+largest row. Of two views of one statistic the one further above its null counts, each in units of
+its deviation.
 
 The null is G with a random sign for every fold. Where there is no signal the deviations of a fold
 are as likely as their opposites, so the data are one draw among the others and their rank is an
@@ -37,14 +43,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array
 
-from gnomon.distances.debiased.drift import no_drift
-from gnomon.distances.debiased.folded import Block, Floats, FoldedCounts
-from gnomon.distances.debiased.lowrank import top_eigenvalue
-from gnomon.distances.debiased.pilot import pilot
+from gnomon.distances.drift import no_drift
+from gnomon.distances.estimate import top_eigenvalue
+from gnomon.distances.folds import Block, Floats, FoldedCounts, Singles, quotient
+from gnomon.distances.pilot import pilot
 from gnomon.results import Result
 
-Singles = NDArray[np.float32]
 LEVEL = 0.05
 LEAST_EXPECTED = 0.5
 LEAST_TESTED = 8
@@ -104,8 +110,10 @@ def signal(
         among = np.arange(folded.size)
     tops, diagonals = _statistics(found, among, folded.tokens[among])
     common = _common_diagonals(found, signs, among, folded.tokens[among])
-    isolated = np.maximum(_highest(diagonals), _highest(common))
-    p_spread, p_isolated = (_rank_p(values, folded.folds) for values in (tops, isolated))
+    class_tops, class_rows = _class_statistics(found, signs, among, folded.tokens[among])
+    spread = np.maximum(_in_deviations(tops), _in_deviations(class_tops))
+    isolated = np.max([_highest(part) for part in (diagonals, common, class_rows)], axis=0)
+    p_spread, p_isolated = (_rank_p(values, folded.folds) for values in (spread, isolated))
     grams = found.grams[_nearly_balanced(signs)]
     distinct, reference = _distinct(grams, folded.tokens)
     return Signal(
@@ -129,6 +137,8 @@ class _Grams:
     """Noise of every position."""
     common: Singles
     """Positions x folds x common types: deviations weighted by the fourth root of p_v."""
+    totals: Floats
+    """Positions x folds x classes: deviations of the totals, those of no class last."""
     pairs: Floats
     """N_i N_j - sum_g N_gi N_gj."""
 
@@ -157,8 +167,30 @@ def _grams(folded: FoldedCounts, signs: Floats, minus: Any) -> _Grams:
         grams=grams,
         sigma=np.sqrt(np.sqrt(fourth) / (4.0 * tokens)),
         common=np.concatenate(common, axis=2),
+        totals=_class_deviations(folded, minus),
         pairs=pairs,
     )
+
+
+def _class_deviations(folded: FoldedCounts, minus: Any) -> Floats:
+    """Return how the total of every class, and of types met once, differs from what is expected."""
+    totals = _class_totals(folded, folded.columns)
+    if minus is not None:
+        totals -= _class_totals(folded, folded.align(minus))
+        return totals
+    law = totals.sum(axis=(0, 1)) / folded.tokens.sum()
+    return totals - folded.fold_tokens[:, :, None] * law
+
+
+def _class_totals(folded: FoldedCounts, columns: csc_array) -> Floats:
+    shape = (folded.size, folded.folds, folded.classes)
+    classes = np.repeat(np.arange(folded.classes), np.diff(folded.class_bounds))
+    ones = np.ones(len(classes))
+    merge = csc_array((ones, (np.arange(len(classes)), classes)), shape=(len(classes), shape[2]))
+    totals = (columns @ merge).toarray().astype(np.float64).reshape(shape)
+    rest = folded.fold_tokens - totals.sum(axis=2)
+    all_totals: Floats = np.concatenate([totals, rest[:, :, None]], axis=2)
+    return all_totals
 
 
 def _add(grams: Singles, own: Floats, weighted: Singles, signs: Floats) -> None:
@@ -172,7 +204,7 @@ def _add(grams: Singles, own: Floats, weighted: Singles, signs: Floats) -> None:
 
 def _pairs(folded: FoldedCounts, minus: Any) -> Iterator[tuple[Block, Floats | None]]:
     """Give every block of types that can tell, with the counts to be taken off it."""
-    columns = None if minus is None else folded.aligned(minus)
+    columns = None if minus is None else folded.align(minus)
     most = folded.tokens.max() * folded.pooled
     for block in folded.blocks():
         if most[block.types].max() < LEAST_EXPECTED:
@@ -191,7 +223,7 @@ def _statistics(found: _Grams, among: NDArray[np.int64], tokens: Floats) -> tupl
     tops, diagonals = [], []
     for gram in found.grams:
         centred = _centred(gram[np.ix_(among, among)], share)
-        whitened = np.divide(centred, scale, out=np.zeros(scale.shape), where=scale > 0.0)
+        whitened = quotient(centred, scale)
         tops.append(top_eigenvalue(whitened))
         diagonals.append(np.diag(centred))
     return np.array(tops), np.array(diagonals)
@@ -211,6 +243,19 @@ def _common_diagonals(
     return np.array(diagonals)
 
 
+def _class_statistics(
+    found: _Grams, signs: Floats, among: NDArray[np.int64], tokens: Floats
+) -> tuple[Floats, Floats]:
+    """Return for every row of signs the largest singular value of B, and its squared rows."""
+    laws = np.tensordot(signs, found.totals[among], axes=(1, 1)) / tokens[:, None]
+    laws -= np.tensordot(laws, tokens / tokens.sum(), axes=(1, 0))[:, None, :]
+    laws *= np.sqrt(tokens)[:, None]
+    deviation = np.sqrt(np.square(laws).mean(axis=(0, 1)))
+    laws = quotient(laws, deviation)
+    tops = np.linalg.eigvalsh(np.matmul(laws.transpose(0, 2, 1), laws))[:, -1]
+    return np.sqrt(np.maximum(tops, 0.0)), np.square(laws).sum(axis=2)
+
+
 def _centred(gram: NDArray[Any], share: Floats) -> Floats:
     rows = gram.astype(np.float64) @ share
     centred: Floats = gram - rows[:, None] - rows[None, :] + share @ rows
@@ -224,10 +269,13 @@ def _highest(diagonals: Floats) -> Floats:
     The result has mean 0 and deviation 1, to be compared with that of other weights.
     """
     spread = diagonals.std(axis=0)
-    own = np.divide(diagonals, spread, out=np.zeros(diagonals.shape), where=spread > 0.0)
-    tops = own.max(axis=1)
-    tops -= tops.mean()
-    return tops / max(float(tops.std()), np.finfo(float).tiny)
+    return _in_deviations(quotient(diagonals, spread).max(axis=1))
+
+
+def _in_deviations(values: Floats) -> Floats:
+    """Return draws with mean 0 and deviation 1."""
+    centred = values - values.mean()
+    return centred / max(float(centred.std()), np.finfo(float).tiny)
 
 
 def _nearly_balanced(signs: Floats) -> NDArray[np.bool_]:
@@ -240,7 +288,7 @@ def _nearly_balanced(signs: Floats) -> NDArray[np.bool_]:
     return nearly
 
 
-def _standardised(values: NDArray[Any]) -> Floats:
+def _standardise(values: NDArray[Any]) -> Floats:
     """Return draws x positions in units of each position's deviation under signs, 0 without any."""
     spread = values[1:].astype(np.float64).std(axis=0)
     return np.divide(values, spread, out=np.zeros(values.shape), where=spread > 0.0)
@@ -295,7 +343,7 @@ def _differing(grams: Singles, weights: Floats) -> NDArray[np.bool_]:
     share = (weights / weights.sum()).astype(grams.dtype)
     rows = grams @ share
     squares = np.einsum("kii->ki", grams) - 2.0 * rows + (rows @ share)[:, None]
-    found = _standardised(squares)
+    found = _standardise(squares)
     null = np.sort(found[1:].ravel())
     above = null.size - np.searchsorted(null, found[0], side="left")
     return discoveries((1.0 + above) / (1.0 + null.size))

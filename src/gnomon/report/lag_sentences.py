@@ -1,4 +1,7 @@
-"""What was found about the lags of a corpus, in lines of text."""
+"""What was found about the lags of a corpus, in sentences for people.
+
+Results hold numbers and short reasons; here stands how they are said, on the terminal and the page.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gnomon.lags import (
+    DecayLaw,
     Dependence,
+    Integers,
     Interval,
     LagInformation,
     LagKernel,
-    Law,
     Mode,
-    Whole,
     jackknife_errors,
     peaks,
 )
 
 if TYPE_CHECKING:
-    from gnomon.pipeline.lags import LagStructure
+    from gnomon.pipeline import LagStructure
 
 SHOWN = 8
 """Periods and half-lives that are told, the strongest."""
@@ -42,36 +45,39 @@ DOUBTS = {
 """Why a sharp period is not confirmed where modes do not fit, in words."""
 
 
-def said_all(structure: LagStructure, slopes: Sequence[float]) -> list[str]:
+def lag_lines(structure: LagStructure, slopes: Sequence[float]) -> list[str]:
     """Return the lines: information, its law, periods and half-lives, slopes."""
     information = structure.information
     if information.types == 1:
         return ["all tokens are the same: there is one type only, and nothing that could depend"]
     found = structure.found
     lines = [f"note: {note}" for note in structure.notes]
-    lines += [*said_information(information, structure.kernel.pairs), *said_law(structure.law)]
-    slow = list(said_slow(found, structure.kernel))
+    lines += [
+        *_information_lines(information, structure.kernel.pairs),
+        *_decay_law_lines(structure.law),
+    ]
+    slow = list(_slow_change_lines(found, structure.kernel))
     if found.modes:
-        lines += said_modes(found)
+        lines += mode_lines(found)
     elif not structure.kernel.repeats:
-        lines.append(said_no_repeats(information))
+        lines.append(_no_repeats_sentence(information))
     elif not slow and (found.fit is None or not found.fit.withheld):
-        lines.append(said_nothing(information, found.lags))
-    lines += [*slow, *said_fit(found, structure.kernel)]
-    lines += said_documents(found, structure.kernel)
-    lines += said_positions(structure.positions)
+        lines.append(_nothing_sentence(information, found.lags))
+    lines += [*slow, *_fit_lines(found, structure.kernel)]
+    lines += _document_lines(found, structure.kernel)
+    lines += _position_lines(structure.positions)
     if slopes:
         ladder = ", ".join(f"{slope:.3g}" for slope in slopes)
-        lines.append(f"slopes for {some_heads(len(slopes))}: {ladder}")
+        lines.append(f"slopes for {_with_heads(len(slopes))}: {ladder}")
     return lines
 
 
-def some_heads(heads: int) -> str:
+def _with_heads(heads: int) -> str:
     """Return how many heads there are, in words."""
     return f"{heads} head" if heads == 1 else f"{heads} heads"
 
 
-def said_nothing(information: LagInformation, lags: int) -> str:
+def _nothing_sentence(information: LagInformation, lags: int) -> str:
     """Return what it means that no mode was found: no dependence, or none by being equal."""
     if information.reach == 0:
         return f"nothing depends on the lag, up to {lags}, beyond the noise"
@@ -83,7 +89,7 @@ def said_nothing(information: LagInformation, lags: int) -> str:
     )
 
 
-def said_no_repeats(information: LagInformation) -> str:
+def _no_repeats_sentence(information: LagInformation) -> str:
     """Return what documents tell in which no token comes twice."""
     own = "no token comes twice in a document, so that equal tokens tell nothing of lags"
     if information.reach == 0:
@@ -91,7 +97,7 @@ def said_no_repeats(information: LagInformation) -> str:
     return f"{own}: no period and no half-life is read from them"
 
 
-def said_slow(found: Dependence, kernel: LagKernel) -> Iterator[str]:
+def _slow_change_lines(found: Dependence, kernel: LagKernel) -> Iterator[str]:
     """Yield what tokens are equal in excess at all lags, where modes do not say it.
 
     A period or a half-life far beyond the lags is an excess that hardly changes over them.
@@ -119,17 +125,17 @@ def said_slow(found: Dependence, kernel: LagKernel) -> Iterator[str]:
         )
 
 
-def said_positions(found: Dependence) -> Iterator[str]:
+def _position_lines(found: Dependence) -> Iterator[str]:
     """Yield the periods in how tokens are distributed over positions."""
     for family in found.families:
-        period = _period(family, found.lags)
+        period = _period_phrase(family, found.lags)
         yield (
             f"positions have {period} (documents start in phase): tokens are distributed so over "
             "positions, and it is no dependence between tokens beyond that"
         )
 
 
-def said_information(information: LagInformation, pairs: Whole) -> Iterator[str]:
+def _information_lines(information: LagInformation, pairs: Integers) -> Iterator[str]:
     """Yield how far dependence is detected, how much there is, and what was merged.
 
     Of what positions tell nothing is said at lags with fewer pairs than pairs of types: there bits
@@ -165,13 +171,13 @@ def said_information(information: LagInformation, pairs: Whole) -> Iterator[str]
         )
 
 
-def said_law(law: Law) -> Iterator[str]:
+def _decay_law_lines(law: DecayLaw) -> Iterator[str]:
     """Yield the law of the tail, where there is one to speak of."""
     if law.law == "power law" and law.exponent is not None:
-        power = f"lag^-{law.exponent:.3g}{between(law.exponent_interval)}"
+        power = f"lag^-{law.exponent:.3g}{_between(law.exponent_interval)}"
         yield f"it falls as a power law, {power}, from lag {law.begins:g} on"
     elif law.law == "exponential" and law.half_life is not None:
-        life = f"{law.half_life:.3g}{between(law.half_life_interval)}"
+        life = f"{law.half_life:.3g}{_between(law.half_life_interval)}"
         yield f"it falls exponentially, by half every {life} tokens, from lag {law.begins:g} on"
     elif law.law != "none":
         yield f"whether it falls as a power law or exponentially cannot be decided: {law.reason}"
@@ -179,24 +185,24 @@ def said_law(law: Law) -> Iterator[str]:
         yield f"neither a power law nor an exponential describes how it falls: {law.reason}"
 
 
-def said_modes(found: Dependence) -> Iterator[str]:
+def mode_lines(found: Dependence) -> Iterator[str]:
     """Yield periods with their harmonics, and half-lives, the strongest first."""
     if not found.modes:
         yield f"nothing depends on the lag, up to {found.lags}, beyond the noise"
     families = [one for one in found.families if not _swells(one[0])]
     for family in families[:SHOWN]:
         if family[0].product:
-            yield _sums(family)
+            yield _sum_phrase(family)
         elif any(mode.oscillates for mode in family):
-            yield _period(family, found.lags)
+            yield _period_phrase(family, found.lags)
         else:
-            yield from map(_decay, family)
+            yield from map(_decay_phrase, family)
     if len(families) > SHOWN:
         yield f"and {len(families) - SHOWN} weaker ones"
-    yield from _said_swelling(found.families)
+    yield from _swelling_lines(found.families)
 
 
-def said_fit(found: Dependence, kernel: LagKernel) -> Iterator[str]:
+def _fit_lines(found: Dependence, kernel: LagKernel) -> Iterator[str]:
     """Yield how well the modes fit, and where they are withheld what was measured."""
     fit = found.fit
     if fit is None or not (found.modes or fit.withheld):
@@ -208,9 +214,10 @@ def said_fit(found: Dependence, kernel: LagKernel) -> Iterator[str]:
     )
     yield f"these modes do not fit: {how}" if fit.poor else f"fit: {how}"
     for one in found.unconfirmed[:SHOWN]:
+        period = f"{one.period:.5g}{_between(one.period_interval)}"
         yield (
-            f"not confirmed: a period of {one.period:.5g}{between(one.period_interval)}, amplitude "
-            f"{one.amplitude:.2g}: {DOUBTS[one.reason]}"
+            f"not confirmed: a period of {period}, amplitude {one.amplitude:.2g}: "
+            f"{DOUBTS[one.reason]}"
         )
     others = fit.withheld - len(found.unconfirmed)
     if fit.poor and others:
@@ -222,7 +229,7 @@ def said_fit(found: Dependence, kernel: LagKernel) -> Iterator[str]:
             yield f"as measured, tokens are most alike at lags {', '.join(most)}"
 
 
-def said_documents(found: Dependence, kernel: LagKernel) -> Iterator[str]:
+def _document_lines(found: Dependence, kernel: LagKernel) -> Iterator[str]:
     """Yield what documents have as a whole, whatever the order, where that is not little."""
     last = min(FAR, len(kernel.lags)) - 1
     level = float(kernel.level[last])
@@ -243,7 +250,7 @@ def said_documents(found: Dependence, kernel: LagKernel) -> Iterator[str]:
     )
 
 
-def _said_swelling(families: Sequence[tuple[Mode, ...]]) -> Iterator[str]:
+def _swelling_lines(families: Sequence[tuple[Mode, ...]]) -> Iterator[str]:
     """Yield what stands beside harmonics of a period: it swells and falls."""
     beside = [mode for family in families for mode in family if _swells(mode)]
     for one in dict.fromkeys(mode.product[0] for mode in beside):
@@ -258,35 +265,39 @@ def _swells(mode: Mode) -> bool:
     return len(mode.product) > 1 and bool(np.isfinite(mode.half_life)) and mode.harmonic == 1
 
 
-def _sums(family: tuple[Mode, ...]) -> str:
+def _sum_phrase(family: tuple[Mode, ...]) -> str:
     """Return in words what belongs to other periods: sums of frequencies, or what is beside one."""
     size = f"amplitude {sum(mode.amplitude for mode in family):.2g}"
     one, *other = family[0].product
     if not other:
         life = min(family, key=lambda mode: mode.half_life)
-        falls = f" with a half-life of {_life(life)} tokens" if np.isfinite(life.half_life) else ""
+        falls = (
+            f" with a half-life of {_life_phrase(life)} tokens"
+            if np.isfinite(life.half_life)
+            else ""
+        )
         return f"of the period of {one:.5g} a part that falls{falls}, {size}"
     return f"sums and differences of the periods of {one:.5g} and {other[0]:.5g}, {size}"
 
 
-def _falling(mode: Mode, lags: int) -> str:
+def _fall_phrase(mode: Mode, lags: int) -> str:
     """Return a half-life in words, or that there is none to speak of within the lags."""
     low, high = mode.half_life_interval or (0.0, 0.0)
     if np.isinf(high) and low >= lags:
         return f" that does not fall by half within {lags} lags"
-    return f" with a half-life of {_life(mode)}"
+    return f" with a half-life of {_life_phrase(mode)}"
 
 
-def _period(family: tuple[Mode, ...], lags: int) -> str:
+def _period_phrase(family: tuple[Mode, ...], lags: int) -> str:
     """Return a period in words, with its half-life, harmonics and size."""
     first, strongest = family[0], max(family, key=lambda mode: mode.amplitude)
     low, high = first.period_interval or (0.0, 0.0)
     whole = (first.harmonic * low, first.harmonic * high) if first.period_interval else None
-    said = f"a period of {first.fundamental:.5g}{between(whole)} tokens"
-    if alternates(first):
+    said = f"a period of {first.fundamental:.5g}{_between(whole)} tokens"
+    if _alternates(first):
         said = "a period of 2 tokens (it alternates)"
     if np.isfinite(first.half_life):
-        said += _falling(first, lags)
+        said += _fall_phrase(first, lags)
     if len(family) > 1:
         said += f", in {len(family)} harmonics"
     if strongest.harmonic > 1:
@@ -294,34 +305,34 @@ def _period(family: tuple[Mode, ...], lags: int) -> str:
     return f"{said}, amplitude {sum(mode.amplitude for mode in family):.2g}"
 
 
-def alternates(mode: Mode) -> bool:
+def _alternates(mode: Mode) -> bool:
     """Say whether a mode is the fastest there is, half a turn a token, which has no interval."""
     return mode.harmonic == 1 and mode.period_interval is None and abs(mode.period - 2.0) < 1e-6
 
 
-def _decay(mode: Mode) -> str:
+def _decay_phrase(mode: Mode) -> str:
     """Return a half-life in words; where an end is open, the other one."""
-    life = _life(mode)
+    life = _life_phrase(mode)
     turning = f", turning once in {mode.period:.4g}" if np.isfinite(mode.period) else ""
     if mode.slow:
         fall = f", by half in {life}" if np.isfinite(mode.half_life) else ""
         return (
             f"a slow change{fall}, without a period in these lags, amplitude {mode.amplitude:.2g}"
         )
-    turning = ", alternating" if alternates(mode) else turning
+    turning = ", alternating" if _alternates(mode) else turning
     return f"a half-life of {life} tokens{turning}, amplitude {mode.amplitude:.2g}"
 
 
-def _life(mode: Mode) -> str:
+def _life_phrase(mode: Mode) -> str:
     """Return a half-life with its interval; where an end of that is open, the other end."""
     low, high = mode.half_life_interval or (0.0, 0.0)
     if np.isinf(high):
         return f"more than {low:.4g}"
     if low == 0.0 and high > 0.0:
         return f"less than {high:.2g}"
-    return f"{mode.half_life:.4g}{between(mode.half_life_interval)}"
+    return f"{mode.half_life:.4g}{_between(mode.half_life_interval)}"
 
 
-def between(interval: Interval | None) -> str:
+def _between(interval: Interval | None) -> str:
     """Return an interval in brackets, or nothing."""
     return "" if interval is None else f" [{interval[0]:.5g}, {interval[1]:.5g}]"

@@ -1,1 +1,0 @@
-"""Distances with the sampling noise taken out: folds in, U products, class profile, low rank."""
