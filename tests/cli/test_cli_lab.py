@@ -38,9 +38,9 @@ def grid(tmp_path):
 @pytest.fixture
 def in_process(monkeypatch):
     """Train here: a process of its own loads PyTorch first, which takes longer than the grid."""
-    from gnomon.lab import executor
+    from gnomon.lab import worker
 
-    monkeypatch.setattr("gnomon.lab.Processes", lambda _: executor.Here())
+    monkeypatch.setattr(worker, "Processes", lambda _: worker.InProcess())
 
 
 def test_a_grid_runs_in_processes_and_its_status_says_how_far_it_is(grid, capsys):

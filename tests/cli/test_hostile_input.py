@@ -14,7 +14,7 @@ import pytest
 import gnomon
 from gnomon.cli.app import run
 from gnomon.errors import EncodingError, InputError
-from gnomon.lab.locking import alone_in
+from gnomon.lab.run import alone_in
 from gnomon.reading import UnreadableError, load_array, open_archive, parse_json, parse_toml
 
 ENDS = """

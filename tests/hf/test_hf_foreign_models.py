@@ -60,7 +60,7 @@ def change(room, tmp_path):
 
 
 def reproduced(folder):
-    from gnomon.reproduce.scaling_model import reader
+    from gnomon.reproduce.scaling import reader
 
     return reader(folder)
 
