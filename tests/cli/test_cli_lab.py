@@ -78,10 +78,10 @@ def test_a_grid_that_can_not_be_read_ends_with_one_sentence_and_code_2(grid, cap
     grid.write_text(GRID.replace("rope", "rop"), encoding="utf-8")
     assert run(["lab", "run", str(grid)]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("gnomon: The cell of task 'order', encoding 'rop', seed 0 can not work")
+    assert error.startswith("gnomon: The cell of task 'order', encoding 'rop', seed 0 cannot work")
     assert error.count("\n") == 1
     assert run(["lab", "run", str(grid.parent / "none.toml")]) == 2
-    assert "none.toml can not be read" in capsys.readouterr().err
+    assert "none.toml cannot be read" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("in_process")

@@ -284,6 +284,6 @@ def test_a_secret_that_is_a_folder_is_named_and_the_survey_made(
     notes = json.loads(ended.out)["corpus"]["notes"]
     (note,) = [note for note in notes if "cache" in note]
     assert note == (
-        f"the tokens were not kept in the cache: {kept / 'secret'} can not be replaced "
+        f"the tokens were not kept in the cache: {kept / 'secret'} cannot be replaced "
         "(Is a directory); remove it"
     )

@@ -104,9 +104,9 @@ def damaged(path: Path, **change: Any) -> Path:
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        ({"text": "{"}, "its card can not be read"),
-        ({"text": "[]"}, "its card can not be read"),
-        ({"text": "[" * 100_000}, "its card can not be read"),
+        ({"text": "{"}, "its card cannot be read"),
+        ({"text": "[]"}, "its card cannot be read"),
+        ({"text": "[" * 100_000}, "its card cannot be read"),
         ({"text": '{"name": "mds"}'}, "its card says no method"),
         ({"card": {"rank": None}}, "its card says rank None"),
         ({"card": {"rank": 2.0}}, r"its card says rank 2\.0"),
@@ -185,7 +185,7 @@ def test_a_header_that_claims_to_be_huge_is_refused(tmp_path: Path) -> None:
     file, whole = tmp_path / "e.safetensors", fitted_bytes(made())
     for length in (2**64 - 1, 2**62, 99_000_000):
         file.write_bytes(length.to_bytes(8, "little") + whole[8:])
-        with pytest.raises(EncodingError, match=r"can not be read as \.safetensors \(.*header"):
+        with pytest.raises(EncodingError, match=r"cannot be read as \.safetensors \(.*header"):
             Fitted.load(file)
 
 
@@ -256,7 +256,7 @@ def test_the_unchanged_file_of_these_tests_is_whole(tmp_path: Path) -> None:
 def test_a_file_cut_short_is_refused(tmp_path: Path, end: int) -> None:
     file = tmp_path / "cut.safetensors"
     file.write_bytes(fitted_bytes(made())[:end])
-    with pytest.raises(EncodingError, match=r"can not be read as \.safetensors \(.*copy it again"):
+    with pytest.raises(EncodingError, match=r"cannot be read as \.safetensors \(.*copy it again"):
         Fitted.load(file)
 
 

@@ -179,8 +179,8 @@ def test_runs_of_positions_are_listed_by_first_and_last():
         ({"match": np.nan}, r"match has the root mean square nan"),
         ({"match": []}, r"match holds 0 values"),
         ({"match": ["a"]}, r"match holds 1 values of type <U1"),
-        ({"match": 1e39}, r"match is 1e\+39, which float32 can not hold"),
-        ({"match": 1e-40}, r"match is 1e-40, which float32 can not hold"),
+        ({"match": 1e39}, r"match is 1e\+39, which float32 cannot hold"),
+        ({"match": 1e-40}, r"match is 1e-40, which float32 cannot hold"),
         (
             {"dimension": 10**12},
             r"dimension is 1000000000000; pass a whole number from 1 to 1,048,576",

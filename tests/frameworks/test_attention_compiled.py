@@ -27,7 +27,7 @@ HEADED = {"dimension": 8, "heads": 2}
 OTHERWISE = ("rope-mixed", "rope-pixel", "rope-patches", "mla", "alibi", "decay-time")
 """Several axes, other sizes or more parameters than these tests have."""
 OPEN = ("path",)
-"""Compiles with a length left open, and can not be exported with one: it walks chunks of tokens,
+"""Compiles with a length left open, and cannot be exported with one: it walks chunks of tokens,
 as many as there are."""
 CACHED = pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`")
 

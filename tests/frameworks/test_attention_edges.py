@@ -60,7 +60,7 @@ def routed(call, *routes):
         try:
             made[route] = call(route)
         except EncodingError as error:
-            assert "can not serve this call" in str(error)  # noqa: PT017 - others are no refusals
+            assert "cannot serve this call" in str(error)  # noqa: PT017 - others are no refusals
     return made
 
 

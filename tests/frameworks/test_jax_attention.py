@@ -75,7 +75,7 @@ def routes(made: Any, *arrays: Any, **given: Any) -> list[str]:
 @pytest.mark.compiles("rope", "retnet")
 @pytest.mark.parametrize("case", FIRST)
 def test_every_route_gives_the_sums_over_keys_beside_a_cache(case: Any, rng: Any) -> None:
-    """Fewer queries than keys; for an encoding that can not be cached, as many."""
+    """Fewer queries than keys; for an encoding that cannot be cached, as many."""
     made = encoding(case[0], **case[1])
     width = getattr(made, "width", None) or getattr(made, "dimension", 8)
     n, m = (3 if made.card.cacheable else 7), 7

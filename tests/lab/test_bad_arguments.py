@@ -107,7 +107,7 @@ def test_a_measure_that_can_not_be_taken_is_named(tmp_path: Path) -> None:
         report='measures = ["hessian", "heads"]',
         encoding='name = "nope"\nmodel = { kind = "gru" }',
     )
-    with pytest.raises(LabError, match="The measure 'heads' can not be taken: This model has no"):
+    with pytest.raises(LabError, match="The measure 'heads' cannot be taken: This model has no"):
         check_cells(asked)
 
 

@@ -62,5 +62,5 @@ def test_a_file_that_changed_after_its_cell_was_made_is_refused(table):
     with pytest.raises(LabError, match="has changed since its cell was made; read the grid again"):
         build_placements(parts, how, on, seed=0)
     table.unlink()
-    with pytest.raises(LabError, match=r"can not be read \(No such file or directory\); put"):
+    with pytest.raises(LabError, match=r"cannot be read \(No such file or directory\); put"):
         build_placements(parts, how, on, seed=0)

@@ -194,12 +194,12 @@ def test_a_worker_that_is_killed_is_replaced_and_its_cell_goes_on_from_its_check
     [
         (
             {"encodings": {"rop": {}}},
-            "encoding 'rop', learning_rate 0.001, seed 0 can not work: There",
+            "encoding 'rop', learning_rate 0.001, seed 0 cannot work: There",
         ),
         ({"tasks": {"ordr": {}}}, "is no task; did you mean 'order'"),
         ({"tasks": {"order": {"lenght": 8}}}, "did you mean 'length'"),
         ({"encodings": {"xpos": {}}}, "or say both_directions = true"),
-        ({"encodings": {"rope": {"dimension": 6}}}, "can not work"),
+        ({"encodings": {"rope": {"dimension": 6}}}, "cannot work"),
         (
             {"encodings": {"learned": {}}, "training": {**TINY["training"], "lengths": [12]}},
             "has 8 rows, and sequences of 12 are asked for; give it rows = 12",
@@ -217,11 +217,11 @@ def test_a_worker_that_is_killed_is_replaced_and_its_cell_goes_on_from_its_check
         ),
         (
             {"tasks": {"order": {"length": 8, "training": {"watch": ["hesian"]}}}},
-            "task 'order', .* can not work: There is no measure 'hesian': did you mean 'hessian'",
+            "task 'order', .* cannot work: There is no measure 'hesian': did you mean 'hessian'",
         ),
         (
             {"encodings": {"rope": {"training": {"watch": ["hesian"]}}}},
-            "can not work: There is no measure 'hesian'",
+            "cannot work: There is no measure 'hesian'",
         ),
         (
             {

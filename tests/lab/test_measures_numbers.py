@@ -139,7 +139,7 @@ def test_holm_rejects_what_the_step_down_procedure_rejects(rng):
 def test_values_that_can_not_be_compared_are_refused():
     with pytest.raises(LabError, match="are not one finite number per seed; leave out runs that"):
         over_seeds([0.1, np.inf])
-    with pytest.raises(LabError, match="3 runs can not be paired with 2; pass the runs of common"):
+    with pytest.raises(LabError, match="3 runs cannot be paired with 2; pass the runs of common"):
         difference_over_seeds([1, 2, 3], [1, 2])
     with pytest.raises(LabError, match="p values must be a list of numbers from 0 to 1"):
         holm([0.5, 1.5])

@@ -152,5 +152,5 @@ def test_what_has_no_records_is_named(records):
         summary.row("order", "rop")
     with pytest.raises(LabError, match="there are no records of 'sinus'; known: alibi, nope, rope"):
         summary.compare("sinus")
-    with pytest.raises(LabError, match="'scor' can not be compared; did you mean 'score'"):
+    with pytest.raises(LabError, match="'scor' cannot be compared; did you mean 'score'"):
         summary.compare("rope", "scor")

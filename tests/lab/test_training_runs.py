@@ -196,7 +196,7 @@ def test_accuracy_and_r2_are_those_of_their_definitions_with_weights_and_padding
 
 
 def test_order_is_learned_under_rope_and_is_chance_under_a_symmetric_bias():
-    """A bias that sees |lag| alone can not tell a before b from b before a: exactly chance."""
+    """A bias that sees |lag| alone cannot tell a before b from b before a: exactly chance."""
     how = TrainingConfig(steps=80, batch=32, learning_rate=8e-3, held_out=1024)
     turning = gnomon.encoding("rope", dimension=8, base=100.0)
     seen = train(task("order"), turning, training=how)

@@ -217,11 +217,11 @@ TOGETHER: dict[tuple[str, str], tuple[dict[str, Any], dict[str, Any]]] = {
         for x in (0.0, 1.0)
     ),
 }
-"""Two sets of parameters that tell one of them apart, where it can not change all by itself."""
+"""Two sets of parameters that tell one of them apart, where it cannot change all by itself."""
 
 
 def behaviour(name: str, parameters: dict[str, Any]) -> list[Any] | None:
-    """What an encoding does at near and far positions; None where it can not be made."""
+    """What an encoding does at near and far positions; None where it cannot be made."""
     try:
         made = encoding(name, **parameters)
         near, far = np.array([0, 1, 2, 3, 5, 7]), np.array([63, 100, 500, 40_000])

@@ -139,7 +139,7 @@ def test_learned_numbers_can_be_put_back(subject, rng):
 
 
 def test_what_can_not_be_learned_is_refused_in_words(subject):
-    with pytest.raises(EncodingError, match=r"can not learn 'wishes'; it learns: "):
+    with pytest.raises(EncodingError, match=r"cannot learn 'wishes'; it learns: "):
         subject.encoding.with_numbers(wishes=np.ones(3))
 
 

@@ -312,7 +312,7 @@ def test_what_can_not_be_run_is_said_in_one_sentence(
         ([], {}, "scaling reads a model and texts, and was given 0 of them; pass a GGUF"),
         ([model], {}, "scaling reads a model and texts, and was given 1 of them"),
         (["nowhere.gguf", texts[0]], {}, "There is no model at nowhere.gguf; pass a GGUF"),
-        ([str(tmp_path / "empty"), texts[0]], {}, "transformers can not read .*empty"),
+        ([str(tmp_path / "empty"), texts[0]], {}, "transformers cannot read .*empty"),
         ([str(other), texts[0]], {}, "holds a model with the encoding 'learned', and scalings"),
         ([model, "nowhere.txt"], {}, "There is no text at nowhere.txt; pass plain text"),
         ([model, str(short)], {}, "short.txt has 3 tokens and 64 are read; pass a longer"),

@@ -1,4 +1,4 @@
-"""The debiased columns of Table 4: against known laws, another route, and what can not be had."""
+"""The debiased columns of Table 4: against known laws, another route, and what cannot be had."""
 
 from __future__ import annotations
 

@@ -403,10 +403,10 @@ def _four_axes(x: Array) -> Array:
 
 
 def _check_counting(encoding: Encoding, n: int, m: int) -> None:
-    """Refuse to count positions where queries can not be the last of the keys."""
+    """Refuse to count positions where queries cannot be the last of the keys."""
     if encoding.axes != 1:
         raise EncodingError(
-            f"The encoding {encoding.name!r} has {encoding.axes} axes, so positions can not be "
+            f"The encoding {encoding.name!r} has {encoding.axes} axes, so positions cannot be "
             f"counted; pass positions_q and positions_k of shape (..., {encoding.axes})."
         )
     if n > m > 0:  # of no keys it makes no difference where they stand
@@ -479,7 +479,7 @@ def _broadcasts(shape: Shape, to: Shape) -> bool:
 
 
 def _causal_of(encoding: Encoding, causal: Any) -> bool:
-    """Return whether later keys are masked: by default where the encoding can not do without."""
+    """Return whether later keys are masked: by default where the encoding cannot do without."""
     only = encoding.card.causal_only
     if causal is None:
         return bool(only)

@@ -197,7 +197,7 @@ class Encoding:
         for name in numbers:
             if name not in self.learnable:
                 raise EncodingError(
-                    f"The encoding {self.name!r} can not learn {name!r}; it learns: "
+                    f"The encoding {self.name!r} cannot learn {name!r}; it learns: "
                     f"{', '.join(self.learnable) or 'nothing'}."
                 )
         return dataclasses.replace(self, **numbers)

@@ -162,9 +162,9 @@ def _texts(about: dict[str, str]) -> dict[str, Any]:
         except KeyError as error:
             raise DefinitionError(f"its header has no {name}") from error
         except ValueError as error:
-            raise DefinitionError(f"its {name} can not be read") from error
+            raise DefinitionError(f"its {name} cannot be read") from error
         if not isinstance(found[name], dict):
-            raise DefinitionError(f"its {name} can not be read")
+            raise DefinitionError(f"its {name} cannot be read")
     return found
 
 
@@ -174,7 +174,7 @@ def _check_constants(encoding: Encoding, tensors: Tensors) -> None:
         wanted = _constants(encoding)
     except REFUSALS as error:
         reason = " ".join(str(error).split()).partition(";")[0][:160]
-        raise DefinitionError(f"its formula can not be made: {reason}") from error
+        raise DefinitionError(f"its formula cannot be made: {reason}") from error
     stored = {n.removeprefix(_CONSTANTS): v for n, v in tensors.items() if n.startswith(_CONSTANTS)}
     for name in sorted(wanted.keys() | stored.keys()):
         first, second = wanted.get(name), stored.get(name)
@@ -216,7 +216,7 @@ def ordered(stored: bytes) -> bytes:
 def format_of(file: Path) -> str | None:
     """Return which of our formats a file has; None where it holds something else.
 
-    A file that can not be opened is also None: who reads it next says why.
+    A file that cannot be opened is also None: who reads it next says why.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -263,7 +263,7 @@ def _unreadable(file: Path, error: Exception) -> EncodingError:
     """Return the sentence for a file that is no `.safetensors` at all."""
     reason = " ".join(str(error).split())[:120] or type(error).__name__
     return EncodingError(
-        f"{file} can not be read as .safetensors ({reason}); save it again, or copy it again."
+        f"{file} cannot be read as .safetensors ({reason}); save it again, or copy it again."
     )
 
 
@@ -333,7 +333,7 @@ def _single(value: Any, path: str) -> Any:
     if isinstance(value, numbers.Real) and math.isfinite(value):
         return float(value)
     raise EncodingError(
-        f"{path} is {value!r}, which a file of numbers and words can not hold; give the encoding "
+        f"{path} is {value!r}, which a file of numbers and words cannot hold; give the encoding "
         "plain values."
     )
 
@@ -372,16 +372,16 @@ def _made(definition: Any, tensors: Tensors) -> Encoding:
         return kind(**values)
     except REFUSALS as error:
         reason = " ".join(str(error).split()).partition(";")[0][:160] or type(error).__name__
-        raise DefinitionError(f"{entry!r} can not have what it says: {reason}") from error
+        raise DefinitionError(f"{entry!r} cannot have what it says: {reason}") from error
 
 
 def _parts(definition: Any) -> tuple[str, dict[str, Any]]:
     """Return the entry and the parameters of a definition."""
     if not isinstance(definition, dict) or set(definition) != {"entry", "parameters"}:
-        raise DefinitionError("its definition can not be read")
+        raise DefinitionError("its definition cannot be read")
     entry, given = definition["entry"], definition["parameters"]
     if not isinstance(entry, str) or not isinstance(given, dict):
-        raise DefinitionError("its definition can not be read")
+        raise DefinitionError("its definition cannot be read")
     return entry, given
 
 
@@ -413,12 +413,12 @@ def _read_scaling(value: Any) -> Scaling:
     from gnomon.encodings.frequencies import as_scaling
 
     if not isinstance(value, Mapping):
-        raise DefinitionError("its scaling can not be read")
+        raise DefinitionError("its scaling cannot be read")
     try:
         return as_scaling(value)
     except REFUSALS as error:
         reason = " ".join(str(error).split()).rstrip(".")[:160]
-        raise DefinitionError(f"its scaling can not be made: {reason}") from error
+        raise DefinitionError(f"its scaling cannot be made: {reason}") from error
 
 
 FORMAT = TABLE
@@ -610,9 +610,9 @@ def _read_card(text: str) -> dict[str, Any]:
     try:
         card = parse_json(text)
     except ValueError as error:
-        raise CardError("its card can not be read") from error
+        raise CardError("its card cannot be read") from error
     if not isinstance(card, dict):
-        raise CardError("its card can not be read")
+        raise CardError("its card cannot be read")
     for key, fits in _FIELDS.items():
         if key not in card:
             raise CardError(f"its card says no {key}")

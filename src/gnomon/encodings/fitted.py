@@ -269,7 +269,7 @@ class Fitted(Encoding):
             found = Fitted.from_pretrained(source) if folder else Fitted.load(source)
         else:
             raise EncodingError(
-                f"A fitted encoding can not be made of {type(source).__name__}; pass what "
+                f"A fitted encoding cannot be made of {type(source).__name__}; pass what "
                 "gnomon.fit returns, the path of its .safetensors file, or the folder it was saved "
                 "to."
             )
@@ -754,7 +754,7 @@ class Finish:
 
     @staticmethod
     def check_rank(rank: int, *, dimension: int, most: int, what: str) -> None:
-        """Refuse a rank that the dimension can not hold or the geometry does not have."""
+        """Refuse a rank that the dimension cannot hold or the geometry does not have."""
         checks.whole("rank", rank, least=1)
         if rank > dimension:
             raise EncodingError(f"rank is {rank} and dimension {dimension}; pass a rank up to it.")
@@ -812,7 +812,7 @@ def _match_factor(rows: Floats, match: Any, dimension: int) -> float:
     largest = np.sqrt(len(measured) * dimension)  # an entry may be, where all others are 0
     if not float(kind.tiny) < wanted < float(kind.max) / largest:
         raise EncodingError(
-            f"match is {wanted:g}, which float32 can not hold; pass the root mean square of a "
+            f"match is {wanted:g}, which float32 cannot hold; pass the root mean square of a "
             "token embedding (--match)."
         )
     return wanted / found

@@ -539,7 +539,7 @@ def projected(table: Any, weight: Any, bias: Any = None, *, heads: int) -> NDArr
     checks.whole("heads", heads, least=1)
     if linear.shape[0] % heads:
         raise EncodingError(
-            f"weight has shape {linear.shape}, whose rows {heads} heads can not share evenly; pass "
+            f"weight has shape {linear.shape}, whose rows {heads} heads cannot share evenly; pass "
             "the number of heads of the model."
         )
     made = lags.astype(np.float64) @ linear.astype(np.float64).T

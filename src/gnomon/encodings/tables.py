@@ -497,5 +497,5 @@ def _chosen(file: Path, member: str | None, names: Iterable[str]) -> str:
 def _unreadable(file: Path, suffix: str, error: Exception) -> EncodingError:
     reason = " ".join(str(error).split()) or type(error).__name__
     return EncodingError(
-        f"{file} can not be read as {suffix} ({reason[:120]}); pass a whole file of plain numbers."
+        f"{file} cannot be read as {suffix} ({reason[:120]}); pass a whole file of plain numbers."
     )

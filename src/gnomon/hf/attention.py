@@ -46,7 +46,7 @@ _SINKS = ("sinks", "s_aux")
 
 
 def check(model: Any, encoding: Encoding) -> None:
-    """Refuse models and encodings that this place can not join."""
+    """Refuse models and encodings that this place cannot join."""
     written(encoding)
     modules = attention_modules(model)
     _check_model(model, modules)
@@ -72,12 +72,12 @@ def _check_model(model: Any, modules: list[Any]) -> None:
         )
     if not modules or not model._can_set_attn_implementation():  # noqa: SLF001 - no other way to ask
         raise EncodingError(
-            f"{name} computes its attention itself, so an encoding can not join it; take a model "
+            f"{name} computes its attention itself, so an encoding cannot join it; take a model "
             "whose attention can be chosen (attn_implementation)."
         )
     if hidden_rotary(model) or not (rotary_modules(model) or position_tables(model)):
         raise EncodingError(
-            f"{name} does with positions what can not be switched off here, and a second encoding "
+            f"{name} does with positions what cannot be switched off here, and a second encoding "
             "beside it would be none; take a model with rotary parameters or a table of positions."
         )
     if getattr(config, "attn_logit_softcapping", None) or any(

@@ -4,7 +4,7 @@ A folder, or a repository of the hub, can ask for much more than numbers: Python
 config names (`auto_map`), kernels that are fetched and run (`attn_implementation`), any object of
 transformers as its class (`architectures`), weights that are pickles, and an index of weights that
 names such files [wolf2020]. None of that is opened here: nothing is asked on the terminal, nothing
-is run, and what can not be opened without is refused in one sentence, before any weight is read.
+is run, and what cannot be opened without is refused in one sentence, before any weight is read.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def _check_index(index: str, place: Any, config: Any) -> None:
         parts = set(json.loads(Path(index).read_text(encoding="utf-8"))["weight_map"].values())
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise EncodingError(
-            f"The index of weights {index} can not be read ({first_line(error)}); save the model "
+            f"The index of weights {index} cannot be read ({first_line(error)}); save the model "
             "again by save_pretrained."
         ) from error
     for part in parts:

@@ -80,7 +80,7 @@ class Heads(Result):
         at = np.arange(self.q.shape[-2]) if positions is None else np.asarray(positions)
         if encoding.kinds != ("transform",) or encoding.card.causal_only:
             raise SpectrumError(
-                f"The encoding {encoding.name!r} does not turn queries and keys, so they can not "
+                f"The encoding {encoding.name!r} does not turn queries and keys, so they cannot "
                 "be turned back; pass the rotary encoding of the model."
             )
         basis = np.eye(self.q.shape[-1])
@@ -92,7 +92,7 @@ class Heads(Result):
             np.allclose(there[0], self.q, atol=1e-6) and np.allclose(there[1], self.k, atol=1e-6)
         ):
             raise SpectrumError(
-                f"Turning by {encoding.name!r} can not be undone by turning back; pass a rotary "
+                f"Turning by {encoding.name!r} cannot be undone by turning back; pass a rotary "
                 "encoding whose turns are a group."
             )
         return q, k
@@ -112,7 +112,7 @@ def collect(model: Any, input_ids: Any, **inputs: Any) -> tuple[Heads, ...]:
             model(input_ids=tokens.to(next(model.parameters()).device), use_cache=False, **inputs)
     except IndexError as error:
         raise SpectrumError(
-            f"{type(model).__name__} can not read these {tokens.shape[-1]} tokens ({error}); pass "
+            f"{type(model).__name__} cannot read these {tokens.shape[-1]} tokens ({error}); pass "
             "ids of its vocabulary, no more than it has positions."
         ) from error
     size = tokens.shape[-1]

@@ -151,7 +151,7 @@ def _compute(table: Table, encoding: Encoding) -> None:
     made = layer(encoding, kind="vectors", dtype=weight.dtype)
     setattr(module, COMPUTED, on_device_of(weight, made))
     module.__dict__[_FIRST] = table.first
-    module.__dict__["forward"] = partial(computed, module)  # a bound method can not be pickled
+    module.__dict__["forward"] = partial(computed, module)  # a bound method cannot be pickled
 
 
 def computed(self: Any, positions: Tensor) -> Tensor:

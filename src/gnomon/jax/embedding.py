@@ -8,7 +8,7 @@ factors that are multiplied here, because they are trained, round for themselves
 not trainable passes no gradient; `gain`, there only where the scale is learned, always does.
 
 Past the end. Where values can be seen, a position that is refused raises `EncodingError`. Under
-`jit`, `vmap` and the like they can not: there a position outside of the table, before its
+`jit`, `vmap` and the like they cannot: there a position outside of the table, before its
 beginning or masked and refused gives a vector of NaN.
 """
 

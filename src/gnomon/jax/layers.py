@@ -18,7 +18,7 @@ two layers made alike share their compiled code, whatever they have learned sinc
 its formula are prepared once, as NumPy arrays in the types that JAX will hold them in, because an
 array made while JAX traces must not outlive the trace.
 
-Compiled code can not look at values: what is refused in words outside of it (NaN, a position past
+Compiled code cannot look at values: what is refused in words outside of it (NaN, a position past
 the end of a table) is NaN inside.
 """
 
@@ -121,7 +121,7 @@ class Layer:
         left, right = _floats(q, "q"), _floats(k, "k")
         if left.shape[-2] != right.shape[-2]:
             raise EncodingError(
-                f"q has {left.shape[-2]} vectors and k {right.shape[-2]}, so positions can not be "
+                f"q has {left.shape[-2]} vectors and k {right.shape[-2]}, so positions cannot be "
                 "counted for both; pass positions_q and positions_k."
             )
         return self.transform(

@@ -80,7 +80,7 @@ class Config:
         return made
 
     def check(self, where: str) -> None:
-        """Refuse values that can not be meant."""
+        """Refuse values that cannot be meant."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the configuration as plain values that JSON can hold."""
@@ -152,7 +152,7 @@ class TrainingConfig(Config):
     """Whether the trained weights are kept beside the record."""
 
     def check(self, where: str) -> None:
-        """Refuse what can not be trained with."""
+        """Refuse what cannot be trained with."""
         counts = (
             "steps",
             "batch",

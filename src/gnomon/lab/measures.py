@@ -70,7 +70,7 @@ def take_measures(names: tuple[str, ...], model: Any, batch: Batch) -> dict[str,
         try:
             made[name] = plain(MEASURES[name](model, batch))
         except LabError as error:
-            raise LabError(f"The measure {name!r} can not be taken: {error}") from error
+            raise LabError(f"The measure {name!r} cannot be taken: {error}") from error
     return made
 
 

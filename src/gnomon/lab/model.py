@@ -211,7 +211,7 @@ class Transformer(nn.Module):  # type: ignore[misc]
 
 
 def check_sizes(dimension: int, layers: int, heads: int, pooling: str) -> None:
-    """Refuse a model that can not be built."""
+    """Refuse a model that cannot be built."""
     if dimension % heads:
         raise LabError(
             f"The dimension {dimension} is no multiple of {heads} heads; pass one that is."

@@ -306,7 +306,7 @@ def check_cells(
     *,
     checking: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Refuse a grid with a cell that can not work, by a step of each without training.
+    """Refuse a grid with a cell that cannot work, by a step of each without training.
 
     `pairs` are the tasks and encodings whose cells are tried; all where they are not given.
     """
@@ -326,10 +326,10 @@ def check_cells(
                 watched = (*cell.measures, *cell.training.watch)
                 try_cell(cell, measures=watched if number == 0 else ())
             except GnomonError as error:
-                raise LabError(f"The cell of {cell.words} can not work: {error}") from error
+                raise LabError(f"The cell of {cell.words} cannot work: {error}") from error
             except (ValueError, RuntimeError, TypeError) as error:
                 raise LabError(
-                    f"The cell of {cell.words} can not work: {type(error).__name__}: {error}; mend "
+                    f"The cell of {cell.words} cannot work: {type(error).__name__}: {error}; mend "
                     "it, or take it out of the grid."
                 ) from error
 
@@ -416,7 +416,7 @@ def alone_in(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         handle = (folder / LOCK).open("a+b", buffering=0)
     except OSError:
-        yield  # what can not be written is said where records are
+        yield  # what cannot be written is said where records are
         return
     with handle:
         _take_lock(handle, folder)

@@ -403,7 +403,7 @@ class Summary(Result):
     def compare(self, reference: str, quantity: str = "area") -> tuple[Comparison, ...]:
         """Return every encoding less the reference, task by task."""
         if quantity not in QUANTITIES:
-            raise LabError(f"{quantity!r} can not be compared; {nearest(quantity, QUANTITIES)}.")
+            raise LabError(f"{quantity!r} cannot be compared; {nearest(quantity, QUANTITIES)}.")
         known = {row.encoding for row in self.rows}
         if reference not in known:
             raise LabError(f"there are no records of {reference!r}; {nearest(reference, known)}.")
@@ -678,7 +678,7 @@ def difference_over_seeds(first: Any, second: Any, *, confidence: float = 0.95) 
     one, other = _check_values(first), _check_values(second)
     if one.shape != other.shape:
         raise LabError(
-            f"{len(one)} runs can not be paired with {len(other)}; pass the runs of common seeds, "
+            f"{len(one)} runs cannot be paired with {len(other)}; pass the runs of common seeds, "
             "in the same order."
         )
     apart = over_seeds(one - other, confidence=confidence)

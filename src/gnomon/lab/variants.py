@@ -216,7 +216,7 @@ def _check_contents(part: PartConfig) -> None:
         found = hashlib.sha256(Path(part.name).read_bytes()).hexdigest()
     except OSError as error:
         raise LabError(
-            f"The encoding {part.name} can not be read ({error.strerror}); put the file there."
+            f"The encoding {part.name} cannot be read ({error.strerror}); put the file there."
         ) from error
     if not found.startswith(part.contents):
         raise LabError(

@@ -72,7 +72,7 @@ from gnomon.results import Result, plain
 
 NONMETRIC_UP_TO = 1024
 """Non-metric stress sorts all pairs: beyond this many positions a survey leaves it out."""
-ALIKE = "skill: the distances can not be told from equal ones with the noise there is"
+ALIKE = "skill: the distances cannot be told from equal ones with the noise there is"
 Floats = NDArray[np.float64]
 MOST_LEADING = 4
 APART = 2.0
@@ -226,7 +226,7 @@ def _from_user(
 
 
 def check_tables(paths: tuple[str | Path, ...], first_rows: tuple[int, ...]) -> None:
-    """Refuse tables that can not be read."""
+    """Refuse tables that cannot be read."""
     for _ in _tables(paths, first_rows):
         pass
 

@@ -147,7 +147,7 @@ def against_distances(choice: EncodingChoice, distances: Any) -> dict[str, Any]:
     report = stress(lifted, wanted.distances, nonmetric=True).to_dict()
     value = _describe(made, "given", report, lifted, wanted.coordinates)
     value["conclusion"] = _conclude(value, "distances", value["scale_free"], value["simplex"])
-    return _without_null(value, "distances alone can not be dealt at random; pass counts")
+    return _without_null(value, "distances alone cannot be dealt at random; pass counts")
 
 
 def against_counts(

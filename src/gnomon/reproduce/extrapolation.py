@@ -2,12 +2,12 @@
 
 What is claimed: ALiBi keeps its quality beyond the trained length, sinusoids and RoPE do not
 [press2021]; attention without an encoding generalises in length, under a causal mask
-[kazemnejad2023]; xPos extrapolates better than RoPE [sun2022]; a learned table can not.
+[kazemnejad2023]; xPos extrapolates better than RoPE [sun2022]; a learned table cannot.
 
 Quality is the share of the way from the best constant answer to the ceiling. An encoding that has
 learned a task (a third of the way or more) *keeps* it where the share at the longest length is
 within 0.1 of that at the trained length, and *loses* it where it is not. What it has not learned it
-can not keep: such tasks are left out, and of others the seeds that have not learned.
+cannot keep: such tasks are left out, and of others the seeds that have not learned.
 """
 
 from __future__ import annotations

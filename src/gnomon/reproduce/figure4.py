@@ -12,7 +12,7 @@ judged by three curves with two numbers each (`gnomon.reproduce.dimension`).
 What Figure 4 is said to show, judged on one corpus (or on one drawn again for every seed).
 
 Zero stress of MDS at the rank, the rank as intrinsic dimensionality, exponential growth of the
-sinusoid and of RoPE, two curves that can not be told apart, added frequencies that are worse
+sinusoid and of RoPE, two curves that cannot be told apart, added frequencies that are worse
 aligned [cirrincione2026 sec. 6.4].
 """
 
@@ -294,7 +294,7 @@ def judge_closeness(curves: Sequence[Curves]) -> Judged:
     }
     words = ", ".join(f"{_percent(max(found))} with {name}" for name, found in gaps.items())
     return Judged(
-        claim=f"the curves of sinusoid and RoPE can not be told apart (less than "
+        claim=f"the curves of sinusoid and RoPE cannot be told apart (less than "
         f"{100 * NEARLY:.0f} % at every d)",
         evidence=tuple(
             piece

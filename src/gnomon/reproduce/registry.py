@@ -157,7 +157,7 @@ def reproduce(
 
 def _entry_of(name: str) -> Entry:
     if name not in REPRODUCTIONS:
-        raise InputError(f"{name!r} can not be reproduced; {nearest(name, REPRODUCTIONS)}.")
+        raise InputError(f"{name!r} cannot be reproduced; {nearest(name, REPRODUCTIONS)}.")
     return REPRODUCTIONS[name]
 
 

@@ -510,13 +510,13 @@ def _load(path: Path) -> tuple[Any, Any]:
         raise
     except ImportError as error:
         raise MissingExtraError(
-            f"{path} can not be read without a package that is not installed; run "
+            f"{path} cannot be read without a package that is not installed; run "
             "`pip install gnomon[gguf]`."
         ) from error
     except (OSError, ValueError, KeyError) as error:
         first = str(error).strip().partition("\n")[0]
         raise InputError(
-            f"transformers can not read {path} ({first}); pass a GGUF file of a causal model, or a "
+            f"transformers cannot read {path} ({first}); pass a GGUF file of a causal model, or a "
             "folder with its config, weights and tokenizer."
         ) from error
 

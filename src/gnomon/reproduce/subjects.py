@@ -9,7 +9,7 @@ What of a corpus of Table 4 can be trusted, in numbers for JSON and in a heading
 
 The corpus is counted, then counted again with its windows shuffled and, where groups were declared,
 with every row on its own; from these the noise is taken out as `gnomon survey` does it. Where that
-can not be done the debiased figures are None, and the reason is kept.
+cannot be done the debiased figures are None, and the reason is kept.
 
 The corpora that are drawn again for every seed, and the same tokens dealt at random.
 
@@ -427,7 +427,7 @@ class Options:
     """Folder of real data; None: what GNOMON_DATA names."""
 
     def __post_init__(self) -> None:
-        """Refuse what can not be repeated or drawn."""
+        """Refuse what cannot be repeated or drawn."""
         check_options(self)
         if not self.factor > 1:  # also NaN
             raise InputError(f"--factor is {self.factor:g}; scale by more than 1.")

@@ -3,7 +3,7 @@ r"""What theorems say of a coupling, whether their hypotheses hold, and what cam
 * Schur: for T positive semidefinite with ones on its diagonal, |A o T| <= |A| for any A, and if A
   is positive semidefinite, too, all eigenvalues of A o T lie between those of A
   [horn1991 thm. 5.3.4, 5.5.18]. Entries of such a T are at most 1 in size, so that the root of the
-  sum of squares can not grow, either.
+  sum of squares cannot grow, either.
 * Sums: | |A| - |B| | <= |A + B| <= |A| + |B| (Weyl's inequality for symmetric ones)
   [horn2013 thm. 4.3.1].
 * Moduli: in the coordinates of blocks the logit of a group is a sum over blocks, q^T exp(tX) k =

@@ -402,7 +402,7 @@ def _logits(
         made = np.asarray(encoding.scores(left, right, at, scale=scale), dtype=np.float64)
     except EncodingError as error:
         raise SpectrumError(
-            f"The encoding {encoding.name!r} can not be coupled with q and k of dimension "
+            f"The encoding {encoding.name!r} cannot be coupled with q and k of dimension "
             f"{q.shape[1]} at {len(q)} positions ({error}) Pass those it is made for."
         ) from error
     return np.asarray(made.reshape(-1, *made.shape[-2:])[head])

@@ -306,7 +306,7 @@ def _ends(matrix: BlockToeplitz, told: Callable[[str], None] | None) -> Eigenval
     lost = [name for name, found in (("largest", top), ("smallest", foot)) if not len(found)]
     reason = f"{matrix.size} places are more than {DENSE}, so only both ends were looked for"
     if lost:
-        reason += f"; the {' and the '.join(lost)} can not be told, since eigenvalues crowd there"
+        reason += f"; the {' and the '.join(lost)} cannot be told, since eigenvalues crowd there"
     return both_ends(End(top), End(foot), matrix.size, reason)
 
 

@@ -135,7 +135,7 @@ def _products(
 
 
 def _attends(module: nn.Module, dimension: int, dtype: torch.dtype) -> bool:
-    """Whether a module that is called as a map computes attention inside, or can not be called.
+    """Whether a module that is called as a map computes attention inside, or cannot be called.
 
     What is no map is to be asked as a module of attention.
     """
@@ -255,7 +255,7 @@ def _ways(module: nn.Module) -> list[_Call]:
 
 def _refusal(module: nn.Module, reason: str) -> str:
     return (
-        f"{type(module).__name__} can not be asked for logits at positions ({reason.rstrip('.')}); "
+        f"{type(module).__name__} cannot be asked for logits at positions ({reason.rstrip('.')}); "
         "pass the map (vectors, positions) -> vectors that turns its queries and keys, or a "
         "function (q, k, positions_q, positions_k) with logits=True."
     )

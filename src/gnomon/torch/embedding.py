@@ -11,7 +11,7 @@ It is no subclass of `nn.Embedding`: models reinitialise every embedding they fi
 table would be overwritten. Its state dict has the same key, `weight`, and loads into a stock model.
 
 Past the end. In eager mode a position that is refused raises `EncodingError`; that looks at the
-values, so on an accelerator it waits for them. Compiled, exported or vectorised code can not look:
+values, so on an accelerator it waits for them. Compiled, exported or vectorised code cannot look:
 there a refused position becomes a row number past the table, which the gather refuses by its own
 check of bounds, and a masked position that is refused gives NaN.
 """
@@ -225,7 +225,7 @@ def _visible(tensor: Tensor) -> bool:
 
 
 def _check_options(rules: Rules, coordinates: Tensor) -> bool:
-    """Raise for positions that are refused, in the words that NumPy uses; False: can not look."""
+    """Raise for positions that are refused, in the words that NumPy uses; False: cannot look."""
     try:
         suspect = _suspect(rules, coordinates)
     except RuntimeError:  # vectorised by vmap: no single value can be looked at

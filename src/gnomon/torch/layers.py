@@ -280,7 +280,7 @@ class Transform(Layer):
             )
         if positions_q is None and positions_k is None and q.shape[-2] != k.shape[-2]:
             raise EncodingError(
-                f"q has {q.shape[-2]} vectors and k {k.shape[-2]}, so positions can not be counted "
+                f"q has {q.shape[-2]} vectors and k {k.shape[-2]}, so positions cannot be counted "
                 "for both; pass positions_q and positions_k."
             )
         at_q = self._ready(q, "q", positions_q, offset)
@@ -362,7 +362,7 @@ class Transform(Layer):
         if not self.shares_tables and self.definition.numbers:
             raise EncodingError(
                 f"The encoding {self.definition.name!r} does more than turn by tables, so "
-                'arithmetic="float32" can not repeat transformers; leave it out, or make the layer '
+                'arithmetic="float32" cannot repeat transformers; leave it out, or make the layer '
                 "of a rotary encoding."
             )
 

@@ -13,7 +13,7 @@ every position. Sources: [sun2022 sec. 3.2] for a decay.
 
 A factor fits a type when it and its inverse are normal numbers, with room for vectors whose entries
 reach 16: exponents up to min(ln(largest / 16), -ln(smallest normal)), 85.9 in float32 and bfloat16,
-8.3 in float16, 706.6 in float64. Where positions can not be seen nothing is checked, and what
+8.3 in float16, 706.6 in float64. Where positions cannot be seen nothing is checked, and what
 leaves the type is infinite, which the loss shows at once.
 
 A subclass splits its group in an isometric part, which turns both sides and needs no reference, and
@@ -31,7 +31,7 @@ order of 1 for any length L. A head of dimension d has d / 2m blocks, their coor
 as (order, 2), with frequencies base^(-2k/d) as in the authors' code (ybzhang-nxu/jordan_rope at
 bc6fffa): the fast ones of rotary encoding.
 
-What is learned can not leave the stable region. Training moves w freely, a = a_0 + softplus(.) with
+What is learned cannot leave the stable region. Training moves w freely, a = a_0 + softplus(.) with
 a_0 > 0, and g = b tanh(. / b): every real part is below 0, and
 sup_(t >= 0) |exp(tX)| <= sum_r (g r / (e a))^r / r!, the hump of t^r e^(-at) at t = r / a.
 
@@ -308,7 +308,7 @@ def _limit(dtype: Any, *, xp: Namespace) -> float:
 
 
 def _known(numbers: Numbers) -> Numbers | None:
-    """Return numbers as NumPy's, or None where one of them can not be seen."""
+    """Return numbers as NumPy's, or None where one of them cannot be seen."""
     known = {
         name: concrete_or_none(getattr(held, "radians", held)) for name, held in numbers.items()
     }

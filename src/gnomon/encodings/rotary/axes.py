@@ -12,7 +12,7 @@ axes, say how many pairs each axis has, and the *arrangement* which pairs they a
 
 Mixed [heo2024 sec. 3.2]: pair k of head h turns by <W_hk, x>, W (heads, pairs, axes) learned: the
 general form of commuting turns in fixed planes. Axial encoding, where each W_hk has one entry that
-is not 0, can not tell a diagonal from a sum of two axes. At the start each head has one random
+is not 0, cannot tell a diagonal from a sum of two axes. At the start each head has one random
 rotation of space, whose rows are its directions, and each direction its own ladder of lengths
 base^(-2j/r), r = dimension / axes, base 10: in the plane one random angle per head, as in the
 published code.

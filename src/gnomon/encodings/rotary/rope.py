@@ -451,7 +451,7 @@ def _array(x: Array, what: str) -> Array:
     values = x if array_api_compat.is_array_api_obj(x) else np.asarray(x)
     if values.ndim == 0 or (isinstance(values, np.ndarray) and values.dtype.kind in "OSU"):
         raise EncodingError(
-            f"{what} can not be converted: this is {type(x).__name__}; pass an array of numbers "
+            f"{what} cannot be converted: this is {type(x).__name__}; pass an array of numbers "
             "with at least one axis, such as the weight of a projection."
         )
     return values

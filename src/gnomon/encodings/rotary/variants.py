@@ -35,7 +35,7 @@ PoPE: a coordinate says how much, its position alone says where: polar coordinat
     q~ = softplus(q_c) (cos, sin)(w_c i),   k~ = softplus(k_c) (cos, sin)(w_c j + s_hc),
     w_c = base^(-c/d),  c = 0 ... d - 1
 
-so that q~.k~ = sum_c softplus(q_c) softplus(k_c) cos(w_c (i - j) - s_hc): content can not turn a
+so that q~.k~ = sum_c softplus(q_c) softplus(k_c) cos(w_c (i - j) - s_hc): content cannot turn a
 pair, as it does in rotary encoding [gopalakrishnan2025 sec. 3]. All of d coordinates have a pair of
 their own, so vectors double: (..., 2 d), first all cosines, then all sines. The shift s_hc is
 learned, kept within -2 pi ... 0, and starts from 0, with which the authors extrapolate best, or

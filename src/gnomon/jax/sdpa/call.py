@@ -125,7 +125,7 @@ def _plan_of(call: JaxCall, route: Any) -> Plan:
     reason = _refusal(call, chosen)
     if reason is not None:
         raise EncodingError(
-            f"The route {chosen!r} can not serve this call, because {reason}; leave route out, and "
+            f"The route {chosen!r} cannot serve this call, because {reason}; leave route out, and "
             "one that can is taken."
         )
     why = _WORDS[chosen] if route == "auto" else f"asked for by name: {_WORDS[chosen]}"
@@ -158,7 +158,7 @@ def _choose(call: JaxCall) -> str:
 
 
 def _refusal(call: JaxCall, route: str) -> str | None:
-    """Say why a route can not serve a call, or None where it can."""
+    """Say why a route cannot serve a call, or None where it can."""
     made, biased = call.encoding, call.biased
     if route == "dense" or (route == "blocks" and decays(made)):
         return None

@@ -16,7 +16,7 @@ Naive observers: what simple counting reaches on real rows, with order and witho
 
 with one added to every count (naive Bayes). The ceiling of a real task is not known; it lies
 between what the better observer reaches on held-out rows and what contradictions allow: equal rows
-with different labels can not all be answered. The share of the prior is what the bag reaches.
+with different labels cannot all be answered. The share of the prior is what the bag reaches.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class Copying(Drawn):
 
     Tokens are drawn independently from V symbols. Where there is no source (the first k slots, the
     middle of an odd row, which is its own mirror) the answer does not count. The source of an
-    answer is one of the other n - 1 tokens, and an order-blind observer can not tell which: the
+    answer is one of the other n - 1 tokens, and an order-blind observer cannot tell which: the
     best answer is the commonest of them (`commonest_share`).
 
     Lag copy is a function of lag, so it suits relative encodings; reversal is one of absolute

@@ -36,7 +36,7 @@ class Order(Drawn):
         target   0                        1 where a comes first
 
     Both answers are equally likely and independent of the bag of tokens, so an order-blind observer
-    is right half of the time. So is every model that can not tell a row from its reverse: one with
+    is right half of the time. So is every model that cannot tell a row from its reverse: one with
     a symmetric bias and no other position, read out by its mean.
 
     >>> rows = Order(length=5).batch(np.random.default_rng(0), 50)

@@ -250,7 +250,7 @@ def unfit_places(call: TorchCall) -> str | None:
         return None
     numbers = (values for values in call.numbers.values() if isinstance(values, Tensor))
     if any(concrete_or_none(x.detach()) is None for x in (call.at_q, call.at_k, *numbers)):
-        return "positions can not be seen"
+        return "positions cannot be seen"
     with torch.no_grad():
         reached = _largest_term(call)
     most = _MOST[call.wide]

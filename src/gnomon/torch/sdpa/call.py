@@ -194,7 +194,7 @@ def _ready(
     reason = _refusal(route, call, layout)
     if reason is not None:
         raise EncodingError(
-            f"The route {route!r} can not serve this call, because {reason}; leave route out, and "
+            f"The route {route!r} cannot serve this call, because {reason}; leave route out, and "
             "one that can is taken."
         )
     return call, layout, route
@@ -253,7 +253,7 @@ def _large(call: TorchCall) -> bool:
 
 
 def _refusal(route: str, call: TorchCall, layout: Layout) -> str | None:
-    """Say why a route can not serve a call, or None where it can."""
+    """Say why a route cannot serve a call, or None where it can."""
     if route == "dense":
         return None
     if route == "blocks":
@@ -277,7 +277,7 @@ def _no_blocks(call: TorchCall, layout: Layout) -> str | None:
     if encoding.on_values:
         return f"{encoding.name!r} acts on values, too"
     hidden = is_tracing() or not layout.seen
-    return "positions and decays can not be seen in compiled code" if hidden else None
+    return "positions and decays cannot be seen in compiled code" if hidden else None
 
 
 def _no_profile(call: TorchCall, layout: Layout) -> str | None:
@@ -289,7 +289,7 @@ def _no_profile(call: TorchCall, layout: Layout) -> str | None:
         return f"{call.encoding.name!r} depends on more than the lag"
     if call.encoding.axes > 1:
         return "positions have several axes"
-    return "positions can not be seen" if not layout.seen else "positions are not equally spaced"
+    return "positions cannot be seen" if not layout.seen else "positions are not equally spaced"
 
 
 def _no_coordinates(call: TorchCall, layout: Layout) -> str | None:
