@@ -151,10 +151,11 @@ def _compute(table: Table, encoding: Encoding) -> None:
     made = layer(encoding, kind="vectors", dtype=weight.dtype)
     setattr(module, COMPUTED, on_device_of(weight, made))
     module.__dict__[_FIRST] = table.first
-    module.__dict__["forward"] = partial(computed, module)  # a bound method cannot be pickled
+    # no bound method, which could not be pickled
+    module.__dict__["forward"] = partial(compute_vectors, module)
 
 
-def computed(self: Any, positions: Tensor) -> Tensor:
+def compute_vectors(self: Any, positions: Tensor) -> Tensor:
     """Return vectors at positions; rows before the first position are those of the table."""
     first = self.__dict__[_FIRST]
     vectors: Tensor = getattr(self, COMPUTED)((positions - first).clamp(min=0))
