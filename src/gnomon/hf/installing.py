@@ -163,7 +163,7 @@ def _check_whole(model: Any, said: dict[str, Any]) -> None:
 
 def _place(model: Any, encoding: Encoding) -> str:
     """Return the place of an encoding in a model, or say that it has none."""
-    if rotary_modules(model) and rotary.turns_by_tables(encoding):
+    if rotary_modules(model) and rotary.is_ladder(encoding):
         return "rotary"
     if bias_modules(model) and "bias" in encoding.kinds:
         return "bias"

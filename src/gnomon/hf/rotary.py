@@ -40,12 +40,9 @@ class _State(NamedTuple):
     kind: str
 
 
-def turns_by_tables(encoding: Encoding) -> bool:
+def is_ladder(encoding: Encoding) -> bool:
     """Whether an encoding is one ladder of frequencies for all heads, or none at all."""
-    if encoding.is_one_of("nope"):
-        return True
-    plain = isinstance(encoding, Rotating) and type(encoding).apply is Rotating.apply
-    return plain and encoding.numbers["frequencies"].ndim == 2 and not encoding.learnable
+    return encoding.turns_by_frequencies or encoding.is_one_of("nope")
 
 
 def _frequencies(encoding: Encoding, pairs: int) -> tuple[torch.Tensor, float]:

@@ -102,6 +102,17 @@ class Rotating(Encoding):
         return xp.astype(xp.asarray(np.array(self.frequencies)), dtype)
 
     @property
+    def turns_by_tables(self) -> bool:  # type: ignore[override]
+        """Whether cosines and sines are all that is needed of positions: `apply` is this one."""
+        return type(self).apply is Rotating.apply
+
+    @property
+    def turns_by_frequencies(self) -> bool:  # type: ignore[override]
+        """Whether phases are fixed frequencies times positions: `tables` are those of a ladder."""
+        plain = type(self).tables in (Rotating.tables, Scaled.tables) and not self.learnable
+        return plain and self.turns_by_tables and self.frequencies.ndim == 2
+
+    @property
     def attention_factor(self) -> float:
         """Return what queries and keys are multiplied by while they are turned."""
         return 1.0
