@@ -101,6 +101,12 @@ class Encoding:
     """Whether cosines and sines are all that its transform needs of positions (`Rotating`)."""
     turns_by_frequencies: ClassVar[bool] = False
     """Whether its phases are its frequencies times positions, the same for all heads."""
+    bias_rank: ClassVar[int | None] = None
+    """How many coordinates beside those of q and k give the bias (`bias_factors`), if any do."""
+    clamps: ClassVar[bool] = False
+    """Whether positions past its last row have that row."""
+    differs_by_layer: ClassVar[bool] = False
+    """Whether the layers of a model have encodings of their own (`at_layer`)."""
     fades: ClassVar[bool] = False
     """Whether its factors leave any type of numbers, so that it is seen from references."""
     reads_neighbours: ClassVar[bool] = False
@@ -171,6 +177,11 @@ class Encoding:
     def row_shape(self) -> tuple[int, ...] | None:
         """Return how many positions there are along each axis, where they have an end."""
         return None
+
+    def at_layer(self, layer: int) -> Self:
+        """Return the encoding of a layer, counted from 0; most are the same in all."""
+        del layer
+        return self
 
     def at_length(self, length: int) -> Self:
         """Return the encoding for a context of `length`; most do not follow it."""

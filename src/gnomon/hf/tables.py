@@ -66,8 +66,8 @@ def _rows_of(encoding: Encoding, table: Table) -> np.ndarray[Any, Any]:
             f"The encoding {encoding.name!r} has {encoding.axes} axes, and the model counts its "
             "positions on one; make it with axes=1."
         )
-    known = getattr(encoding, "shape", None)
-    if known is not None and known[0] < table.rows and getattr(encoding, "beyond", "") != "clamp":
+    known = None if encoding.clamps else encoding.row_shape
+    if known is not None and known[0] < table.rows:
         raise EncodingError(
             f"The encoding {encoding.name!r} has {known[0]} rows, and the model's context has "
             f"{table.rows} positions; make it with at least {table.rows} rows."

@@ -123,9 +123,14 @@ class Rotating(Encoding):
         return 2 * int(self.frequencies.shape[-2])
 
     @property
+    def pairs_by_axis(self) -> tuple[int, ...] | None:
+        """Return how many pairs turn by each axis, where pairs are dealt to axes."""
+        return None
+
+    @property
     def lifts(self) -> tuple[str, ...]:
-        """Name kernel (unit pairs) and probe (a given content vector)."""
-        return ("kernel", "probe")
+        """Name kernel (unit pairs), where lags decide it, and probe (a given content vector)."""
+        return ("probe",) if self.lag_distances("kernel") is None else ("kernel", "probe")
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
