@@ -16,7 +16,7 @@ from gnomon.encodings.fitted import (
     orthonormal_rows,
     root_mean_square,
     runs,
-    stretched,
+    stretch,
 )
 from gnomon.errors import EncodingError
 
@@ -103,7 +103,7 @@ def test_cells_on_one_line_span_no_triangle_and_the_nearest_is_taken():
 def test_stretching_is_numpy_s_interpolation_and_keeps_both_ends(length, more, seed):
     rows = np.random.default_rng(seed).normal(size=(length, 3))
     reach = length + more
-    made, status = stretched(rows, np.full(length, 2, np.uint8), reach)
+    made, status = stretch(rows, np.full(length, 2, np.uint8), reach)
     at = np.arange(reach) * (length - 1) / (reach - 1)
     for k in range(3):
         np.testing.assert_allclose(made[:, k], np.interp(at, np.arange(length), rows[:, k]))
@@ -112,7 +112,7 @@ def test_stretching_is_numpy_s_interpolation_and_keeps_both_ends(length, more, s
 
 
 def test_a_stretched_row_is_worth_its_worse_neighbour():
-    made, status = stretched(np.array([[0.0], [1.0], [np.nan]]), np.uint8([2, 1, 0]), 5)
+    made, status = stretch(np.array([[0.0], [1.0], [np.nan]]), np.uint8([2, 1, 0]), 5)
     assert status.tolist() == [2, 1, 1, 0, 0]
     np.testing.assert_array_equal(made.ravel(), [0, 0.5, 1, np.nan, np.nan])
 

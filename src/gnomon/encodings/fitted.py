@@ -795,7 +795,7 @@ def _stretch_to(
             "length to stretch; pass refuse or clamp (--beyond)."
         )
     checks.whole("reach", reach, least=len(rows))
-    return stretched(rows, status, reach)
+    return stretch(rows, status, reach)
 
 
 def _factor(rows: Floats, how: Finish) -> float:
@@ -880,13 +880,13 @@ def _over_triangles(rows: Floats, missing: NDArray[np.bool_], shape: tuple[int, 
     return np.where(np.isnan(linear), nearest, linear)
 
 
-def stretched(rows: Floats, status: Status, reach: int) -> tuple[Floats, Status]:
+def stretch(rows: Floats, status: Status, reach: int) -> tuple[Floats, Status]:
     """Return `reach` rows by linear interpolation at i (n - 1) / (reach - 1).
 
     A row between two others has the lower of their statuses. Where a position of the original is
     met exactly it is kept exactly: places are whole numbers and remainders, not rounded quotients.
 
-    >>> stretched(np.array([[0.0], [2.0]]), np.array([2, 1], np.uint8), 3)[0].ravel().tolist()
+    >>> stretch(np.array([[0.0], [2.0]]), np.array([2, 1], np.uint8), 3)[0].ravel().tolist()
     [0.0, 1.0, 2.0]
     """
     steps = reach - 1

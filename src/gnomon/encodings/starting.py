@@ -16,6 +16,8 @@ from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from gnomon.encodings.base import Encoding
@@ -45,13 +47,22 @@ def given(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[np.float64]
     return lock(array.astype(np.float64))
 
 
-def learned(name: str, values: Any, start: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+def numbers_or_start(
+    name: str, values: Any, start: Any, shape: tuple[int, ...]
+) -> NDArray[np.float64]:
     """Return numbers of a shape: those given, or where they start, one number for all or each.
 
-    >>> learned("gains", None, 0.5, (2,))
+    >>> numbers_or_start("gains", None, 0.5, (2,))
     array([0.5, 0.5])
     """
     return given(name, np.broadcast_to(start, shape) if values is None else values, shape)
+
+
+def set_learned(encoding: Encoding, starts: Mapping[str, tuple[Any, tuple[int, ...]]]) -> None:
+    """Give fields their numbers, by name where they start and their shape."""
+    for name, (start, shape) in starts.items():
+        made = numbers_or_start(name, getattr(encoding, name), start, shape)
+        object.__setattr__(encoding, name, made)
 
 
 def freeze_given(encoding: Encoding, name: str, shape: tuple[int, ...]) -> None:

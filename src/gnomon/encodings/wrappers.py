@@ -52,7 +52,7 @@ import numpy as np
 
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proofs_of
-from gnomon.encodings.starting import given, learned, stream
+from gnomon.encodings.starting import given, numbers_or_start, stream
 from gnomon.errors import EncodingError
 from gnomon.groups import Block, Generator
 from gnomon.numeric import checks
@@ -454,7 +454,7 @@ class Clock(Moving):
         self._check_inner()
         object.__setattr__(self, "knots", _check_rising(self.knots))
         shape = (len(self.knots) - 1,)
-        object.__setattr__(self, "paces", learned("paces", self.paces, 0.0, shape))
+        object.__setattr__(self, "paces", numbers_or_start("paces", self.paces, 0.0, shape))
 
     def _check_inner(self) -> None:
         """Refuse an encoding that does not see a difference of times."""

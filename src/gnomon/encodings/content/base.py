@@ -62,7 +62,7 @@ class LearnedRule(Encoding):
         """Return the shape of all that is learned, by the names of its fields."""
 
     @abstractmethod
-    def started(self, name: str, shape: tuple[int, ...]) -> Floats:
+    def draw_start(self, name: str, shape: tuple[int, ...]) -> Floats:
         """Return what the learning of one of them starts from."""
 
     @cached_property
@@ -70,7 +70,7 @@ class LearnedRule(Encoding):
         """Return what was learned, or what learning starts from."""
         given = {name: getattr(self, name) for name in self.shapes}
         return {
-            name: lock(self.started(name, self.shapes[name])) if own is None else own
+            name: lock(self.draw_start(name, self.shapes[name])) if own is None else own
             for name, own in given.items()
         }
 

@@ -144,7 +144,7 @@ class Dape(LearnedRule):
         """Return the hyper-parameters as plain values, those of the bias by its name."""
         return {**super().parameters, "inner": inner_parameters(self.inner)}
 
-    def started(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def draw_start(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Return numbers that are uniform in (-1, 1) / sqrt(inputs), as torch.nn.Linear starts."""
         inputs = self.units if name.startswith("mixer_out") else 2 * self.heads
         return spread(_OWN.index(name), shape, self.seed) * inputs**-0.5

@@ -120,7 +120,7 @@ class Fox(TokenRule):
         """Return the shape of weights and bias of the gates."""
         return {"gate_weights": (self.heads, self.read_width), "gate_bias": (self.heads,)}
 
-    def started(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def draw_start(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Return normal weights times sigma, and the bias `start`."""
         if name == "gate_bias":
             return np.full(shape, float(self.start))
@@ -202,7 +202,7 @@ class GrapePath(TokenRule):
         """Return the shape of the projection."""
         return {"projection": (self.heads, self.features, self.read_width)}
 
-    def started(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def draw_start(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Return normal numbers times sigma / sqrt(width)."""
         del name
         return self.sigma * self.read_width**-0.5 * normal(0, shape, self.seed)
@@ -303,7 +303,7 @@ class GrapeAdditive(ContentRule):
         used = sides.get(self.gated, ("key_ways",))
         return {"factor": (self.heads,), **dict.fromkeys(used, (self.heads, self.dimension))}
 
-    def started(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def draw_start(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Return a factor that is 1 after its softplus, or normal ways of length about 1."""
         if name == "factor":
             return np.full(shape, np.log(np.expm1(1.0)))
@@ -394,7 +394,7 @@ class Cope(ContentRule):
         """Return the shape of the table."""
         return {"table": (self.rows, self.dimension)}
 
-    def started(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def draw_start(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Return normal rows times sigma."""
         del name
         return self.sigma * normal(0, shape, self.seed)

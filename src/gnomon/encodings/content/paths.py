@@ -125,7 +125,7 @@ class Path(TokenRule):
         taps = (self.heads, self.dimension, self.kernel)
         return {**known, "taps": taps} if self.kernel > 1 else known
 
-    def started(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def draw_start(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Return normal weights times sigma, uniform taps, or a bias of 0."""
         if name == "step_bias":
             return np.zeros(shape)
@@ -275,7 +275,7 @@ class SelectiveRope(TokenRule):
         known = {"clock_weights": (*clocks, self.read_width), "drift": clocks}
         return {**known, "taps": (*clocks, self.kernel)} if self.kernel > 1 else known
 
-    def started(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def draw_start(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Return random rows of length 1, uniform taps, or a drift of 0."""
         if name == "drift":
             return np.zeros(shape)

@@ -65,7 +65,7 @@ from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proofs_of
 from gnomon.encodings.frequencies import decay_distances, of_columns, of_head
 from gnomon.encodings.rotary.rope import tables
 from gnomon.encodings.scoring import scale_logits
-from gnomon.encodings.starting import learned, of_each_head
+from gnomon.encodings.starting import of_each_head, set_learned
 from gnomon.errors import EncodingError
 from gnomon.groups import (
     Block,
@@ -432,8 +432,7 @@ class Jordan(Carrying):
             "decays": (softplus_inverse(self.decay - self.least), of_each_head(self.heads, blocks)),
             "gains": (inside_inverse(self.gain, self.most), of_each_head(self.heads, blocks)),
         }
-        for name, (start, shape) in starts.items():
-            object.__setattr__(self, name, learned(name, getattr(self, name), start, shape))
+        set_learned(self, starts)
 
     @property
     def unit(self) -> float:
@@ -660,10 +659,11 @@ class Hyperbolic(Carrying):
         ladder = self.rate * float(self.base) ** (-np.arange(pairs) / pairs)
         count = 1 if self.damping == "common" else pairs
         start = softplus_inverse(self.excess - self.least)
-        starts = {"rapidities": (ladder, pairs), "excesses": (start, count)}
-        for name, (first, size) in starts.items():
-            shape = of_each_head(self.heads, size)
-            object.__setattr__(self, name, learned(name, getattr(self, name), first, shape))
+        starts = {
+            "rapidities": (ladder, of_each_head(self.heads, pairs)),
+            "excesses": (start, of_each_head(self.heads, count)),
+        }
+        set_learned(self, starts)
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:

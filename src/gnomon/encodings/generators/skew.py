@@ -82,7 +82,7 @@ from gnomon.encodings.frequencies import (
     skew_of,
 )
 from gnomon.encodings.rotary.rope import Rotating, check_share, reordering, tables, turn
-from gnomon.encodings.starting import learned, of_each_head
+from gnomon.encodings.starting import numbers_or_start, of_each_head, set_learned
 from gnomon.errors import EncodingError
 from gnomon.groups import rotate_planes
 from gnomon.numeric import checks
@@ -345,7 +345,7 @@ class Liere(Dense):
         shape = of_each_head(self.heads, self.axes, self.blocks, self.block, self.block)
         stream = np.random.default_rng([self.seed, _LIERE_PURPOSE])
         start = self.spread * stream.random(size=shape)
-        made = learned("generators", self.generators, start, shape)
+        made = numbers_or_start("generators", self.generators, start, shape)
         object.__setattr__(self, "generators", made)
 
     @property
@@ -429,21 +429,21 @@ class ComRope(Dense):
         stream = np.random.default_rng([self.seed, _COMROPE_PURPOSE])
         shape = of_each_head(self.heads, self.blocks, self.block, self.block)
         start = self.spread * stream.normal(size=shape)
-        made = learned("generators", self.generators, start, shape)
+        made = numbers_or_start("generators", self.generators, start, shape)
         object.__setattr__(self, "generators", made)
         object.__setattr__(self, "slopes", self._slopes(stream))
 
     def _slopes(self, stream: np.random.Generator) -> NDArray[np.float64]:
         shape = (self.axes, self.blocks)
         if self.variant == "linearly-dependent":
-            return learned("slopes", self.slopes, stream.normal(size=shape), shape)
+            return numbers_or_start("slopes", self.slopes, stream.normal(size=shape), shape)
         if self.blocks % self.axes:
             raise EncodingError(
                 f"A head has {self.blocks} blocks and positions {self.axes} axes, and an axis "
                 "partition deals blocks evenly; pass a dimension or a block that gives a multiple."
             )
         dealt = np.arange(self.blocks) % self.axes == np.arange(self.axes)[:, None]
-        fixed = learned("slopes", None, dealt.astype(np.float64), shape)
+        fixed = numbers_or_start("slopes", None, dealt.astype(np.float64), shape)
         if self.slopes is not None and not np.array_equal(self.slopes, fixed):
             raise EncodingError(
                 "slopes are given, and under an axis partition they are fixed; leave them out, or "
@@ -563,15 +563,14 @@ class CayleyString(Based):
         check_share(self.dimension, 1.0, self.axes)
         d, rng = self.dimension, np.random.default_rng([self.seed, _PURPOSE])
         ladder = geometric_frequencies(d, float(self.base), self.axes)
-        shapes = {
+        starts = {
             "frequencies": (ladder, of_each_head(self.heads, d // 2, self.axes)),
             "skew": (
                 self.spread * rng.normal(size=of_each_head(self.heads, d, d)),
                 of_each_head(self.heads, d, d),
             ),
         }
-        for name, (start, shape) in shapes.items():
-            object.__setattr__(self, name, learned(name, getattr(self, name), start, shape))
+        set_learned(self, starts)
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
@@ -682,7 +681,7 @@ class CirculantString(Based):
             rung = 2.0 * self.axes * (pair // self.axes) / self.dimension
             ladder[pair, pair % self.axes] = float(self.base) ** -rung
         shape = of_each_head(self.heads, pairs, self.axes)
-        made = learned("frequencies", self.frequencies, ladder, shape)
+        made = numbers_or_start("frequencies", self.frequencies, ladder, shape)
         object.__setattr__(self, "frequencies", made)
 
     @property
@@ -773,8 +772,7 @@ class Grape(Rotating):
                 of_each_head(self.heads, planes, 2, self.dimension),
             ),
         }
-        for name, (start, shape) in starts.items():
-            object.__setattr__(self, name, learned(name, getattr(self, name), start, shape))
+        set_learned(self, starts)
         _check_directions(self.directions)
 
     @property

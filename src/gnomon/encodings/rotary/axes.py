@@ -52,7 +52,7 @@ from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proofs_of
 from gnomon.encodings.frequencies import UNSCALED, Scaling, geometric_frequencies, ladder, on_axes
 from gnomon.encodings.positions import check_spans, spans, unit_of
 from gnomon.encodings.rotary.rope import Rope, Rotating, Scaled, check_share, with_scaling
-from gnomon.encodings.starting import learned
+from gnomon.encodings.starting import numbers_or_start
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 
@@ -279,7 +279,7 @@ class Mixed(Rotating):
         start = _start_frequencies(
             self.dimension, self.heads, self.axes, base=float(self.base), seed=self.seed
         )
-        made = learned("frequencies", self.frequencies, start, shape)
+        made = numbers_or_start("frequencies", self.frequencies, start, shape)
         object.__setattr__(self, "frequencies", made)
 
     @property

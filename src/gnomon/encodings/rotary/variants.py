@@ -89,7 +89,7 @@ from gnomon.encodings.frequencies import (
     phases,
 )
 from gnomon.encodings.rotary.rope import Rope, Rotating, Scaled, tables, turn, with_scaling
-from gnomon.encodings.starting import freeze_given, learned, lock, spread
+from gnomon.encodings.starting import freeze_given, lock, numbers_or_start, spread
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 from gnomon.numeric.arrays import beside_heads, check_own_heads, namespace_of, within
@@ -302,7 +302,7 @@ class Fope(Rotating):
             )
         start = _start_coefficients(count, self.heads, gain=float(self.gain), seed=self.seed)
         for name, values in zip(("cosines", "sines"), start, strict=True):
-            made = learned(name, getattr(self, name), values, values.shape)
+            made = numbers_or_start(name, getattr(self, name), values, values.shape)
             object.__setattr__(self, name, made)
 
     @property
