@@ -4,7 +4,7 @@ Claims, on real corpora and two cores:
 - `debias` with jackknife and 40 sign draws: IMDB at n = 512 under 45 s and 2,560 MiB, the whole
   sentences of SST-2 at n = 64 under 3 s;
 - its sums against the same formulas with dense float64 arrays, and against bare products: those
-  of all types, which a dense route can not do without, and those of common types, which ours can
+  of all types, which a dense route cannot do without, and those of common types, which ours can
   not do without;
 - one fold-jackknife replicate by subtraction at least 4 times faster than counting the corpus
   again without that fold with np.bincount and computing again.

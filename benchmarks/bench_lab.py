@@ -24,11 +24,11 @@ import torch
 from torch import nn
 
 import gnomon
-from gnomon.lab.building import model_for
-from gnomon.lab.config import ModelConfig, TrainingConfig
+from gnomon.lab.grid import ModelConfig, TrainingConfig
 from gnomon.lab.scoring import loss
-from gnomon.lab.tasks.registry import task
-from gnomon.lab.training import drawn, parameter_groups
+from gnomon.lab.tasks import task
+from gnomon.lab.training import draw_batch, parameter_groups
+from gnomon.lab.variants import build_model
 from harness import figures, interleaved, ratio, show, write_record
 
 HOW = TrainingConfig()
@@ -53,7 +53,7 @@ class Stock(nn.Module):
             x = layer(x)
         return self.read(self.norm(x).mean(dim=1))
 
-    def learned_parts(self):
+    def trainable_by_placement(self):
         return []
 
 
@@ -66,7 +66,7 @@ def encodings():
         "alibi": gnomon.encoding("alibi", heads=8, symmetric=True),
         "t5": gnomon.encoding("t5", heads=8),
     }
-    return {name: model_for(one, ModelConfig(), TASK) for name, one in made.items()}
+    return {name: build_model(one, ModelConfig(), TASK) for name, one in made.items()}
 
 
 def stepper(model):
@@ -75,7 +75,7 @@ def stepper(model):
     at = iter(range(10**9))
 
     def step():
-        batch = drawn(TASK, 0, "training", HOW.batch, next(at))
+        batch = draw_batch(TASK, 0, "training", HOW.batch, next(at))
         optimiser.zero_grad(set_to_none=True)
         loss(model, batch).backward()
         nn.utils.clip_grad_norm_(model.parameters(), HOW.clip)

@@ -3,7 +3,7 @@
 Claims, each a ratio of medians from one run with interleaved repeats, at 512 positions, dimension
 768 and a batch of 8 x 512, one thread:
 - a frozen layer in PyTorch, its look at every position included, takes at most 1.25 of the time of
-  nn.Embedding; compiled, where it can not look, as well;
+  nn.Embedding; compiled, where it cannot look, as well;
 - a compiled `embed` in JAX takes at most 1.25 of the time of a compiled nnx.Embed;
 - opening the file and making a layer of it takes less than 50 ms.
 A batch of one position shows what a call costs beside the numbers: tens of microseconds.

@@ -67,7 +67,7 @@ CORPORA = (
         "10:286, 2019).",
         shows="Four letters, so there is hardly any noise. Position matters in two narrow places, "
         "the TATA box and the start of transcription; encodings in which distance grows with the "
-        "lag can not say that.",
+        "lag cannot say that.",
         source="promoters/hs_pos_TATA.txt",
         options=("--tokenizer", "dna"),
     ),

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from svg import BLUE, GREEN, GREY, INK, PALE, PURPLE, RED, Axes, Sheet
 
-from gnomon.lab.compact import ABLATIONS
-from gnomon.reproduce.lab_tables import Table
+from gnomon.lab.table import ABLATIONS
+from gnomon.reproduce.grids import Table
 
 Record = dict[str, Any]
 Rows = list[dict[str, Any]]

@@ -69,7 +69,7 @@ def told(record: Record, figures: dict[str, str]) -> str:
         lines[-1] += ends(grid)
         lines.append("")
         lines += numbers(grid)
-    lines += ["", "What such runs can not say:", ""]
+    lines += ["", "What such runs cannot say:", ""]
     lines += [f"- {note}" for note in record["notes"]]
     made = record["provenance"]
     lines += ["", f"Made by `{made['command']}` with Gnomon {made['gnomon']}.", "", "</details>"]

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.lab.measures.intervals import over_seeds
-from gnomon.reproduce.deposit_claims import ABLATIONS, ADDITIVE, DISTANCE, ROPE
-from gnomon.reproduce.lab_tables import Table
+from gnomon.lab.table import over_seeds
+from gnomon.reproduce.deposit import ABLATIONS, ADDITIVE, DISTANCE, ROPE
+from gnomon.reproduce.grids import Table
 
 Record = dict[str, Any]
 TASKS = ("distance", "counting", "order")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.lab.measures.intervals import over_seeds
+from gnomon.lab.table import over_seeds
 from gnomon.reproduce.stress_accuracy import KINDS, REACHED, by_corpus
 
 Record = dict[str, Any]

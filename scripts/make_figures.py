@@ -246,7 +246,7 @@ def _draw_edges(folder: Path, corpora: list[dict[str, Any]]) -> None:
         380,
         "Eigenvalues of the whitened matrix against the noise edge",
         "For each of two corpora the eigenvalues fall steeply; those above the edge that random "
-        "signs give are directions, those below it can not be told from noise.",
+        "signs give are directions, those below it cannot be told from noise.",
     )
     for k, one in enumerate(corpora):
         values = np.array(one["eigenvalues"])

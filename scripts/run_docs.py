@@ -88,7 +88,7 @@ def run_python(code: str, names: dict[str, Any]) -> str:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         try:
-            exec(compile(code, "<example>", "exec"), names)  # noqa: S102 - our own text
+            exec(compile(code, "<example>", "exec", dont_inherit=True), names)  # noqa: S102 - our own text
         except Exception as error:
             words = f"an example failed: {type(error).__name__}: {error}"
             raise FailedExampleError(f"{words}\n{code}") from error

@@ -31,7 +31,7 @@ class Sheet:
     height: int
     title: str
     words: str
-    """What a reader who can not see the figure should know."""
+    """What a reader who cannot see the figure should know."""
     shapes: list[str] = field(default_factory=list)
 
     def put(self, shape: str) -> None:

@@ -1,7 +1,7 @@
 """A hook of MkDocs: long sentences that a program printed are wrapped, tables of it are not.
 
 Output is shown as it was printed, so that an example can be compared with it. A sentence of 200
-letters would then run out of the page, and a table that is wrapped can not be read. Therefore every
+letters would then run out of the page, and a table that is wrapped cannot be read. Therefore every
 line of a block of output that is a sentence (longer than `LONGEST`, and without the runs of spaces
 that make columns) gets the class `sentence`, which the style sheet wraps; the rest scrolls.
 """

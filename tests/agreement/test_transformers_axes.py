@@ -185,7 +185,7 @@ def test_moved_centres_are_drawn_as_dinov3_draws_them(monkeypatch):
     """The same uniform numbers give the same centres: shift, stretch per axis, stretch of all."""
     from transformers.models.dinov3_vit import modeling_dinov3_vit as peer
 
-    from gnomon.encodings.rotary.axes import moved_centres
+    from gnomon.encodings.rotary.axes import move_centres
 
     drawn = iter([[0.3, -0.8], [-0.5, 0.9], [0.7]])
 
@@ -194,7 +194,7 @@ def test_moved_centres_are_drawn_as_dinov3_draws_them(monkeypatch):
             values = low + (np.asarray(next(drawn)) + 1.0) / 2.0 * (high - low)
             return values if size else float(values[0])
 
-    made = moved_centres(patch_centres(3, 2), rng=Uniform(), shift=0.2, jitter=1.4, rescale=2.0)
+    made = move_centres(patch_centres(3, 2), rng=Uniform(), shift=0.2, jitter=1.4, rescale=2.0)
     queue = iter([[0.3, -0.8], [-0.5, 0.9], [0.7]])
 
     def uniform_(self, low, high):

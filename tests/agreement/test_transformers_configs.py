@@ -257,7 +257,7 @@ def made_of_nothing(model_type):
         config = their_config({}, model_type)
         room = type(config).__module__.replace("configuration_", "modeling_")
         names = vars(importlib.import_module(room))
-    except Exception:  # noqa: BLE001 -- some composite configs can not be made of nothing
+    except Exception:  # noqa: BLE001 -- some composite configs cannot be made of nothing
         return None, None
     if not getattr(config, "rope_parameters", None):
         return config, None

@@ -426,7 +426,7 @@ def look_at_all(rotary=None):
 
 
 def look_at(compare, *given):
-    """Return what a comparison says, or why it can not be made."""
+    """Return what a comparison says, or why it cannot be made."""
     try:
         return compare(*given)
     except AssertionError as error:

@@ -113,7 +113,7 @@ def test_the_layout_of_every_model_type_with_rotary_encoding_is_that_of_its_code
             continue
         try:
             config = CONFIG_MAPPING[model_type]()
-        except Exception:  # noqa: BLE001 -- some composite configs can not be made of nothing
+        except Exception:  # noqa: BLE001 -- some composite configs cannot be made of nothing
             continue
         if getattr(config, "rope_parameters", None):
             check_layout(model_type)

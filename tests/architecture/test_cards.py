@@ -49,10 +49,10 @@ def test_every_proof_on_a_card_is_a_test_that_exists(name):
 
 
 def test_a_proof_without_its_test_is_seen():
-    from gnomon.encodings.card import proved
+    from gnomon.encodings.card import proofs_of
 
     card = ENTRIES["nope"].card
-    lost = proved(("nothing", "laws/test_laws_of_scores.py", "test_that_is_not_there"))
+    lost = proofs_of(("nothing", "laws/test_laws_of_scores.py", "test_that_is_not_there"))
     planted = Card(**{**vars(card), "proofs": lost})
     assert missing_proofs(planted) == ["tests/laws/test_laws_of_scores.py::test_that_is_not_there"]
 
@@ -89,7 +89,7 @@ def test_every_entry_with_examples_is_known_to_the_oracle(name):
 
     for example in ENTRIES[name].examples:
         known = oracle.definition_of(encoding(name, **example))
-        assert any((known.vectors, known.turned, known.bias, known.content))
+        assert any((known.vectors, known.apply, known.bias, known.content))
 
 
 def test_only_what_needs_data_has_no_examples():

@@ -1,4 +1,4 @@
-"""A corpus that can not be read gets one sentence, exit code 2, and nothing on the disk."""
+"""A corpus that cannot be read gets one sentence, exit code 2, and nothing on the disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An option that can not be meant gets one sentence that names it, before anything is read."""
+"""An option that cannot be meant gets one sentence that names it, before anything is read."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_missing_tokenizer_file_is_named(refused, corpus: Path, tmp_path: Path
 def test_a_table_that_is_none_is_refused(refused, corpus: Path, tmp_path: Path) -> None:
     path = tmp_path / "table.npy"
     path.write_bytes(b"\x93NUMPY and then something else")
-    assert "table.npy can not be read as .npy (" in refused("survey", corpus, "--table", path)
+    assert "table.npy cannot be read as .npy (" in refused("survey", corpus, "--table", path)
 
 
 def test_a_table_with_too_few_rows_is_refused(refused, corpus: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What can not be written is said in one sentence, and leaves nothing half-written."""
+"""What cannot be written is said in one sentence, and leaves nothing half-written."""
 
 from __future__ import annotations
 

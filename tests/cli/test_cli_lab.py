@@ -38,9 +38,9 @@ def grid(tmp_path):
 @pytest.fixture
 def in_process(monkeypatch):
     """Train here: a process of its own loads PyTorch first, which takes longer than the grid."""
-    from gnomon.lab import executor
+    from gnomon.lab import worker
 
-    monkeypatch.setattr(executor, "Processes", lambda _: executor.Here())
+    monkeypatch.setattr(worker, "Processes", lambda _: worker.InProcess())
 
 
 def test_a_grid_runs_in_processes_and_its_status_says_how_far_it_is(grid, capsys):
@@ -78,7 +78,7 @@ def test_a_grid_that_can_not_be_read_ends_with_one_sentence_and_code_2(grid, cap
     grid.write_text(GRID.replace("rope", "rop"), encoding="utf-8")
     assert run(["lab", "run", str(grid)]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("gnomon: The cell of task 'order', encoding 'rop', seed 0 can not work")
+    assert error.startswith("gnomon: The cell of task 'order', encoding 'rop', seed 0 cannot work")
     assert error.count("\n") == 1
     assert run(["lab", "run", str(grid.parent / "none.toml")]) == 2
     assert "none.toml cannot be read" in capsys.readouterr().err

@@ -176,7 +176,7 @@ def test_a_fault_of_ours_is_one_sentence_with_exit_code_3(
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.delenv("GNOMON_TRACEBACK", raising=False)
-    monkeypatch.setattr("gnomon.pipeline.surveys.survey_with", broken)
+    monkeypatch.setattr("gnomon.pipeline.survey_with", broken)
     called = call("survey", corpus)
     assert (called.code, called.out) == (3, "")
     assert called.err == (
@@ -191,7 +191,7 @@ def test_too_little_memory_is_one_sentence(
     def starved(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("gnomon.pipeline.surveys.survey_with", starved)
+    monkeypatch.setattr("gnomon.pipeline.survey_with", starved)
     called = call("survey", corpus)
     assert (called.code, called.out) == (2, "")
     assert called.err.startswith("gnomon: this machine has not enough memory for that; choose a")

@@ -14,7 +14,7 @@ import pytest
 import gnomon
 from gnomon.cli.app import run
 from gnomon.errors import EncodingError, InputError
-from gnomon.lab.locking import alone_in
+from gnomon.lab.run import alone_in
 from gnomon.reading import UnreadableError, load_array, open_archive, parse_json, parse_toml
 
 ENDS = """
@@ -209,7 +209,7 @@ def test_numpy_warns_of_nothing_beside_the_sentence(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
 def test_a_full_disk_under_records_does_not_fail_at_the_lock(tmp_path: Path) -> None:
-    """The lock is one thing; what can not be written is said with its path where records are."""
+    """The lock is one thing; what cannot be written is said with its path where records are."""
     (tmp_path / ".running").symlink_to("/dev/full")
     with alone_in(tmp_path):
         pass

@@ -80,7 +80,7 @@ def test_distances_alone_have_no_null_and_say_so(call, tmp_path: Path) -> None:
     np.save(tmp_path / "d.npy", 2.0 - 2.0 * np.eye(4))
     found = value_of(call, "sinusoidal", tmp_path / "d.npy")
     assert found["null"] is None
-    assert found["reasons"]["null"] == ("distances alone can not be dealt at random; pass counts")
+    assert found["reasons"]["null"] == ("distances alone cannot be dealt at random; pass counts")
 
 
 def test_debiased_distances_are_told_apart_from_plugin_ones(call, regimes: Path) -> None:

@@ -19,9 +19,9 @@ import pytest
 from gnomon.cli.app import run
 from gnomon.corpus import cache
 from gnomon.errors import InputError, LabError
-from gnomon.lab.cells import Cell
-from gnomon.lab.compact import compact_folder
+from gnomon.lab.grid import Cell
 from gnomon.lab.records import Record, read_record, write_record
+from gnomon.lab.table import folder_table
 from gnomon.reading import UnreadableError, read_written, refuse_mismatch
 from gnomon.report.figures import survey_figures
 from gnomon.report.figures.encodings import _ticks
@@ -204,7 +204,7 @@ def test_a_record_that_was_changed_anywhere_is_drawn_or_refused(record: Path) ->
         record.write_text(json.dumps(made), encoding="utf-8")
         try:
             with refuse_mismatch(str(record), "make it again"):
-                _grid_figures(compact_folder(record.parents[2])["rows"])
+                _grid_figures(folder_table(record.parents[2])["rows"])
             drawn += 1
         except InputError as error:
             assert str(record) in str(error)  # noqa: PT017
@@ -284,6 +284,6 @@ def test_a_secret_that_is_a_folder_is_named_and_the_survey_made(
     notes = json.loads(ended.out)["corpus"]["notes"]
     (note,) = [note for note in notes if "cache" in note]
     assert note == (
-        f"the tokens were not kept in the cache: {kept / 'secret'} can not be replaced "
+        f"the tokens were not kept in the cache: {kept / 'secret'} cannot be replaced "
         "(Is a directory); remove it"
     )

@@ -322,7 +322,7 @@ def test_counts_in_other_bins_are_not_added(array):
     with pytest.raises(CountsError, match=words):
         _ = counts.binned(4) + counts
     shorter = PositionCounts.from_array(array[:, :9])  # the same first positions, another end
-    with pytest.raises(CountsError, match="of 9 positions in bins that begin at 0, 4, 8 can not"):
+    with pytest.raises(CountsError, match="of 9 positions in bins that begin at 0, 4, 8 cannot"):
         _ = counts.binned(4) + shorter.binned(4)
 
 

@@ -174,7 +174,7 @@ def test_positions_below_the_minimum_are_masked_and_named():
 def test_different_vocabularies_and_windows_do_not_add():
     one = count(["a b"], tokenizer="bytes", minimum_count=1)
     other = count(["a b"], tokenizer="dna", errors="replace", minimum_count=1)
-    with pytest.raises(CountsError, match="can not be added; count both with the same"):
+    with pytest.raises(CountsError, match="cannot be added; count both with the same"):
         _ = one + other
     end = count(["a b"], tokenizer="bytes", window="end", minimum_count=1)
     with pytest.raises(CountsError, match="count both with the same window"):

@@ -148,7 +148,7 @@ def test_many_groups_are_estimated_within_four_standard_errors():
 
 
 def test_sketches_of_different_capacity_are_not_merged():
-    with pytest.raises(InputError, match=r"sketches of 16 and 32 keys can not be merged"):
+    with pytest.raises(InputError, match=r"sketches of 16 and 32 keys cannot be merged"):
         GroupSketch(16).merge(GroupSketch(32))
     with pytest.raises(InputError, match=r"a sketch of 2 keys estimates nothing"):
         GroupSketch(2)

@@ -86,7 +86,7 @@ def test_parquet_and_arrays_are_read_from_urls(tmp_path):
 def test_a_url_that_leads_nowhere_is_named(monkeypatch):
     with pytest.raises(CorpusError, match=r"memory://nothing/here holds no file; check the URL"):
         open_source("memory://nothing/here")
-    with pytest.raises(CorpusError, match=r"gopher://x can not be opened .*[Pp]rotocol"):
+    with pytest.raises(CorpusError, match=r"gopher://x cannot be opened .*[Pp]rotocol"):
         open_source("gopher://x")
 
     def missing(url):
@@ -103,7 +103,7 @@ def test_a_url_that_leads_nowhere_is_named(monkeypatch):
         ("three-regime", r"neither a file nor a built-in corpus; did you mean 'three-regimes'\?"),
         ("nowhere/at/all.txt", r"nowhere/at/all\.txt does not exist; check the path"),
         ("hf", r"'hf' is neither a file nor a built-in"),
-        ("x" * 5000, r"can not be read \(File name too long\)"),
+        ("x" * 5000, r"cannot be read \(File name too long\)"),
     ],
 )
 def test_a_corpus_that_is_not_there_is_named(corpus, message, tmp_path, monkeypatch):
@@ -138,7 +138,7 @@ def test_a_file_that_may_not_be_opened_is_named(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Path, "open", refuse)
     for use in (texts_of, lambda source: source.fingerprint()):
-        with pytest.raises(CorpusError, match=r"a\.txt can not be read \(Permission denied\)"):
+        with pytest.raises(CorpusError, match=r"a\.txt cannot be read \(Permission denied\)"):
             use(open_source(path))
 
 
@@ -179,7 +179,7 @@ def test_options_mean_nothing_for_lists_and_built_in_corpora():
     with pytest.raises(CorpusError, match="--column means nothing for the built-in corpus digits"):
         open_source("digits", column="x")
     for corpus in (b"abc", {"a": 1}, 5):
-        with pytest.raises(CorpusError, match="a corpus can not be a"):
+        with pytest.raises(CorpusError, match="a corpus cannot be a"):
             open_source(corpus)
 
 
@@ -338,7 +338,7 @@ def test_a_saved_dataset_with_splits_asks_for_one(tmp_path):
 def test_a_folder_that_is_no_saved_dataset_is_named(tmp_path):
     pytest.importorskip("datasets")
     (tmp_path / "state.json").write_text("{}")
-    with pytest.raises(CorpusError, match="can not be read as a saved dataset"):
+    with pytest.raises(CorpusError, match="cannot be read as a saved dataset"):
         open_source(tmp_path)
 
 
@@ -366,7 +366,7 @@ def test_a_hub_that_can_not_be_reached_is_named(monkeypatch):
         raise ConnectionError("no route\nto host")
 
     monkeypatch.setattr(datasets, "load_dataset", load)
-    with pytest.raises(CorpusError, match=r"hf:x can not be opened on the hub \(no route\)"):
+    with pytest.raises(CorpusError, match=r"hf:x cannot be opened on the hub \(no route\)"):
         open_source("hf:x")
 
 

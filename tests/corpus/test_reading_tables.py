@@ -337,7 +337,7 @@ def test_a_damaged_parquet_file_is_named(tmp_path, damage):
 def test_a_compressed_parquet_file_is_refused(tmp_path):
     path = table(tmp_path, "a.parquet", text=["a"])
     packed = written(tmp_path, "b.parquet.gz", gzip.compress(path.read_bytes()))
-    with pytest.raises(CorpusError, match="Parquet can not be read from a stream"):
+    with pytest.raises(CorpusError, match="Parquet cannot be read from a stream"):
         open_source(packed)
 
 

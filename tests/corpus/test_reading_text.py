@@ -241,5 +241,5 @@ def test_a_table_row_too_long_for_standard_input_asks_for_a_file(feed):
 
 def test_parquet_from_standard_input_is_refused(feed):
     feed(b"PAR1")
-    with pytest.raises(CorpusError, match="Parquet can not be read from a stream; save it"):
+    with pytest.raises(CorpusError, match="Parquet cannot be read from a stream; save it"):
         open_source("-", format="parquet")

@@ -25,9 +25,9 @@ from gnomon.distances.chord import (
 from gnomon.distances.scaling import classical_mds, smacof
 from gnomon.errors import GnomonError
 from gnomon.groups.generator import Block, Generator
-from gnomon.lab.measures.concentration import gini
-from gnomon.lab.measures.intervals import holm, over_seeds
-from gnomon.lab.measures.stability import diverged
+from gnomon.lab.heads import gini
+from gnomon.lab.stability import has_diverged
+from gnomon.lab.table import holm, over_seeds
 from gnomon.spectra.lattice import isotropy
 from gnomon.spectra.modes import cosine_eigenvalues, modes, most_rank
 from gnomon.spectra.share import gram_spectrum, toeplitz_share
@@ -102,7 +102,7 @@ ENTRIES = {
     "isotropy": lambda: isotropy(LINE, AT),
     "modes": lambda: modes(LINE, AT.astype(float)),
     "modes, frequencies": lambda: modes(AT.astype(float), LINE),
-    "losses": lambda: diverged(LINE),
+    "losses": lambda: has_diverged(LINE),
     "seeds": lambda: over_seeds(LINE),
     "p-values": lambda: holm(LINE),
     "drops": lambda: gini(LINE),

@@ -307,7 +307,7 @@ def test_a_geometry_of_other_counts_is_refused():
 
 def test_a_null_of_other_positions_is_refused():
     two, three = measure([[1, 2], [2, 1]]), measure([[1, 2], [2, 1], [1, 1]])
-    with pytest.raises(InputError, match=r"a null of 3 positions \(chord\) can not be compared"):
+    with pytest.raises(InputError, match=r"a null of 3 positions \(chord\) cannot be compared"):
         null_geometry(two, [three], kind="shuffled")
 
 

@@ -148,7 +148,7 @@ def test_every_module_that_chooses_a_route_is_run_here_or_listed():
         "corpus/counting.py", "corpus/shuffling.py", "distances/chord.py",
         "distances/estimators.py", "distances/nulls.py", "distances/scaling.py",
         "distances/energies.py",
-        "diagnostics/monotonicity.py", "diagnostics/shift.py", "lags/line.py",
+        "diagnostics/monotonicity.py", "diagnostics/shift.py", "lags/token_line.py",
     }  # fmt: skip
     asking = re.compile(r"\buse_numba\(\)")
     found = {

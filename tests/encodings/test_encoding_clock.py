@@ -98,7 +98,7 @@ def test_a_turn_in_the_time_of_the_clock_is_that_of_the_oracle_at_timestamps(rng
     which = encoding("clock", inner=inner, knots=(START, START + 1e6), paces=(0.375,))
     x = rng.normal(size=(len(EVENTS), 4)).astype(np.float32)
     wanted = [
-        [float(v) for v in oracle.turned(which, row.astype(float), at)]
+        [float(v) for v in oracle.apply(which, row.astype(float), at)]
         for row, at in zip(x, EVENTS, strict=True)
     ]
     found, _ = which.transform(x.astype(float), x.astype(float), EVENTS)

@@ -86,7 +86,7 @@ def test_a_table_is_projected_as_a_linear_map_does(rng):
     ("weight", "heads", "sentence"),
     [
         (np.ones((8, 5)), 2, r"table has shape \(10, 6\) and weight \(8, 5\); pass a table \(rows"),
-        (np.ones((8, 6)), 3, r"weight has shape \(8, 6\), whose rows 3 heads can not share evenly"),
+        (np.ones((8, 6)), 3, r"weight has shape \(8, 6\), whose rows 3 heads cannot share evenly"),
         (np.ones((8, 6)), 0, r"heads is 0; pass a whole number from 1 on"),
     ],
 )

@@ -13,7 +13,7 @@ from safetensors.numpy import load_file, save_file
 
 import gnomon
 from gnomon.encodings.files import FORMAT, fitted_bytes
-from gnomon.encodings.fitted import Finish, Fitted, Points, finish
+from gnomon.encodings.fitted import Finish, Fitted, Points
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError, StorageError
 
@@ -32,7 +32,7 @@ def made(rank: int = 2, masked: str = "continue", **how: Any) -> Fitted:
         warnings=("Beware.",),
         origin={"digest": "abc"},
     )
-    return finish(found, Finish(dimension=10, rotation=4, masked=masked, **how))
+    return found.finish(Finish(dimension=10, rotation=4, masked=masked, **how))
 
 
 @pytest.mark.parametrize("rank", [2, 9], ids=["factored", "dense"])
@@ -104,9 +104,9 @@ def damaged(path: Path, **change: Any) -> Path:
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        ({"text": "{"}, "its card can not be read"),
-        ({"text": "[]"}, "its card can not be read"),
-        ({"text": "[" * 100_000}, "its card can not be read"),
+        ({"text": "{"}, "its card cannot be read"),
+        ({"text": "[]"}, "its card cannot be read"),
+        ({"text": "[" * 100_000}, "its card cannot be read"),
         ({"text": '{"name": "mds"}'}, "its card says no method"),
         ({"card": {"rank": None}}, "its card says rank None"),
         ({"card": {"rank": 2.0}}, r"its card says rank 2\.0"),
@@ -185,7 +185,7 @@ def test_a_header_that_claims_to_be_huge_is_refused(tmp_path: Path) -> None:
     file, whole = tmp_path / "e.safetensors", fitted_bytes(made())
     for length in (2**64 - 1, 2**62, 99_000_000):
         file.write_bytes(length.to_bytes(8, "little") + whole[8:])
-        with pytest.raises(EncodingError, match=r"can not be read as \.safetensors \(.*header"):
+        with pytest.raises(EncodingError, match=r"cannot be read as \.safetensors \(.*header"):
             Fitted.load(file)
 
 
@@ -214,7 +214,7 @@ def test_a_whole_table_takes_no_more_memory_than_its_numbers(tmp_path: Path) -> 
         estimator="debiased",
         minimises="strain",
     )
-    wide = finish(points, Finish(dimension=60_000, rotation=1), factored=False)
+    wide = points.finish(Finish(dimension=60_000, rotation=1), factored=False)
     wide.save(tmp_path / "wide.safetensors")
     back = Fitted.load(tmp_path / "wide.safetensors")
     np.testing.assert_array_equal(back.table(), wide.table())
@@ -256,7 +256,7 @@ def test_the_unchanged_file_of_these_tests_is_whole(tmp_path: Path) -> None:
 def test_a_file_cut_short_is_refused(tmp_path: Path, end: int) -> None:
     file = tmp_path / "cut.safetensors"
     file.write_bytes(fitted_bytes(made())[:end])
-    with pytest.raises(EncodingError, match=r"can not be read as \.safetensors \(.*copy it again"):
+    with pytest.raises(EncodingError, match=r"cannot be read as \.safetensors \(.*copy it again"):
         Fitted.load(file)
 
 

@@ -13,14 +13,17 @@ from scipy.spatial.distance import pdist
 from gnomon.encodings.fitted import (
     Finish,
     Points,
-    filled,
-    finish,
     orthonormal_rows,
     root_mean_square,
     runs,
     stretched,
 )
 from gnomon.errors import EncodingError
+
+
+def finish(made, how, **options):
+    """Points as the encoding that `how` makes of them."""
+    return made.finish(how, **options)
 
 
 def points(rows, status=None, **changes):
@@ -60,7 +63,7 @@ def test_a_seed_gives_its_rotation_again_and_no_seed_gives_none():
 def test_masked_positions_continue_the_last_trusted_one():
     """Before the first trusted position there is no earlier one: the first stands for them."""
     rows = np.arange(6.0)[:, None]
-    made = filled(rows, np.uint8([0, 2, 0, 0, 1, 0]), (6,), "continue")
+    made = Points.fill(rows, np.uint8([0, 2, 0, 0, 1, 0]), (6,), "continue")
     assert made.ravel().tolist() == [1, 1, 1, 1, 4, 4]
 
 
@@ -68,7 +71,7 @@ def test_masked_positions_continue_the_last_trusted_one():
 def test_interpolation_between_trusted_positions_is_that_of_numpy(trusted, seed):
     rows = np.random.default_rng(seed).normal(size=(len(trusted), 2))
     keep = np.array(trusted)
-    made = filled(rows, keep.astype(np.uint8) * 2, (len(rows),), "interpolate")
+    made = Points.fill(rows, keep.astype(np.uint8) * 2, (len(rows),), "interpolate")
     at = np.arange(len(rows))
     for k in range(2):
         np.testing.assert_allclose(made[:, k], np.interp(at, at[keep], rows[keep, k]))
@@ -80,10 +83,10 @@ def test_a_plane_over_a_grid_is_interpolated_exactly_and_continued_by_the_neares
     plane = (cells @ [2.0, -1.0])[:, None]
     status = np.full(25, 2, np.uint8)
     status[[6, 12, 18]] = 0
-    np.testing.assert_allclose(filled(plane, status, (5, 5), "interpolate"), plane, atol=1e-12)
+    np.testing.assert_allclose(Points.fill(plane, status, (5, 5), "interpolate"), plane, atol=1e-12)
     status[:] = 0
     status[[0, 24]] = 2
-    made = filled(plane, status, (5, 5), "continue")[:, 0]
+    made = Points.fill(plane, status, (5, 5), "continue")[:, 0]
     near = np.abs(cells - 0).sum(axis=1) < np.abs(cells - 4).sum(axis=1)
     assert (made[near] == plane[0, 0]).all()
     assert made[23] == made[19] == plane[24, 0]
@@ -92,7 +95,7 @@ def test_a_plane_over_a_grid_is_interpolated_exactly_and_continued_by_the_neares
 def test_cells_on_one_line_span_no_triangle_and_the_nearest_is_taken():
     rows = np.arange(9.0)[:, None]
     status = np.uint8([2, 2, 2, 0, 0, 0, 0, 0, 0])
-    made = filled(rows, status, (3, 3), "interpolate")
+    made = Points.fill(rows, status, (3, 3), "interpolate")
     assert made.ravel().tolist() == [0, 1, 2] * 3
 
 
@@ -115,7 +118,8 @@ def test_a_stretched_row_is_worth_its_worse_neighbour():
 
 
 def test_every_position_of_a_bin_has_its_row():
-    made = finish(points([[1.0], [2.0]], shape=(5,), widths=np.array([2, 3])), Finish(dimension=1))
+    bins = points([[1.0], [2.0]], shape=(5,), widths=np.array([2, 3]))
+    made = bins.finish(Finish(dimension=1))
     assert made.vectors(range(5)).ravel().tolist() == [1, 1, 2, 2, 2]
 
 
@@ -145,7 +149,7 @@ def test_numbers_are_factored_where_that_takes_fewer(rng):
 
 def test_clamping_brings_every_axis_to_its_end(rng):
     grid = points(rng.normal(size=(6, 2)), shape=(2, 3))
-    made = finish(grid, Finish(dimension=2, beyond="clamp"))
+    made = grid.finish(Finish(dimension=2, beyond="clamp"))
     np.testing.assert_array_equal(made.vectors([[7, 1]]), made.vectors([[1, 1]]))
     with pytest.raises(EncodingError, match=r"Position -1, 0 is negative"):
         made.vectors([[-1, 0]])
@@ -153,7 +157,7 @@ def test_clamping_brings_every_axis_to_its_end(rng):
 
 def test_runs_of_positions_are_listed_by_first_and_last():
     masked = points(np.ones((5, 1)), [0, 2, 1, 0, 0])
-    made = finish(masked, Finish(dimension=1, masked="continue"))
+    made = masked.finish(Finish(dimension=1, masked="continue"))
     assert made.origin["masked"] == [[0, 0], [3, 4]]
     assert made.origin["projected"] == [[2, 2]]
     assert runs(np.array([False])) == []
@@ -175,8 +179,8 @@ def test_runs_of_positions_are_listed_by_first_and_last():
         ({"match": np.nan}, r"match has the root mean square nan"),
         ({"match": []}, r"match holds 0 values"),
         ({"match": ["a"]}, r"match holds 1 values of type <U1"),
-        ({"match": 1e39}, r"match is 1e\+39, which float32 can not hold"),
-        ({"match": 1e-40}, r"match is 1e-40, which float32 can not hold"),
+        ({"match": 1e39}, r"match is 1e\+39, which float32 cannot hold"),
+        ({"match": 1e-40}, r"match is 1e-40, which float32 cannot hold"),
         (
             {"dimension": 10**12},
             r"dimension is 1000000000000; pass a whole number from 1 to 1,048,576",

@@ -98,7 +98,7 @@ def test_gradients_reach_the_coefficients_of_fope(rng):
         numbers = {**made.numbers_on(x.device), "cosines": cosines, "sines": sines}
         at = torch.arange(5.0, dtype=torch.float64)[:, None]
         xp = pytest.importorskip("array_api_compat.torch")
-        return made.definition.turned(x, at, numbers, side="q", xp=xp)
+        return made.definition.apply(x, at, numbers, side="q", xp=xp)
 
     given = tuple(p.detach().clone().requires_grad_() for p in made.parameters())
     assert torch.autograd.gradcheck(turned, given)

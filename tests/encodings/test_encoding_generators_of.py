@@ -7,7 +7,6 @@ import pytest
 from scipy.linalg import expm
 
 import gnomon
-from gnomon.encodings.certified import dimension_of, heads_of
 from gnomon.encodings.registry import ENTRIES, encoding
 from gnomon.errors import EncodingError
 from gnomon.groups.generator import Commuting
@@ -34,7 +33,7 @@ def matrices(generator):
 def test_logits_of_every_strict_group_are_those_of_its_generator(name, place, rng):
     """q^T expm(sum_a (t - s)_a X_a) k, SciPy's exponential of the whole matrix."""
     which = made(name, place)
-    heads, width = heads_of(which), dimension_of(which)
+    heads, width = (which.head_count or 1), which.query_width
     q, k = rng.normal(size=(2, heads, 1, width))
     far = 1.0 if which.span else 5.0
     t, s = rng.uniform(0.0, far, size=(2, 1, which.axes))

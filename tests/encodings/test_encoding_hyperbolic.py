@@ -1,4 +1,4 @@
-"""Hyperbolic rotary encoding: boosts as published, whole exponentials, and what can not grow."""
+"""Hyperbolic rotary encoding: boosts as published, whole exponentials, and what cannot grow."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_the_temperature_of_positions_apart_for_each_sequence(rng):
 
 
 def test_steps_of_the_temperature_are_exact_without_float64():
-    """Near 2^30 float32 can not tell a position from its neighbours; whole numbers can."""
+    """Near 2^30 float32 cannot tell a position from its neighbours; whole numbers can."""
     places = np.array([0, 8190, 8191, 8192, 2**30 - 2, 2**30 - 1, 2**30], dtype=np.int32)
     limbs = Limbs(whole=places[:, None], fraction=np.full((7, 1), 0.5, np.float32))
     made = sharpening(limbs, 1.0, 8192, xp=np)[:, 0]
@@ -89,7 +89,7 @@ def test_learned_frequencies_reach_the_inner_encoding(rng):
     np.testing.assert_array_equal(
         layer.with_numbers(frequencies=learned).inside.frequencies, learned
     )
-    with pytest.raises(EncodingError, match=r"can not learn 'frequencies'; it learns: nothing\."):
+    with pytest.raises(EncodingError, match=r"cannot learn 'frequencies'; it learns: nothing\."):
         layer.at_layer(3).with_numbers(frequencies=learned)
 
 

@@ -49,7 +49,7 @@ def test_numbers_that_do_not_fit_are_refused():
     ):
         made.with_numbers(values=np.full((3, 4), np.nan))
     with pytest.raises(
-        EncodingError, match=r"The encoding 'learned' can not learn 'table'; it learn"
+        EncodingError, match=r"The encoding 'learned' cannot learn 'table'; it learn"
     ):
         made.with_numbers(table=np.ones((3, 4)))
 
@@ -155,7 +155,7 @@ def joined(word):
 )
 def test_values_that_numpy_can_not_read_are_refused_in_words(tensor):
     torch = pytest.importorskip("torch")
-    sentence = r"values can not be read as an array \(.*\); pass numbers of NumPy, of a tensor its"
+    sentence = r"values cannot be read as an array \(.*\); pass numbers of NumPy, of a tensor its"
     with pytest.raises(EncodingError, match=sentence) as caught:
         encoding("learned", rows=2, dimension=2, values=tensor(torch))
     assert "\n" not in str(caught.value)

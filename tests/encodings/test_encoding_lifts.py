@@ -12,9 +12,10 @@ from scipy.spatial.distance import cdist
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.card import Card, in_words
 from gnomon.encodings.frequencies import ladder_sine_squares
-from gnomon.encodings.lifts import distances_between, lift
+from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
+from gnomon.numeric.rows import distances_between
 
 GRID = np.stack(np.meshgrid(np.arange(5), np.arange(7), indexing="ij"), -1).reshape(-1, 2)
 PLACES = {

@@ -98,7 +98,7 @@ def test_gradients_reach_the_frequencies(rng):
     frequencies = torch.asarray(mixed.numbers["frequencies"]).requires_grad_()
 
     def turned(w):
-        return mixed.turned(x, places, {"frequencies": w}, side="q", xp=xp)
+        return mixed.apply(x, places, {"frequencies": w}, side="q", xp=xp)
 
     assert torch.autograd.gradcheck(turned, (frequencies,))
 
@@ -112,16 +112,14 @@ def test_frequencies_of_another_shape_are_refused():
 
 
 def test_frequencies_that_are_no_numbers_are_refused():
-    with pytest.raises(EncodingError, match=r"frequencies can not be read as an array"):
+    with pytest.raises(EncodingError, match=r"frequencies cannot be read as an array"):
         encoding("rope-mixed", dimension=8, heads=2, frequencies=[[1.0], [1.0, 2.0]])
 
 
 def test_frequencies_that_still_ask_for_gradients_are_refused():
     torch = pytest.importorskip("torch")
     asking = torch.ones(2, 4, 2, requires_grad=True)
-    with pytest.raises(
-        EncodingError, match=r"frequencies can not be read as an array \(Can't call"
-    ):
+    with pytest.raises(EncodingError, match=r"frequencies cannot be read as an array \(Can't call"):
         encoding("rope-mixed", dimension=8, heads=2, frequencies=asking)
 
 

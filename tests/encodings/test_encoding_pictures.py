@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gnomon.encodings.registry import encoding
-from gnomon.encodings.rotary.axes import moved_centres, patch_centres, pixel_positions
+from gnomon.encodings.rotary.axes import move_centres, patch_centres, pixel_positions
 from gnomon.errors import EncodingError
 
 
@@ -46,7 +46,7 @@ def test_tokens_without_a_place_stand_at_0_and_are_not_turned(rng):
 
 def test_moved_centres_are_one_affine_map_of_the_picture(rng):
     centres = patch_centres(5, 7)
-    moved = moved_centres(centres, rng=rng, shift=0.3, jitter=1.5, rescale=2.0)
+    moved = move_centres(centres, rng=rng, shift=0.3, jitter=1.5, rescale=2.0)
     design = np.column_stack([centres[:, 0], np.ones(len(centres))])
     for axis in range(2):
         design[:, 0] = centres[:, axis]
@@ -58,7 +58,7 @@ def test_moved_centres_are_one_affine_map_of_the_picture(rng):
 
 def test_rescaling_alone_stretches_both_axes_alike_between_a_half_and_two(rng):
     centres = patch_centres(3, 4)
-    ratios = [moved_centres(centres, rng=rng)[0] / centres[0] for _ in range(400)]
+    ratios = [move_centres(centres, rng=rng)[0] / centres[0] for _ in range(400)]
     np.testing.assert_allclose([r[0] for r in ratios], [r[1] for r in ratios], rtol=1e-14)
     logarithms = np.log2([r[0] for r in ratios])
     assert -1.0 <= logarithms.min() < -0.9
@@ -68,12 +68,12 @@ def test_rescaling_alone_stretches_both_axes_alike_between_a_half_and_two(rng):
 
 def test_centres_stay_where_they_are_without_any_movement(rng):
     centres = patch_centres(3, 4)
-    np.testing.assert_array_equal(moved_centres(centres, rng=rng, rescale=1.0), centres)
+    np.testing.assert_array_equal(move_centres(centres, rng=rng, rescale=1.0), centres)
 
 
 def test_a_stretch_below_one_is_refused(rng):
     with pytest.raises(EncodingError, match=r"rescale is 0\.5; pass a finite number from 1 on\."):
-        moved_centres(patch_centres(2, 2), rng=rng, rescale=0.5)
+        move_centres(patch_centres(2, 2), rng=rng, rescale=0.5)
 
 
 def test_an_empty_grid_is_refused():

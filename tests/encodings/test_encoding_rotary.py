@@ -127,7 +127,7 @@ def test_whole_numbers_as_queries_are_refused():
 
 @pytest.mark.parametrize("weight", [None, "w", 3.0, object()])
 def test_what_has_no_rows_can_not_be_converted_between_layouts(weight):
-    with pytest.raises(EncodingError, match=r"The weight can not be converted: this is \w+; pass"):
+    with pytest.raises(EncodingError, match=r"The weight cannot be converted: this is \w+; pass"):
         convert_weights(weight, heads=1, to="half")
 
 

@@ -111,7 +111,7 @@ def test_a_scaling_with_numbers_of_numpy_is_plain_in_the_file(tmp_path: Path) ->
     assert gnomon.encoding(tmp_path / "e.safetensors").parameters["base"] == 100.0
 
 
-# -- what can not be saved --------------------------------------------------------------------
+# -- what cannot be saved --------------------------------------------------------------------
 
 
 class Own(Rope):
@@ -154,7 +154,7 @@ def test_a_place_that_is_none_is_refused(tmp_path: Path, file: Path) -> None:
 def test_a_file_that_is_cut_short_is_refused(file: Path) -> None:
     for kept in (4, 100, len(file.read_bytes()) - 1):
         file.write_bytes(file.read_bytes()[:kept])
-        assert "can not be read as .safetensors (" in refusal(file)
+        assert "cannot be read as .safetensors (" in refusal(file)
         encoding("jordan", **JORDAN).save(file)
 
 
@@ -180,15 +180,15 @@ def test_a_changed_header_is_found(file: Path) -> None:
         ({"entry": "rope-yarn", "parameters": {}}, "this version knows no 'rope-yarn': "),
         (definition(bse=1.0), "'rope' has no parameter 'bse': did you mean 'base'?"),
         ({"entry": "rope", "parameters": {}}, "it says no dimension of its 'rope'"),
-        (definition(dimension=7), "'rope' can not have what it says: dimension is 7"),
-        (definition(dimension="8"), "'rope' can not have what it says: dimension is '8'"),
-        (definition(layout=["half"]), "'rope' can not have what it says: layout is ('half',)"),
+        (definition(dimension=7), "'rope' cannot have what it says: dimension is 7"),
+        (definition(dimension="8"), "'rope' cannot have what it says: dimension is '8'"),
+        (definition(layout=["half"]), "'rope' cannot have what it says: layout is ('half',)"),
         (definition(base={"tensor": "b"}), "it holds no tensor 'b'"),
-        (definition(scaling={"scaling": {"name": "yrn"}}), "its scaling can not be made: There is"),
-        (definition(scaling={"scaling": 4}), "its scaling can not be read"),
-        (definition(scaling={"name": "linear", "factor": 2}), "its definition can not be read"),
-        (["rope"], "its definition can not be read"),
-        ("{", "its definition can not be read"),
+        (definition(scaling={"scaling": {"name": "yrn"}}), "its scaling cannot be made: There is"),
+        (definition(scaling={"scaling": 4}), "its scaling cannot be read"),
+        (definition(scaling={"name": "linear", "factor": 2}), "its definition cannot be read"),
+        (["rope"], "its definition cannot be read"),
+        ("{", "its definition cannot be read"),
     ],
 )
 def test_a_definition_is_believed_in_nothing(tmp_path: Path, said: Any, found: str) -> None:
@@ -198,7 +198,7 @@ def test_a_definition_is_believed_in_nothing(tmp_path: Path, said: Any, found: s
 
 
 def test_no_file_can_make_another_be_read(tmp_path: Path) -> None:
-    """The entry `table` opens files when it is asked by name; a definition can not ask it."""
+    """The entry `table` opens files when it is asked by name; a definition cannot ask it."""
     np.save(tmp_path / "rows.npy", np.eye(3))
     path = tmp_path / "e.safetensors"
     own = encoding("randomised", inner={"name": "rope", "dimension": 8}, largest=64, length=8)
@@ -210,7 +210,7 @@ def test_no_file_can_make_another_be_read(tmp_path: Path) -> None:
         said = json.loads(header(path)["definition"])
         said["parameters"]["inner"] = inner
         sentence = refusal(rewritten(path, definition=said, whole=True))
-        assert "can not be read" in sentence or "'table' has no parameter 'path'" in sentence
+        assert "cannot be read" in sentence or "'table' has no parameter 'path'" in sentence
 
 
 def test_tensors_that_do_not_belong_are_refused(file: Path) -> None:
@@ -224,7 +224,7 @@ def test_tensors_that_do_not_belong_are_refused(file: Path) -> None:
         rewritten(file, tensors=wrong, whole=True)
     )
     shape = {**stored, "decays": np.zeros(7)}
-    assert "'jordan' can not have what it says: decays has shape (7,)" in refusal(
+    assert "'jordan' cannot have what it says: decays has shape (7,)" in refusal(
         rewritten(file, tensors=shape, whole=True)
     )
 
@@ -247,7 +247,7 @@ def test_a_header_that_lacks_a_part_is_refused(file: Path, name: str) -> None:
     save_file(load_file(file), file, metadata=about)
     assert f"its header has no {name}" in refusal(file)
     save_file(load_file(file), file, metadata=about | {name: "[]"})
-    assert f"its {name} can not be read" in refusal(file)
+    assert f"its {name} cannot be read" in refusal(file)
 
 
 def test_a_newer_format_is_named(file: Path) -> None:
@@ -265,7 +265,7 @@ def test_a_pickle_is_never_loaded(tmp_path: Path) -> None:
     """A pickle, written by hand, that makes a folder when it is loaded."""
     path, planted = tmp_path / "e.safetensors", tmp_path / "run"
     path.write_bytes(f"cos\nmkdir\n(S'{planted}'\ntR.".encode())
-    assert "can not be read as .safetensors" in refusal(path)
+    assert "cannot be read as .safetensors" in refusal(path)
     assert not planted.exists()
 
 

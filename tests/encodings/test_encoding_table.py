@@ -62,9 +62,9 @@ def test_positions_past_the_end_are_refused(table):
 def test_a_pickle_is_never_loaded(tmp_path):
     np.save(tmp_path / "t.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
     np.savez(tmp_path / "t.npz", a=np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(EncodingError, match=r"t.npy can not be read as .npy"):
+    with pytest.raises(EncodingError, match=r"t.npy cannot be read as .npy"):
         encoding("table", path=tmp_path / "t.npy")
-    with pytest.raises(EncodingError, match=r"t.npz can not be read as .npz"):
+    with pytest.raises(EncodingError, match=r"t.npz cannot be read as .npz"):
         encoding("table", path=tmp_path / "t.npz", member="a")
 
 
@@ -73,7 +73,7 @@ def test_a_pickle_is_never_loaded(tmp_path):
 def test_a_damaged_file_is_named(tmp_path, suffix, content):
     path = tmp_path / f"t{suffix}"
     path.write_bytes(content)
-    with pytest.raises(EncodingError, match=rf"t\{suffix} can not be read as \{suffix} \("):
+    with pytest.raises(EncodingError, match=rf"t\{suffix} cannot be read as \{suffix} \("):
         encoding("table", path=path)
 
 
@@ -87,7 +87,7 @@ def test_a_truncated_file_is_named(tmp_path, suffix, table):
     path = tmp_path / f"t{suffix}"
     whole[suffix](path)
     path.write_bytes(path.read_bytes()[:-10])
-    with pytest.raises(EncodingError, match=r"can not be read as"):
+    with pytest.raises(EncodingError, match=r"cannot be read as"):
         encoding("table", path=path)
 
 
@@ -96,7 +96,7 @@ def test_a_file_under_the_wrong_suffix_is_named(tmp_path, table):
     np.savez(tmp_path / "u.npz", a=table)
     (tmp_path / "t.npy").rename(tmp_path / "t.npz")
     (tmp_path / "u.npz").rename(tmp_path / "u.npy")
-    with pytest.raises(EncodingError, match=r"t.npz can not be read as .npz"):
+    with pytest.raises(EncodingError, match=r"t.npz cannot be read as .npz"):
         encoding("table", path=tmp_path / "t.npz")
     with pytest.raises(
         EncodingError, match=r"u.npy is an archive of arrays, not one; name it u.npz\."
@@ -109,7 +109,7 @@ def test_a_header_that_promises_more_than_the_file_holds_takes_no_memory(tmp_pat
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000, 768), }"
     header += b" " * (-(len(header) + 11) % 64) + b"\n"
     path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
-    with pytest.raises(EncodingError, match=r"t.npy can not be read as .npy"):
+    with pytest.raises(EncodingError, match=r"t.npy cannot be read as .npy"):
         encoding("table", path=path)
 
 

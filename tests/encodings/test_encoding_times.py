@@ -72,7 +72,7 @@ def test_timestamps_turn_as_60_digits_do(rng):
     made = RopeTime(dimension=8, shortest=0.5, longest=24 * 365.0, unit="hour")
     x = rng.normal(size=(len(EVENTS), 8)).astype(np.float32).astype(np.float64)
     wanted = [
-        [float(v) for v in oracle.turned(made, row, at)] for row, at in zip(x, EVENTS, strict=True)
+        [float(v) for v in oracle.apply(made, row, at)] for row, at in zip(x, EVENTS, strict=True)
     ]
     found = in_every_library(made, lambda e, y, at: e.transform(y, y, at)[0], x)
     for library, tolerance in (("numpy", 1e-8), ("torch", 1e-6), ("jax", 3e-6)):

@@ -1,4 +1,4 @@
-"""Configs that can not be kept to: each is refused in one sentence, and nothing is computed."""
+"""Configs that cannot be kept to: each is refused in one sentence, and nothing is computed."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def test_a_choice_that_the_config_has_not_is_refused_in_words(said, asked, sente
 @pytest.mark.parametrize(
     ("contents", "sentence"),
     [
-        (None, r"The config .*config\.json can not be read \(No such file or directory\); check"),
+        (None, r"The config .*config\.json cannot be read \(No such file or directory\); check"),
         ("{", r"config\.json holds no JSON \(.*\); pass a config\.json\."),
         ("[1]", r"config\.json holds a JSON list; pass a config\.json\."),
     ],

@@ -104,7 +104,7 @@ def test_epoch_seconds_are_as_exact_as_the_oracle_in_float32_where_naive_float32
     x = rng.normal(size=(len(at), 6)).astype(np.float32)
     x /= np.linalg.norm(x, axis=-1, keepdims=True)
     wanted = np.array([
-        [float(v) for v in oracle.turned(turn, row.astype(float), t)]
+        [float(v) for v in oracle.apply(turn, row.astype(float), t)]
         for row, t in zip(x, at, strict=True)
     ])  # fmt: skip
     bias = np.array([[float(oracle.bias(decay, i, j, head=1)) for j in at] for i in at])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.encodings.content.ordering import reads_neighbours
 from gnomon.errors import EncodingError
 from support.rules import HEADS, WIDTH, rule, rules
 
@@ -169,7 +168,7 @@ def test_a_window_hides_no_neighbour_from_a_short_convolution(name, more, librar
     window = PLACES[:LENGTH, None] - PLACES[:LENGTH] < 3
     whole = run(library, encoding, q, k, v, causal=True, mask=window)
     step = {"causal": True, "mask": window[-1:]}
-    if reads_neighbours(encoding):
+    if encoding.reads_neighbours:
         with pytest.raises(EncodingError, match=r"reads tokens in order.*segments_k"):
             run(library, encoding, q[:, :, -1:], k, v, **step)
         step |= {"segments_q": TEXT[-1:], "segments_k": TEXT}

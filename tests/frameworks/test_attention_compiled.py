@@ -27,7 +27,7 @@ HEADED = {"dimension": 8, "heads": 2}
 OTHERWISE = ("rope-mixed", "rope-pixel", "rope-patches", "mla", "alibi", "decay-time")
 """Several axes, other sizes or more parameters than these tests have."""
 OPEN = ("path",)
-"""Compiles with a length left open, and can not be exported with one: it walks chunks of tokens,
+"""Compiles with a length left open, and cannot be exported with one: it walks chunks of tokens,
 as many as there are."""
 CACHED = pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`")
 
@@ -129,10 +129,10 @@ class Decoding(torch.nn.Module):
 
     def __init__(self, name, given, *, placed):
         super().__init__()
-        self.layer, self.placed = gnomon.torch.layer(gnomon.encoding(name, **given)), placed
+        self.layer, self.place = gnomon.torch.layer(gnomon.encoding(name, **given)), placed
 
     def forward(self, q, k, v, at):
-        given = {"positions_q": at[-1:], "positions_k": at} if self.placed else {}
+        given = {"positions_q": at[-1:], "positions_k": at} if self.place else {}
         return gnomon.torch.attention(q, k, v, self.layer, **given)
 
 

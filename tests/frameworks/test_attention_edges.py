@@ -60,7 +60,7 @@ def routed(call, *routes):
         try:
             made[route] = call(route)
         except EncodingError as error:
-            assert "can not serve this call" in str(error)  # noqa: PT017 - others are no refusals
+            assert "cannot serve this call" in str(error)  # noqa: PT017 - others are no refusals
     return made
 
 
@@ -217,10 +217,10 @@ class Attending(torch.nn.Module):
 
     def __init__(self, name, *, placed):
         super().__init__()
-        self.layer, self.placed = layer(encoded(name)), placed
+        self.layer, self.place = layer(encoded(name)), placed
 
     def forward(self, q, k, v, at):
-        given = {"positions_q": at, "positions_k": at} if self.placed else {}
+        given = {"positions_q": at, "positions_k": at} if self.place else {}
         return attention(q, k, v, self.layer, causal=True, **given)
 
 

@@ -62,7 +62,7 @@ Q = x(1, 2, 5, 4)
         ),
         ("so queries are not the last of the keys", (x(1, 2, 6, 4), Q, Q), ALIBI, {}),
         (
-            "has 2 axes, so positions can not be counted",
+            "has 2 axes, so positions cannot be counted",
             (Q, Q, Q),
             gnomon.encoding("rope", dimension=4, axes=2),
             {},
@@ -101,8 +101,6 @@ def test_a_length_that_is_fixed_keeps_its_cache():
 
 def test_coordinates_are_refused_where_nothing_of_them_would_be_left():
     """With a scale of 0 logits are the bias alone, which no product of coordinates gives."""
-    with pytest.raises(
-        EncodingError, match=r"'augmented' can not serve .* scale is 0; leave route"
-    ):
+    with pytest.raises(EncodingError, match=r"'augmented' cannot serve .* scale is 0; leave route"):
         attention(Q, Q, Q, ALIBI, scale=0.0, route="augmented")
     assert torch.isfinite(attention(Q, Q, Q, ALIBI, scale=0.0)).all()

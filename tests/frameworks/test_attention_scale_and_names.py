@@ -109,12 +109,13 @@ def test_jax_takes_the_scale_of_the_encoding(route):
 
 
 def test_the_laboratory_takes_the_scale_of_the_encoding():
-    from gnomon.lab.coupled import Coupled
-    from gnomon.lab.parts import parts_of
+    from gnomon.lab.encode import LayerEncodings, place_encodings
 
     mla = gnomon.encoding("mla", **MLA)
     arrays = draws(1, 2, 9, 24)
-    made = Coupled(parts_of(mla, layers=1, heads=2, causal=True), heads=2, causal=True)
+    made = LayerEncodings(
+        place_encodings(mla, layers=1, heads=2, causal=True), heads=2, causal=True
+    )
     out = made(*(torch.from_numpy(x) for x in arrays)).detach()
     assert np.allclose(out.numpy(), expected(*arrays, mla, mla.softmax_scale), atol=1e-6)
 

@@ -1,6 +1,6 @@
 """A small BERT with a fitted encoding in the place of its position embeddings.
 
-The task can not be solved without positions: tokens are random, and the label of each is the
+The task cannot be solved without positions: tokens are random, and the label of each is the
 quarter of the sentence that it stands in.
 """
 

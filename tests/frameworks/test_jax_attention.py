@@ -9,7 +9,7 @@ import pytest
 
 from gnomon.encodings.registry import encoding
 from gnomon.errors import EncodingError
-from support.examples import FIRST, heads_of
+from support.examples import FIRST
 
 jax = pytest.importorskip("jax", reason="JAX is not installed")
 jnp = jax.numpy
@@ -75,11 +75,13 @@ def routes(made: Any, *arrays: Any, **given: Any) -> list[str]:
 @pytest.mark.compiles("rope", "retnet")
 @pytest.mark.parametrize("case", FIRST)
 def test_every_route_gives_the_sums_over_keys_beside_a_cache(case: Any, rng: Any) -> None:
-    """Fewer queries than keys; for an encoding that can not be cached, as many."""
+    """Fewer queries than keys; for an encoding that cannot be cached, as many."""
     made = encoding(case[0], **case[1])
     width = getattr(made, "width", None) or getattr(made, "dimension", 8)
     n, m = (3 if made.card.cacheable else 7), 7
-    q, k, v = contents(rng, n, m, heads=heads_of(made), of_keys=heads_of(made), width=width)
+    q, k, v = contents(
+        rng, n, m, heads=(made.head_count or 1), of_keys=(made.head_count or 1), width=width
+    )
     line = np.arange(m) if made.axes == 1 else np.stack([np.arange(m)] * made.axes, axis=-1)
     given = {"positions_q": line[m - n :], "positions_k": line, "causal": True}
     wanted = truth(made, q, k, v, **given)

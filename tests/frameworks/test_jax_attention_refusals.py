@@ -31,9 +31,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"positions_q": np.zeros(4)}, r"The positions of q have shape \(4,\), and there are 5 vecto"),
     ({"tokens": np.zeros((2, 5, 3), np.float32)}, r"tokens is given, .* reads no tokens"),
     ({"route": "fast"}, r"route is 'fast'; pass one of: auto, plain"),
-    ({"route": "bias"}, r"The route 'bias' can not serve this call, because there is no bias"),
+    ({"route": "bias"}, r"The route 'bias' cannot serve this call, because there is no bias"),
     ({"encoding": ("xpos", {"dimension": 8}), "causal": False}, r"causal is False, .* causal only"),
-    ({"encoding": ("rope", {"dimension": 8, "axes": 2})}, r"has 2 axes, so positions can not be"),
+    ({"encoding": ("rope", {"dimension": 8, "axes": 2})}, r"has 2 axes, so positions cannot be"),
     (
         {
             "encoding": ("rope-dynamic", {"dimension": 8, "factor": 2.0, "original_length": 4}),

@@ -1,4 +1,4 @@
-"""JAX without float64 at the ends of int32, and positions that it can not hold."""
+"""JAX without float64 at the ends of int32, and positions that it cannot hold."""
 
 from __future__ import annotations
 

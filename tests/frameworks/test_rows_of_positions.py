@@ -78,7 +78,7 @@ def test_files_that_are_no_encoding_are_refused_in_a_sentence(load: Any, tmp_pat
     with pytest.raises(GnomonError, match=r"encoding\.safetensors"):
         load(tmp_path)
     (tmp_path / "torn.safetensors").write_bytes(b"\x10\x00\x00\x00\x00\x00\x00\x00{")
-    with pytest.raises(GnomonError, match=r"can not be read as \.safetensors"):
+    with pytest.raises(GnomonError, match=r"cannot be read as \.safetensors"):
         load(tmp_path / "torn.safetensors")
     save_file({"weight": np.eye(3, dtype=np.float32)}, tmp_path / "other.safetensors")
     with pytest.raises(GnomonError, match="is no fitted encoding of Gnomon"):

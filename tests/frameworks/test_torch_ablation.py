@@ -290,7 +290,7 @@ def test_pairs_that_stand_side_by_side_are_those_of_gpt_j():
     ("asked", "words"),
     [
         (lambda m: ours.find_heads(m, "nowhere.*"), "no module whose name is 'nowhere"),
-        (lambda m: ours.find_heads(m, "h.*.attn.c_proj"), r"can not be seen; pass heads="),
+        (lambda m: ours.find_heads(m, "h.*.attn.c_proj"), r"cannot be seen; pass heads="),
         (
             lambda m: ours.ablate(
                 ours.find_heads(m, "h.*.attn.c_proj", heads=5), lambda: scores_of(m)
@@ -305,7 +305,7 @@ def test_pairs_that_stand_side_by_side_are_those_of_gpt_j():
         ),
         (
             lambda m: ours.find_rotary_pairs(m, "h.*.attn", heads=3),
-            "How many numbers a GPT2Attention gives can not be seen; pass rotated",
+            "How many numbers a GPT2Attention gives cannot be seen; pass rotated",
         ),
         (
             lambda m: ours.find_rotary_pairs(m, "h.*.attn.c_attn", heads=3, layout="halves"),

@@ -115,7 +115,7 @@ def test_queries_and_keys_of_two_types_are_each_turned_in_their_own(x, layout):
 
 
 def test_vectors_that_begin_at_an_odd_place_in_memory_are_turned_alike():
-    """They can not be read as complex numbers, though all their strides are even."""
+    """They cannot be read as complex numbers, though all their strides are even."""
     turn = layer(encoding("rope", dimension=8))
     odd = torch.randn(8 * COUNT + 1, generator=torch.Generator().manual_seed(2))[1:]
     x = odd.view(COUNT, 8)

@@ -174,7 +174,7 @@ def test_of_many_heads_some_are_looked_at_and_that_is_said():
     ],
 )
 def test_attention_that_can_not_be_asked_gets_a_sentence_that_says_what_to_pass(module):
-    said = r"can not be asked for logits at positions \(it takes no argument of positions\); pass "
+    said = r"cannot be asked for logits at positions \(it takes no argument of positions\); pass "
     with pytest.raises(EncodingError, match=said + "the map .* with logits=True"):
         gnomon.verify(module, dimension=D)
 

@@ -130,7 +130,7 @@ def test_a_grid_takes_coordinates_and_row_numbers(grid: Fitted) -> None:
 
 
 def test_what_is_no_encoding_is_refused() -> None:
-    with pytest.raises(EncodingError, match=r"can not be made of ndarray; pass what gnomon.fit"):
+    with pytest.raises(EncodingError, match=r"cannot be made of ndarray; pass what gnomon.fit"):
         load(np.eye(3))
 
 

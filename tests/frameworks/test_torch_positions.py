@@ -164,7 +164,7 @@ def test_what_can_not_be_counted_is_refused_in_words() -> None:
     with pytest.raises(EncodingError, match=r"q has 1 vectors and k 6, .* pass positions_q"):
         turn(drawn(1, 8), drawn(6, 8))
     grid = layer(gnomon.encoding("rope", dimension=8, axes=2))
-    with pytest.raises(EncodingError, match=r"has 2 axes, so positions can not be counted"):
+    with pytest.raises(EncodingError, match=r"has 2 axes, so positions cannot be counted"):
         grid(drawn(4, 8), drawn(4, 8))
     with pytest.raises(EncodingError, match=r"shape \(4,\), but this encoding has 2 axes"):
         grid(drawn(4, 8), drawn(4, 8), torch.arange(4))

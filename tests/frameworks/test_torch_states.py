@@ -130,7 +130,7 @@ def test_autocast_does_not_touch_phases(arithmetic: str) -> None:
         (lambda: layer(rope(), dtype=torch.int64), r"dtype is torch.int64; pass a type of real"),
         (
             lambda: layer(gnomon.encoding("xpos", dimension=8), arithmetic="float32"),
-            r"'xpos' does more than turn by tables, so arithmetic=\"float32\" can not repeat",
+            r"'xpos' does more than turn by tables, so arithmetic=\"float32\" cannot repeat",
         ),
         (
             lambda: layer(gnomon.encoding("alibi"), arithmetic="float32"),

@@ -75,7 +75,7 @@ def test_noise_does_not_change_the_rank_and_the_error_is_that_of_the_noise(noise
 
 @pytest.mark.parametrize("lags", [40, 400, 8192])
 def test_white_noise_is_not_realised(lags, rng):
-    with pytest.raises(GroupError, match=f"kernel of {lags} lags can not be told from noise"):
+    with pytest.raises(GroupError, match=f"kernel of {lags} lags cannot be told from noise"):
         realise(rng.normal(size=lags))
 
 

@@ -241,7 +241,7 @@ def test_what_is_for_functions_is_refused_beside_an_encoding():
         EncodingError, match="dimension is for functions, and an encoding or a mode"
     ):
         verify("rope", dimension=8)
-    with pytest.raises(EncodingError, match="A int can not be verified; pass an encoding, its na"):
+    with pytest.raises(EncodingError, match="A int cannot be verified; pass an encoding, its na"):
         verify(3)
     with pytest.raises(EncodingError, match="A function is verified on vectors; pass their dim"):
         verify(rotary)

@@ -60,7 +60,7 @@ def change(room, tmp_path):
 
 
 def reproduced(folder):
-    from gnomon.reproduce.scaling_model import reader
+    from gnomon.reproduce.scaling import reader
 
     return reader(folder)
 
@@ -186,7 +186,7 @@ def test_an_index_that_is_none_is_refused(change, text):
     folder = change()
     (folder / "model.safetensors").unlink()
     (folder / "model.safetensors.index.json").write_text(text)
-    with pytest.raises(EncodingError, match=r"index of weights .* can not be read .*; save"):
+    with pytest.raises(EncodingError, match=r"index of weights .* cannot be read .*; save"):
         hf.load(folder)
 
 

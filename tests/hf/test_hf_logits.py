@@ -75,7 +75,7 @@ def test_what_an_encoding_turned_is_turned_back_though_it_scales(name: str, frac
     np.testing.assert_allclose(back[0], q, atol=1e-12)
     np.testing.assert_allclose(back[1], k, atol=1e-12)
     fourier = gnomon.encoding("fope", dimension=16, length=32)
-    with pytest.raises(SpectrumError, match="Turning by 'fope' can not be undone"):
+    with pytest.raises(SpectrumError, match="Turning by 'fope' cannot be undone"):
         made.unturned(fourier)
 
 
@@ -124,7 +124,7 @@ def test_what_can_not_be_collected_is_refused_in_words(room) -> None:
         hf_logits.collect(model, tokens, attention_mask=mask)
     with pytest.raises(SpectrumError, match="A Linear has no layers of attention that ask"):
         hf_logits.collect(torch.nn.Linear(2, 2), tokens)
-    with pytest.raises(SpectrumError, match=r"can not read these 70 tokens .*pass ids of its"):
+    with pytest.raises(SpectrumError, match=r"cannot read these 70 tokens .*pass ids of its"):
         hf_logits.collect(room.build("gpt2"), torch.ones(1, 70, dtype=torch.long))
     with pytest.raises(SpectrumError, match="'alibi' does not turn queries and keys"):
         hf_logits.collect(model, tokens)[0].unturned(gnomon.encoding("alibi", heads=4))

@@ -1,4 +1,4 @@
-"""What can not be installed: one sentence each, and the model stays as it was."""
+"""What cannot be installed: one sentence each, and the model stays as it was."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ REFUSED = {
         ("alibi", {"heads": 4}),
         {},
         (
-            "FalconForCausalLM computes its attention itself, so an encoding can not join "
+            "FalconForCausalLM computes its attention itself, so an encoding cannot join "
             "it; take a model whose attention can be chosen (attn_implementation)."
         ),
     ),
@@ -301,7 +301,7 @@ def test_an_encoding_that_is_not_in_the_catalogue_is_refused(room):
 
 
 def test_a_model_that_turns_by_a_module_of_its_own_takes_no_second_encoding():
-    """ESM's rotary module has no parameters in a config, so it can not be switched off."""
+    """ESM's rotary module has no parameters in a config, so it cannot be switched off."""
     model = transformers.EsmModel(
         transformers.EsmConfig(
             vocab_size=20,
@@ -315,7 +315,7 @@ def test_a_model_that_turns_by_a_module_of_its_own_takes_no_second_encoding():
     )
     if hf.places.rotary_modules(model):
         pytest.skip("this release keeps ESM's rotary parameters in its config")
-    with pytest.raises(EncodingError, match="does with positions what can not be switched off"):
+    with pytest.raises(EncodingError, match="does with positions what cannot be switched off"):
         hf.install(model, gnomon.encoding("alibi", heads=2, symmetric=True))
 
 

@@ -12,7 +12,7 @@ import pytest
 from gnomon import encoding, lab
 from gnomon.errors import LabError
 from gnomon.lab.grid import read_grid
-from gnomon.lab.running import check_cells, run_grid, unfinished
+from gnomon.lab.run import check_cells, pairs_to_run, run_grid
 
 pytest.importorskip("torch")
 ORDER = lab.task("order", length=8)
@@ -107,7 +107,7 @@ def test_a_measure_that_can_not_be_taken_is_named(tmp_path: Path) -> None:
         report='measures = ["hessian", "heads"]',
         encoding='name = "nope"\nmodel = { kind = "gru" }',
     )
-    with pytest.raises(LabError, match="The measure 'heads' can not be taken: This model has no"):
+    with pytest.raises(LabError, match="The measure 'heads' cannot be taken: This model has no"):
         check_cells(asked)
 
 
@@ -123,9 +123,9 @@ def test_a_grid_that_is_done_is_not_tried_again(
     heard: list[tuple[int, int]] = []
     run_grid(asked, folder, checking=lambda *told: heard.append(told))
     assert heard == [(0, 1)]
-    assert unfinished(asked, folder) == []
-    monkeypatch.setattr("gnomon.lab.running.try_cell", lambda *_, **__: 1 / 0)
+    assert pairs_to_run(asked, folder) == []
+    monkeypatch.setattr("gnomon.lab.run.try_cell", lambda *_, **__: 1 / 0)
     assert run_grid(asked, folder, checking=lambda *told: heard.append(told)).complete
     assert heard == [(0, 1)]
     next(folder.glob("lag/rope/report-0-*.json")).unlink()
-    assert unfinished(asked, folder) == [("lag", "rope")]
+    assert pairs_to_run(asked, folder) == [("lag", "rope")]

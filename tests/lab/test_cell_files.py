@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from gnomon.errors import LabError
-from gnomon.lab.cells import Cell
-from gnomon.lab.config import ModelConfig
-from gnomon.lab.grid import grid_of
-from gnomon.lab.tasks.registry import task
+from gnomon.lab.grid import Cell, ModelConfig, grid_of
+from gnomon.lab.tasks import task
 
 
 def table_of(name):
@@ -55,14 +53,14 @@ def test_a_cell_with_a_file_is_read_back_as_it_was_written(table):
 
 def test_a_file_that_changed_after_its_cell_was_made_is_refused(table):
     pytest.importorskip("torch")
-    from gnomon.lab.building import parts_for
+    from gnomon.lab.variants import build_placements
 
     parts, how, on = cell_of(table).parts, ModelConfig(dimension=8, heads=2), task("order")
-    (made,) = parts_for(parts, how, on, seed=0)
+    (made,) = build_placements(parts, how, on, seed=0)
     np.testing.assert_allclose(made.encoding.vectors(np.arange(8.0)), np.load(table), rtol=1e-6)
     np.save(table, np.zeros((8, 8)))
     with pytest.raises(LabError, match="has changed since its cell was made; read the grid again"):
-        parts_for(parts, how, on, seed=0)
+        build_placements(parts, how, on, seed=0)
     table.unlink()
-    with pytest.raises(LabError, match=r"can not be read \(No such file or directory\); put"):
-        parts_for(parts, how, on, seed=0)
+    with pytest.raises(LabError, match=r"cannot be read \(No such file or directory\); put"):
+        build_placements(parts, how, on, seed=0)

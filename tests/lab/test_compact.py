@@ -8,8 +8,8 @@ import json
 import numpy as np
 import pytest
 
-from gnomon.lab.compact import POINTS, compact, compact_folder
 from gnomon.lab.records import Record, write_record
+from gnomon.lab.table import POINTS, folder_table, grid_table
 
 DROPS = {0: [[0.1, 0.5, 0.2], [0.0, 0.0, 0.3]], 1: [[0.4, 0.0, 0.1], [0.2, 0.0, 0.0]]}
 
@@ -55,7 +55,7 @@ def record(seed, score, *, task="distance", encoding="rope", phase="report", **m
 
 def test_a_row_has_every_seed_and_no_run_of_the_selection():
     runs = [record(1, 0.8), record(0, 0.6), record(100, 0.1, phase="selection")]
-    made = compact(runs, name="try", question="Which?")
+    made = grid_table(runs, name="try", question="Which?")
     assert (made["name"], made["runs"], made["cpu_seconds"]) == ("try", 3, 6)
     (row,) = made["rows"]
     assert row["seeds"] == [0, 1]
@@ -69,7 +69,7 @@ def test_a_row_has_every_seed_and_no_run_of_the_selection():
 
 
 def test_heads_are_put_in_order_in_every_run_before_they_are_averaged():
-    (row,) = compact([record(0, 0.6), record(1, 0.8)])["rows"]
+    (row,) = grid_table([record(0, 0.6), record(1, 0.8)])["rows"]
     np.testing.assert_allclose(
         row["heads"]["zero"]["drops"], [[0.45, 0.15, 0.05], [0.25, 0.0, 0.0]]
     )
@@ -88,7 +88,7 @@ def test_the_largest_excess_of_two_heads_has_a_band_for_all_pairs_and_rotary_pai
 
     first = measures([[0.0, 0.1, 0.0], [0.1, 0.0, -0.3], [0.0, -0.3, 0.0]], 0.2)
     second = measures([[0.0, 0.1, 0.0], [0.1, 0.0, 0.4], [0.0, 0.4, 0.0]], 0.4)
-    (row,) = compact([record(0, 0.6, measures=first), record(1, 0.8, measures=second)])["rows"]
+    (row,) = grid_table([record(0, 0.6, measures=first), record(1, 0.8, measures=second)])["rows"]
     assert row["redundancy"]["largest"] == [0.1, 0.4]
     assert row["redundancy"]["noise_band"] == pytest.approx([2.394 * 0.02, 2.394 * 0.03], rel=1e-3)
     assert row["pairs"]["drops"] == [[pytest.approx(0.3), 0.0]]
@@ -97,7 +97,7 @@ def test_the_largest_excess_of_two_heads_has_a_band_for_all_pairs_and_rotary_pai
 
 def test_pairs_without_coordinates_are_not_shown_and_a_model_that_turns_none_is_named():
     def row_of(**pairs):
-        (row,) = compact([record(0, 0.6, measures={"pairs": pairs})])["rows"]
+        (row,) = grid_table([record(0, 0.6, measures={"pairs": pairs})])["rows"]
         return row["pairs"]
 
     assert row_of(drops=[[0.1]]) is None  # nothing says which coordinates were taken out
@@ -109,7 +109,7 @@ def test_pairs_without_coordinates_are_not_shown_and_a_model_that_turns_none_is_
 
 
 def test_a_curve_keeps_its_ends_and_few_points():
-    (row,) = compact([record(0, 0.6), record(1, 0.8)])["rows"]
+    (row,) = grid_table([record(0, 0.6), record(1, 0.8)])["rows"]
     steps = row["curve"]["step"]
     assert len(steps) == POINTS
     assert (steps[0], steps[-1]) == (10, 500)
@@ -120,14 +120,14 @@ def test_a_curve_keeps_its_ends_and_few_points():
 def test_runs_that_did_not_end_are_counted_and_not_averaged():
     gone = {"score": None, "area": None, "curve": (), "lengths": (), "measures": {}}
     lost = dataclasses.replace(record(1, 0.8), status="diverged", **gone)
-    made = compact([record(0, 0.6), lost])
+    made = grid_table([record(0, 0.6), lost])
     (row,) = made["rows"]
     assert (made["diverged"], row["diverged"], row["scores"]) == (1, 1, [0.6])
     assert row["scores_interval"] is None
 
 
 def test_a_table_names_no_private_place():
-    text = json.dumps(compact([record(0, 0.6)]))
+    text = json.dumps(grid_table([record(0, 0.6)]))
     assert "mds.safetensors" in text
     assert "somebody" not in text
 
@@ -135,13 +135,13 @@ def test_a_table_names_no_private_place():
 def test_a_folder_gives_its_rows_in_the_order_of_the_grid(tmp_path):
     for name in ("alibi", "rope"):
         write_record(tmp_path / "distance" / name / "report-0.json", record(0, 0.6, encoding=name))
-    assert [row["encoding"] for row in compact_folder(tmp_path)["rows"]] == ["alibi", "rope"]
+    assert [row["encoding"] for row in folder_table(tmp_path)["rows"]] == ["alibi", "rope"]
     chosen = [
         {"task": "distance", "encoding": name, "at_edge": name == "rope", "tried": [{"mean": 0.5}]}
         for name in ("rope", "alibi")
     ]
     (tmp_path / "grid.json").write_text(json.dumps({"selected": chosen}), encoding="utf-8")
-    rows = compact_folder(tmp_path)["rows"]
+    rows = folder_table(tmp_path)["rows"]
     assert [row["encoding"] for row in rows] == ["rope", "alibi"]
     assert [row["at_edge"] for row in rows] == [True, False]
     assert rows[0]["tried"] == [{"mean": 0.5}]

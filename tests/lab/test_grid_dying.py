@@ -12,13 +12,12 @@ import pytest
 pytest.importorskip("torch")
 
 from gnomon.errors import LabError
-from gnomon.lab import executor, worker
-from gnomon.lab.executor import Here, Job, Outcome, Processes
+from gnomon.lab import worker
+from gnomon.lab import worker as executor
 from gnomon.lab.grid import grid_of
-from gnomon.lab.locking import alone_in
-from gnomon.lab.planning import Progress
 from gnomon.lab.records import read_record
-from gnomon.lab.running import run_grid, status
+from gnomon.lab.run import Progress, alone_in, run_grid, status
+from gnomon.lab.worker import InProcess, Job, Outcome, Processes
 
 LONG = 10**7
 WAIT = 600.0
@@ -50,8 +49,8 @@ def test_a_worker_that_can_not_be_started_ends_its_job_and_stops_the_grid(tmp_pa
     def refused():
         raise OSError(12, "Cannot allocate memory")
 
-    monkeypatch.setattr(executor, "started", refused)
-    cells = Progress(grid(), tmp_path).pending()
+    monkeypatch.setattr(executor, "start_worker", refused)
+    cells = Progress(grid(), tmp_path).next_cells()
     found = ended([Job(cell=cell, folder=tmp_path) for cell in cells], Processes(2))
     assert [one.status for one in found] == ["unstarted"] * 4
     words = r"could be started \(OSError: \[Errno 12\] Cannot allocate memory\); see that memory"
@@ -66,7 +65,7 @@ def test_a_worker_that_ends_before_it_is_ready_stops_the_grid(tmp_path, monkeypa
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         return subprocess.Popen(silent, text=True, **pipes)
 
-    monkeypatch.setattr(executor, "started", empty)
+    monkeypatch.setattr(executor, "start_worker", empty)
     with pytest.raises(LabError, match=r"could be started \(it ended at once \(7\)\)"):
         run_grid(grid(), tmp_path, executor=Processes(1))
 
@@ -89,8 +88,8 @@ def test_a_cell_that_dies_every_time_is_recorded_as_failed_and_the_others_are_ru
         return Outcome(job=job, **worker.answer(job.line()))
 
     with monkeypatch.context() as patched:
-        patched.setattr(executor, "started", idle)
-        patched.setattr(executor, "asked", dying)
+        patched.setattr(executor, "start_worker", idle)
+        patched.setattr(executor, "ask_worker", dying)
         told = []
         made = run_grid(
             grid(), tmp_path, executor=Processes(1), told=lambda *words: told.append(words)
@@ -103,20 +102,20 @@ def test_a_cell_that_dies_every_time_is_recorded_as_failed_and_the_others_are_ru
     assert told[-1][:2] == (3, 4)
     record = read_record(next(tmp_path.glob("order/rope/report-0-*.json")))
     assert (record.status, record.attempts) == ("failed", 3)
-    assert run_grid(grid(), tmp_path, executor=Here()).complete
+    assert run_grid(grid(), tmp_path, executor=InProcess()).complete
 
 
 @pytest.mark.wide  # three processes that load PyTorch; one is killed in `test_grid_running`
 def test_workers_end_with_the_process_that_asks_however_it_ended(tmp_path):
     """Two of them, so that neither holds the pipe of the other; all write to one pipe of errors."""
     long = grid(training={"steps": LONG, "batch": 4, "held_out": 16, "checkpoint_every": 1})
-    first, second, *_ = Progress(long, tmp_path).pending()
+    first, second, *_ = Progress(long, tmp_path).next_cells()
     lines = [Job(cell=cell, folder=tmp_path).line() for cell in (first, second)]
     asking = (
-        "import sys, time; from gnomon.lab.executor import ready, started\n"
-        f"workers = [started(), started()]; lines = {lines!r}\n"
+        "import sys, time; from gnomon.lab.worker import is_ready, start_worker\n"
+        f"workers = [start_worker(), start_worker()]; lines = {lines!r}\n"
         "for worker, line in zip(workers, lines):\n"
-        "    assert ready(worker); worker.stdin.write(line); worker.stdin.flush()\n"
+        "    assert is_ready(worker); worker.stdin.write(line); worker.stdin.flush()\n"
         "print(*(worker.pid for worker in workers), flush=True); time.sleep(600)\n"
     )
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -138,7 +137,7 @@ def test_a_second_run_in_a_folder_is_refused_while_the_first_goes_on(tmp_path):
     with alone_in(tmp_path):
         words = rf"Another run is under way in .* \(process {os.getpid()}\); wait until it has"
         with pytest.raises(LabError, match=words):
-            run_grid(grid(), tmp_path, executor=Here())
+            run_grid(grid(), tmp_path, executor=InProcess())
         assert status(grid(), tmp_path).done == 0
     with alone_in(tmp_path):
         pass
@@ -146,7 +145,7 @@ def test_a_second_run_in_a_folder_is_refused_while_the_first_goes_on(tmp_path):
 
 def test_a_run_that_was_killed_leaves_no_lock_in_the_way(tmp_path):
     holding = (
-        "import sys, time; from pathlib import Path; from gnomon.lab.locking import alone_in\n"
+        "import sys, time; from pathlib import Path; from gnomon.lab.run import alone_in\n"
         "with alone_in(Path(sys.argv[1])): print('in', flush=True); time.sleep(600)\n"
     )
     told = {"stdout": subprocess.PIPE, "text": True}

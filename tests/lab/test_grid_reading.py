@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gnomon.errors import LabError
-from gnomon.lab.cells import Cell
-from gnomon.lab.grid import grid_of, read_grid
+from gnomon.lab.grid import Cell, grid_of, read_grid
 
 WHOLE = """
 question = "Which is learned?"
@@ -128,7 +127,7 @@ def test_a_grid_that_can_not_be_meant_is_refused_in_words(old, new, words, tmp_p
 def test_a_grid_without_tasks_or_without_a_file_is_refused(tmp_path):
     with pytest.raises(LabError, match=r"The grid has no tasks; add a table \[tasks.NAME\]"):
         grid_of({"encodings": {"rope": {}}})
-    with pytest.raises(LabError, match="can not be read"):
+    with pytest.raises(LabError, match="cannot be read"):
         read_grid(tmp_path / "none.toml")
     with pytest.raises(LabError, match="or one that ships: did you mean 'jordan'"):
         read_grid("jodran")

@@ -14,12 +14,12 @@ import pytest
 pytest.importorskip("torch")
 
 from gnomon.errors import LabError, StorageError
-from gnomon.lab import executor, worker
-from gnomon.lab.executor import Here, Job, Processes
+from gnomon.lab import worker
+from gnomon.lab import worker as executor
 from gnomon.lab.grid import grid_of, read_grid
-from gnomon.lab.planning import Progress
 from gnomon.lab.records import Record, read_record, write_record
-from gnomon.lab.running import check_cells, run_grid, status, try_cell
+from gnomon.lab.run import Progress, check_cells, run_grid, status, try_cell
+from gnomon.lab.worker import InProcess, Job, Processes
 
 TINY = {
     "model": {"dimension": 16, "heads": 2, "layers": 1},
@@ -38,7 +38,7 @@ def grid(**changes):
 def planted(scores, folder, made=None):
     """Records for all cells that are asked for, with an area by learning rate."""
     made = grid() if made is None else made
-    for cell in Progress(made, folder).pending():
+    for cell in Progress(made, folder).next_cells():
         area = scores.get(cell.training.learning_rate)
         status = "diverged" if area is None else "done"
         record = Record(cell=cell.to_dict(), status=status, area=area, score=area)
@@ -50,7 +50,7 @@ def test_a_grid_runs_its_sweep_then_the_best_rate_on_other_seeds(tmp_path):
     made = run_grid(
         grid(),
         tmp_path,
-        executor=Here(),
+        executor=InProcess(),
         told=lambda done, cells, _: told.append((done, cells)),
     )
     assert made.complete
@@ -77,12 +77,12 @@ def test_a_grid_that_was_stopped_runs_only_what_has_no_record(tmp_path, monkeypa
 
     monkeypatch.setattr(worker, "run_cell", counting)
     with pytest.raises(KeyboardInterrupt):
-        run_grid(grid(), tmp_path, executor=Here())
+        run_grid(grid(), tmp_path, executor=InProcess())
     assert status(grid(), tmp_path).done == 4
-    made = run_grid(grid(), tmp_path, executor=Here())
+    made = run_grid(grid(), tmp_path, executor=InProcess())
     assert made.complete
     assert len(ran) == 13  # twelve cells, one of them begun twice
-    run_grid(grid(), tmp_path, executor=Here())
+    run_grid(grid(), tmp_path, executor=InProcess())
     assert len(ran) == 13
 
 
@@ -99,7 +99,7 @@ def test_a_best_rate_at_the_edge_asks_for_the_next_one_as_often_as_allowed(tmp_p
     made = grid(sweep={**TINY["sweep"], "extend": 2})
     rates = {1e-3: 0.1, 4e-3: 0.2, 0.016: 0.3, 0.064: 0.25}
     for expected in (1e-3, 0.016, 0.064):
-        asked = {c.training.learning_rate for c in Progress(made, tmp_path).pending()}
+        asked = {c.training.learning_rate for c in Progress(made, tmp_path).next_cells()}
         assert expected in asked
         planted(rates, tmp_path, made)
     chosen = Progress(made, tmp_path).selection("order", "rope")
@@ -119,12 +119,12 @@ def test_a_cell_that_fails_is_recorded_with_its_reason_and_tried_again_next_time
 
     with monkeypatch.context() as patched:
         patched.setattr(worker, "run_cell", failing)
-        made = run_grid(grid(), tmp_path, executor=Here())
+        made = run_grid(grid(), tmp_path, executor=InProcess())
     assert not made.complete
     assert (made.done, made.cells) == (11, 12)
     assert len(made.failed) == 1
     assert "RuntimeError: no such luck" in made.failed[0]
-    again = run_grid(grid(), tmp_path, executor=Here())
+    again = run_grid(grid(), tmp_path, executor=InProcess())
     assert again.complete
     assert again.failed == ()
 
@@ -143,17 +143,17 @@ def test_a_full_disk_stops_the_grid_with_a_sentence_and_leaves_what_is_there_who
     with monkeypatch.context() as patched:
         patched.setattr(worker, "write_record", filling)
         with pytest.raises(StorageError, match="no room left on its disk"):
-            run_grid(grid(), tmp_path, executor=Here())
+            run_grid(grid(), tmp_path, executor=InProcess())
     assert sorted(tmp_path.rglob("*.json")) == sorted(written)
-    assert run_grid(grid(), tmp_path, executor=Here()).complete
+    assert run_grid(grid(), tmp_path, executor=InProcess()).complete
 
 
 def test_a_record_that_is_no_record_is_run_again(tmp_path):
-    run_grid(grid(), tmp_path, executor=Here())
+    run_grid(grid(), tmp_path, executor=InProcess())
     broken = next(tmp_path.glob("order/rope/report-0-*.json"))
     broken.write_text("{", encoding="utf-8")
     assert status(grid(), tmp_path).done == 11
-    assert run_grid(grid(), tmp_path, executor=Here()).complete
+    assert run_grid(grid(), tmp_path, executor=InProcess()).complete
     assert read_record(broken).status == "done"
 
 
@@ -162,8 +162,8 @@ def test_a_worker_that_is_killed_is_replaced_and_its_cell_goes_on_from_its_check
 ):
     long = {**TINY["training"], "steps": 120, "checkpoint_every": 1, "evaluate_every": 120}
     made = grid(training=long, sweep={}, report={"seeds": [0]}, encodings={"rope": {}})
-    (cell,) = Progress(made, tmp_path).pending()
-    started, ask = [], executor.asked
+    (cell,) = Progress(made, tmp_path).next_cells()
+    started, ask = [], executor.ask_worker
 
     def killing(worker, job):
         started.append(worker)
@@ -177,14 +177,14 @@ def test_a_worker_that_is_killed_is_replaced_and_its_cell_goes_on_from_its_check
             time.sleep(0.01)
         worker.kill()
 
-    monkeypatch.setattr(executor, "asked", killing)
+    monkeypatch.setattr(executor, "ask_worker", killing)
     (outcome,) = Processes(1).run([Job(cell=cell, folder=tmp_path)])
     assert outcome.status == "done"
     assert len(started) == 2
     record = read_record(cell.file(tmp_path))
     assert record.attempts == 2
     calm = tmp_path / "calm"
-    (plain,) = Here().run([Job(cell=cell, folder=calm)])
+    (plain,) = InProcess().run([Job(cell=cell, folder=calm)])
     assert plain.status == "done"
     assert read_record(cell.file(calm)).curve == record.curve
 
@@ -194,12 +194,12 @@ def test_a_worker_that_is_killed_is_replaced_and_its_cell_goes_on_from_its_check
     [
         (
             {"encodings": {"rop": {}}},
-            "encoding 'rop', learning_rate 0.001, seed 0 can not work: There",
+            "encoding 'rop', learning_rate 0.001, seed 0 cannot work: There",
         ),
         ({"tasks": {"ordr": {}}}, "is no task; did you mean 'order'"),
         ({"tasks": {"order": {"lenght": 8}}}, "did you mean 'length'"),
         ({"encodings": {"xpos": {}}}, "or say both_directions = true"),
-        ({"encodings": {"rope": {"dimension": 6}}}, "can not work"),
+        ({"encodings": {"rope": {"dimension": 6}}}, "cannot work"),
         (
             {"encodings": {"learned": {}}, "training": {**TINY["training"], "lengths": [12]}},
             "has 8 rows, and sequences of 12 are asked for; give it rows = 12",
@@ -217,11 +217,11 @@ def test_a_worker_that_is_killed_is_replaced_and_its_cell_goes_on_from_its_check
         ),
         (
             {"tasks": {"order": {"length": 8, "training": {"watch": ["hesian"]}}}},
-            "task 'order', .* can not work: There is no measure 'hesian': did you mean 'hessian'",
+            "task 'order', .* cannot work: There is no measure 'hesian': did you mean 'hessian'",
         ),
         (
             {"encodings": {"rope": {"training": {"watch": ["hesian"]}}}},
-            "can not work: There is no measure 'hesian'",
+            "cannot work: There is no measure 'hesian'",
         ),
         (
             {
@@ -236,7 +236,7 @@ def test_a_cell_that_can_not_work_is_named_with_the_reason_before_anything_is_tr
     changes, words, tmp_path
 ):
     with pytest.raises(LabError, match=words):
-        run_grid(grid(**changes), tmp_path, executor=Here())
+        run_grid(grid(**changes), tmp_path, executor=InProcess())
     assert not list(tmp_path.rglob("*.json"))
 
 
@@ -248,7 +248,7 @@ def test_measures_and_other_lengths_of_report_seeds_are_in_their_records(tmp_pat
         encodings={"rope": {}},
     )
     check_cells(made)
-    run_grid(made, tmp_path, executor=Here())
+    run_grid(made, tmp_path, executor=InProcess())
     (record,) = (read_record(path) for path in tmp_path.glob("*/*/*.json"))
     assert [point["length"] for point in record.lengths] == [12]
     assert len(record.measures["heads"]["zero"]["drops"][0]) == 2
@@ -285,7 +285,7 @@ def test_a_measure_can_be_watched_along_training(tmp_path):
         training={**TINY["training"], "watch": ["logits"]},
         encodings={"rope": {}},
     )
-    run_grid(made, tmp_path, executor=Here())
+    run_grid(made, tmp_path, executor=InProcess())
     (record,) = (read_record(path) for path in tmp_path.glob("*/*/*.json"))
     shares = [point["logits"]["toeplitz_share"] for point in record.curve]
     assert len(shares) == 2
@@ -298,7 +298,7 @@ def test_an_encoding_in_a_file_is_used_and_another_file_is_another_cell(tmp_path
     np.save(file, rows)
     made = {"sweep": {}, "report": {"seeds": [0]}, "encodings": {"mine": {"name": str(file)}}}
     first = grid(**made).cell("order", "mine", choice={}, seed=0, phase="report")
-    assert run_grid(grid(**made), tmp_path / "runs", executor=Here()).complete
+    assert run_grid(grid(**made), tmp_path / "runs", executor=InProcess()).complete
     np.save(file, rows + 1.0)
     second = grid(**made).cell("order", "mine", choice={}, seed=0, phase="report")
     assert first.digest != second.digest
@@ -311,8 +311,8 @@ def test_real_data_are_found_by_the_variable_and_their_place_is_in_no_record(
     made = grid(sweep={}, report={"seeds": [0]}, encodings={"rope": {}}, tasks={"promoters": {}})
     monkeypatch.delenv("GNOMON_DATA", raising=False)
     with pytest.raises(LabError, match="reads real data: name the folder"):
-        run_grid(made, tmp_path, executor=Here())
+        run_grid(made, tmp_path, executor=InProcess())
     monkeypatch.setenv("GNOMON_DATA", str(data_root))
-    assert run_grid(made, tmp_path, executor=Here()).complete
+    assert run_grid(made, tmp_path, executor=InProcess()).complete
     (file,) = tmp_path.glob("*/*/*.json")
     assert str(data_root) not in file.read_text()

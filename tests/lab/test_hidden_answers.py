@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gnomon.errors import LabError
-from gnomon.lab.config import ModelConfig
-from gnomon.lab.tasks.registry import TASKS, task
+from gnomon.lab.grid import ModelConfig
+from gnomon.lab.tasks import TASKS, task
 
 TOKENS = {
     "recall": {},
@@ -63,16 +63,16 @@ def test_the_token_after_is_the_answer_where_the_task_says_so(name):
 
 def test_a_model_that_would_see_what_it_is_asked_for_is_refused():
     pytest.importorskip("torch")
-    from gnomon.lab.building import model_for
+    from gnomon.lab.variants import build_model
 
     characters = task("characters")
     for kind in ("transformer", "gru"):
         how = ModelConfig(kind=kind, causal=False, dimension=16, heads=2)
         with pytest.raises(LabError, match="are tokens that come later, and a model with causal"):
-            model_for(None, how, characters)
+            build_model(None, how, characters)
     for causal in (None, False, True):
         how = ModelConfig(kind="seq2seq", causal=causal)
         with pytest.raises(LabError, match="shown all tokens, and so what comes next"):
-            model_for(None, how, characters)
-    assert model_for(None, ModelConfig(dimension=16, heads=2), characters).causal
-    assert not model_for(None, ModelConfig(causal=False), task("lag")).causal
+            build_model(None, how, characters)
+    assert build_model(None, ModelConfig(dimension=16, heads=2), characters).causal
+    assert not build_model(None, ModelConfig(causal=False), task("lag")).causal

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
 import numpy as np
 import pytest
 
 from gnomon.errors import LabError
+from gnomon.lab.tasks import task
 from gnomon.lab.tasks.base import Batch
-from gnomon.lab.tasks.registry import task
 
 torch = pytest.importorskip("torch")
 
-from gnomon.lab.measures.ablation import (  # noqa: E402 - torch may be missing
+from gnomon.lab.heads import (  # noqa: E402 - torch may be missing  # noqa: E402
     mean_ablation,
     pair_ablation,
-    paired,
+    pair_importance,
+    row_margins,
+    row_scores,
     zero_ablation,
 )
-from gnomon.lab.measures.registry import MEASURES  # noqa: E402
-from gnomon.lab.measures.rotary import pair_importance  # noqa: E402
-from gnomon.lab.measures.rows import row_margins, row_scores  # noqa: E402
+from gnomon.lab.measures import MEASURES  # noqa: E402
 from gnomon.lab.model import Transformer  # noqa: E402
 from gnomon.lab.scoring import score  # noqa: E402
+from gnomon.torch import AttentionHeads, mean_of_rows  # noqa: E402
+
+
+class Sum(torch.nn.Module):
+    """Mixes heads by adding what they say."""
+
+    def forward(self, said):
+        return said.unflatten(-1, (3, 2)).sum(dim=-2)
 
 
 class Written(torch.nn.Module):
@@ -37,32 +43,23 @@ class Written(torch.nn.Module):
 
     def __init__(self, softly=0.6):
         super().__init__()
-        self.factors, self.means, self.softly = np.ones((2, 3)), np.zeros((2, 3, 2)), softly
+        self.softly, self.mixers = softly, torch.nn.ModuleList([Sum(), Sum()])
 
     def said(self, tokens):
         right = torch.nn.functional.one_hot(tokens[:, 0] - 1, 2).double()
-        made = torch.zeros(len(tokens), 2, 3, 2, dtype=torch.float64)
-        made[:, 0, 0] = right
-        made[:, 0, 1] = made[:, 0, 2] = self.softly * right
-        made[:, 1, 0] = torch.tensor([0.9, 0.0])
-        return made
+        made = torch.zeros(2, len(tokens), 1, 3, 2, dtype=torch.float64)
+        made[0, :, 0, 0] = right
+        made[0, :, 0, 1] = made[0, :, 0, 2] = self.softly * right
+        made[1, :, 0, 0] = torch.tensor([0.9, 0.0])
+        return made.flatten(-2)
 
-    def head_means(self, tokens):
-        return self.said(tokens).mean(dim=0)
+    def heads(self):
+        return AttentionHeads(self.mixers, 3)
 
     def forward(self, tokens):
-        factors = torch.from_numpy(self.factors)[None, ..., None]
-        kept = factors * self.said(tokens) + (1 - factors) * torch.as_tensor(self.means)
-        return kept.sum(dim=(1, 2))
-
-    @contextmanager
-    def heads_scaled(self, factors, means=None):
-        before = self.factors, self.means
-        self.factors, self.means = factors, np.zeros((2, 3, 2)) if means is None else means
-        try:
-            yield
-        finally:
-            self.factors, self.means = before
+        return sum(
+            mix(said)[:, 0] for mix, said in zip(self.mixers, self.said(tokens), strict=True)
+        )
 
 
 @pytest.fixture
@@ -124,7 +121,7 @@ def test_a_paired_error_is_that_of_the_differences():
     rng = np.random.default_rng(0)
     before = rng.random(500)
     after = before - 0.1 + 0.01 * rng.standard_normal(500)
-    drop, error = paired(before, after)
+    drop, error = mean_of_rows(before - after)
     assert drop == pytest.approx(0.1, abs=4 * 0.01 / np.sqrt(500))
     assert error == pytest.approx(0.01 / np.sqrt(500), rel=0.15)
 
@@ -149,10 +146,10 @@ def trained():
 
 
 def test_rows_have_the_mean_that_the_laboratory_reports(trained):
-    from gnomon.lab.measures.rows import answers_of
+    from gnomon.lab.heads import answer_rows
 
     model, batch = trained
-    assert row_scores(answers_of(model, batch), batch).mean() == pytest.approx(score(model, batch))
+    assert row_scores(answer_rows(model, batch), batch).mean() == pytest.approx(score(model, batch))
 
 
 def test_rows_of_a_regression_have_the_mean_r2(rng):
@@ -203,7 +200,7 @@ def test_a_pair_without_weight_in_the_queries_costs_nothing_when_taken_out(train
     tokens = torch.from_numpy(batch.tokens)
     without = np.ones((2, 4, 2))
     without[:, :, 1] = 0.0
-    with torch.no_grad(), copy.pairs_scaled(without):
+    with torch.no_grad(), copy.scale_pairs(without):
         scaled = copy(tokens)
     assert torch.equal(scaled, copy(tokens))
 
@@ -213,7 +210,7 @@ def test_too_few_pairs_and_no_heads_are_refused(trained):
     few = np.ones((2, 4, 1))
     with (
         pytest.raises(LabError, match="factors for 1 pairs, and the layer turns 2; pass one for"),
-        model.pairs_scaled(few),
+        model.scale_pairs(few),
     ):
         score(model, batch)
     with pytest.raises(LabError, match="measure heads needs a model with heads, and a Linear has"):

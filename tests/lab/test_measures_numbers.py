@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from gnomon.errors import LabError
-from gnomon.lab.measures.ablation import Importance
-from gnomon.lab.measures.concentration import (
+from gnomon.lab.heads import (
+    Importance,
     concentration,
     deposit_index,
     effective_heads,
@@ -16,8 +16,8 @@ from gnomon.lab.measures.concentration import (
     noise_band,
     uniform_null,
 )
-from gnomon.lab.measures.intervals import holm, over_seeds, paired_difference
-from gnomon.lab.measures.stability import diverged, largest_stable_rate
+from gnomon.lab.stability import has_diverged, largest_stable_rate
+from gnomon.lab.table import difference_over_seeds, holm, over_seeds
 
 
 def importance(drops, errors):
@@ -113,13 +113,13 @@ def test_an_interval_over_seeds_is_that_of_scipy(rng):
 def test_a_paired_difference_is_that_of_scipy(rng):
     first, second = rng.random(5), rng.random(5)
     expected = stats.ttest_rel(first, second)
-    made = paired_difference(first, second)
+    made = difference_over_seeds(first, second)
     assert made.p == pytest.approx(expected.pvalue)
     ends = expected.confidence_interval(0.95)
     assert made.interval == pytest.approx((ends.low, ends.high))
-    assert paired_difference([0.5], [0.25]).p is None
-    assert paired_difference([1.0, 1.0], [0.5, 0.5]).p == 0.0
-    assert paired_difference([1.0, 1.0], [1.0, 1.0]).p == 1.0
+    assert difference_over_seeds([0.5], [0.25]).p is None
+    assert difference_over_seeds([1.0, 1.0], [0.5, 0.5]).p == 0.0
+    assert difference_over_seeds([1.0, 1.0], [1.0, 1.0]).p == 1.0
 
 
 def test_holm_rejects_what_the_step_down_procedure_rejects(rng):
@@ -139,8 +139,8 @@ def test_holm_rejects_what_the_step_down_procedure_rejects(rng):
 def test_values_that_can_not_be_compared_are_refused():
     with pytest.raises(LabError, match="are not one finite number per seed; leave out runs that"):
         over_seeds([0.1, np.inf])
-    with pytest.raises(LabError, match="3 runs can not be paired with 2; pass the runs of common"):
-        paired_difference([1, 2, 3], [1, 2])
+    with pytest.raises(LabError, match="3 runs cannot be paired with 2; pass the runs of common"):
+        difference_over_seeds([1, 2, 3], [1, 2])
     with pytest.raises(LabError, match="p values must be a list of numbers from 0 to 1"):
         holm([0.5, 1.5])
 
@@ -170,18 +170,18 @@ def test_a_border_that_is_not_there_is_said_to_be_missing():
 
 
 def test_a_run_diverged_where_it_ends_above_its_start_or_is_not_finite():
-    assert diverged([1.0, 0.5, np.inf])
-    assert diverged([1.0, 0.1, 0.1, 1.2])
-    assert not diverged([1.0, 5.0, 0.5])
+    assert has_diverged([1.0, 0.5, np.inf])
+    assert has_diverged([1.0, 0.1, 0.1, 1.2])
+    assert not has_diverged([1.0, 5.0, 0.5])
     with pytest.raises(LabError, match="a run without losses has neither converged nor diverged"):
-        diverged([])
+        has_diverged([])
     with pytest.raises(LabError, match="start must be positive and ratio above 1"):
         largest_stable_rate(lambda _: [1.0], start=0.0)
 
 
 def test_the_top_eigenvalue_is_that_of_the_whole_hessian():
     torch = pytest.importorskip("torch")
-    from gnomon.lab.measures.hessian import top_eigenvalue
+    from gnomon.lab.measures import top_eigenvalue
 
     torch.manual_seed(0)
     net = torch.nn.Sequential(
@@ -206,7 +206,7 @@ def test_the_top_eigenvalue_is_that_of_the_whole_hessian():
 
 def test_the_top_eigenvalue_is_found_beside_a_larger_negative_one():
     torch = pytest.importorskip("torch")
-    from gnomon.lab.measures.hessian import top_eigenvalue
+    from gnomon.lab.measures import top_eigenvalue
 
     x = torch.zeros(5, dtype=torch.float64, requires_grad=True)
     unused = torch.zeros(2, requires_grad=True, dtype=torch.float64)
@@ -221,10 +221,10 @@ def test_the_hessian_of_a_transformer_agrees_with_differences_of_gradients():
     """H v by double differentiation, and by central differences of gradients in float64."""
     torch = pytest.importorskip("torch")
     import gnomon
-    from gnomon.lab.measures.hessian import _product
+    from gnomon.lab.measures import hessian_product
     from gnomon.lab.model import Transformer
     from gnomon.lab.scoring import loss
-    from gnomon.lab.tasks.registry import task
+    from gnomon.lab.tasks import task
 
     made = task("order", length=6)
     torch.manual_seed(0)
@@ -240,7 +240,7 @@ def test_the_hessian_of_a_transformer_agrees_with_differences_of_gradients():
     parameters = list(model.parameters())
     size = sum(p.numel() for p in parameters)
     vector = np.random.default_rng(1).standard_normal(size)
-    product = _product(lambda: loss(model, batch), parameters)(vector)
+    product = hessian_product(lambda: loss(model, batch), parameters)(vector)
 
     start = torch.nn.utils.parameters_to_vector(parameters).detach()
 

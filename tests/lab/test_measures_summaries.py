@@ -8,7 +8,7 @@ from scipy import stats
 
 from gnomon.errors import LabError
 from gnomon.lab.records import Record, read_records, write_record
-from gnomon.lab.summaries import summarise
+from gnomon.lab.table import summarise
 
 CEILING = {"measure": "accuracy", "value": 1.0, "prior": 0.5, "constant": 0.5}
 
@@ -113,7 +113,7 @@ def test_heads_are_summed_up_by_ablation_and_layer():
 
 
 def test_differences_are_paired_by_seed_and_corrected_by_holm(records):
-    compared = {c.encoding: c for c in summarise(records).compared("rope", "score")}
+    compared = {c.encoding: c for c in summarise(records).compare("rope", "score")}
     alibi, nope = (
         stats.ttest_rel(SCORES[name], SCORES["rope"]).pvalue for name in ("alibi", "nope")
     )
@@ -125,7 +125,7 @@ def test_differences_are_paired_by_seed_and_corrected_by_holm(records):
 
 def test_one_common_seed_gives_a_difference_and_no_p_value():
     runs = [record("rope", 0, 0.9), record("alibi", 0, 0.5), record("alibi", 1, 0.6)]
-    (made,) = summarise(runs).compared("rope", "score")
+    (made,) = summarise(runs).compare("rope", "score")
     assert made.difference.mean == pytest.approx(-0.4)
     assert made.p_holm is None
 
@@ -151,6 +151,6 @@ def test_what_has_no_records_is_named(records):
     with pytest.raises(LabError, match="there are no records of 'order / rop'; did you mean 'orde"):
         summary.row("order", "rop")
     with pytest.raises(LabError, match="there are no records of 'sinus'; known: alibi, nope, rope"):
-        summary.compared("sinus")
-    with pytest.raises(LabError, match="'scor' can not be compared; did you mean 'score'"):
-        summary.compared("rope", "scor")
+        summary.compare("sinus")
+    with pytest.raises(LabError, match="'scor' cannot be compared; did you mean 'score'"):
+        summary.compare("rope", "scor")

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from gnomon.errors import LabError
+from gnomon.lab.tasks import task
 from gnomon.lab.tasks.base import Batch
-from gnomon.lab.tasks.registry import task
 
 torch = pytest.importorskip("torch")
 
-from gnomon.lab.measures.hessian import top_eigenvalue  # noqa: E402 - torch may be missing
-from gnomon.lab.measures.trials import descent, stable_rate, trial_losses  # noqa: E402
+from gnomon.lab.measures import top_eigenvalue  # noqa: E402
 from gnomon.lab.model import Transformer  # noqa: E402
 from gnomon.lab.scoring import loss  # noqa: E402
+from gnomon.lab.stability import descent, stable_rate, trial_losses  # noqa: E402
 
 
 class Fixed:

@@ -7,8 +7,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import gnomon  # noqa: E402 - after the check that there is a framework
+from gnomon.lab.encode import Placement  # noqa: E402
 from gnomon.lab.model import Transformer  # noqa: E402
-from gnomon.lab.parts import Part  # noqa: E402
 
 TOKENS, CLASSES, LENGTH = 11, 5, 12
 RELATIVE = {
@@ -33,7 +33,7 @@ def tokens_of(rows=6, seed=0):
 
 
 def part(name, parameters):
-    return Part(encoding=gnomon.encoding(name, **parameters), both_directions=True)
+    return Placement(encoding=gnomon.encoding(name, **parameters), both_directions=True)
 
 
 @torch.no_grad()
@@ -128,7 +128,7 @@ def test_a_transform_multiplied_by_matrices_is_the_transform_of_every_vector(nam
         model.zero_grad()
         made = model(tokens)[:3]
         made.sum().backward()
-        held = [one for own, _ in model.learned_parts() for one in own]
+        held = [one for own, _ in model.trainable_by_placement() for one in own]
         grads.append((made.detach(), [one.grad.clone() for one in held]))
     torch.testing.assert_close(grads[0][0], grads[1][0], rtol=0, atol=1e-12)
     for one, other in zip(grads[0][1], grads[1][1], strict=True):
@@ -165,13 +165,16 @@ def test_what_a_frozen_part_could_learn_stays_and_the_rest_of_the_model_moves(na
         "learned": {"dimension": 32, "rows": 12},
     }
     made = gnomon.encoding(name, **given[name])
-    model = model_of(Part(encoding=made, frozen=True, both_directions=True))
-    free = model_of(Part(encoding=made, both_directions=True))
+    model = model_of(Placement(encoding=made, frozen=True, both_directions=True))
+    free = model_of(Placement(encoding=made, both_directions=True))
     torch.testing.assert_close(model(tokens_of()), free(tokens_of()))  # the same before training
-    assert [len(held) for held, _ in model.learned_parts()] == [0]
-    assert [len(held) > 0 for held, _ in free.learned_parts()] == [True]
+    assert [len(held) for held, _ in model.trainable_by_placement()] == [0]
+    assert [len(held) > 0 for held, _ in free.trainable_by_placement()] == [True]
     own = [
-        one for _, modules in model.modules_of_parts() for m in modules for one in m.parameters()
+        one
+        for _, modules in model.modules_by_placement()
+        for m in modules
+        for one in m.parameters()
     ]
     before = [one.clone() for one in own]
     model(tokens_of()).square().mean().backward()

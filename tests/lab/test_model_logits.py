@@ -9,10 +9,10 @@ torch = pytest.importorskip("torch")
 
 import gnomon  # noqa: E402 - after the check that there is a framework
 from gnomon.errors import LabError  # noqa: E402
-from gnomon.lab.activations import activations, logits_report  # noqa: E402
+from gnomon.lab.measures import activations, logits_report  # noqa: E402
 from gnomon.lab.model import Transformer  # noqa: E402
 from gnomon.lab.tasks.base import Batch  # noqa: E402
-from gnomon.lab.variants.recurrent import GruModel  # noqa: E402
+from gnomon.lab.variants import GruModel  # noqa: E402
 
 LENGTH, HEADS = 9, 4
 ENCODINGS = {
@@ -46,7 +46,7 @@ def test_softmax_of_the_logits_times_values_is_what_attention_gives(name):
         outs.append(out)
         values.append(args[2])
 
-    for one in model.coupled():
+    for one in model.layer_encodings():
         one.register_forward_hook(keep)
     with torch.no_grad():
         model(torch.from_numpy(batch.tokens))

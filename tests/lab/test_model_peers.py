@@ -8,9 +8,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import gnomon  # noqa: E402 - after the check that there is a framework
-from gnomon.errors import LabError  # noqa: E402
+from gnomon.errors import InputError, LabError  # noqa: E402
+from gnomon.lab.encode import Placement  # noqa: E402
 from gnomon.lab.model import Transformer  # noqa: E402
-from gnomon.lab.parts import Part  # noqa: E402
 
 TOKENS, CLASSES, LENGTH, HEADS, WIDTH = 11, 5, 10, 4, 32
 
@@ -83,7 +83,7 @@ def test_a_layer_under_rope_is_attention_of_what_transformers_rotates():
     q, k = llama.apply_rotary_pos_emb(q, k, turns.cos(), turns.sin())
     weights = torch.softmax(q @ k.mT / 8**0.5, dim=-1)
     by_hand = block.attention.out((weights @ v).transpose(1, 2).flatten(2))
-    ours = block.attention(block.before(x), model.scales)
+    ours = block.attention(block.before(x))
     torch.testing.assert_close(ours, by_hand, rtol=0, atol=1e-12)
 
 
@@ -92,7 +92,7 @@ def test_scaling_a_head_by_zero_is_the_output_projection_without_its_columns():
     model, tokens = model_of(gnomon.encoding("rope", dimension=8)), tokens_of()
     factors = np.ones((2, HEADS))
     factors[1, 2] = 0.0
-    with model.heads_scaled(factors):
+    with model.heads().scale(factors):
         scaled = model(tokens)
     cut = model_of(gnomon.encoding("rope", dimension=8))
     cut.blocks[1].attention.out.weight[:, 16:24] = 0.0
@@ -103,9 +103,9 @@ def test_scaling_a_head_by_zero_is_the_output_projection_without_its_columns():
 def test_heads_come_back_after_they_were_scaled_even_where_something_failed():
     model, tokens = model_of(gnomon.encoding("rope", dimension=8)), tokens_of()
     before, weights = model(tokens), {k: v.clone() for k, v in model.state_dict().items()}
-    with model.heads_scaled(np.zeros((2, HEADS))):
+    with model.heads().scale(np.zeros((2, HEADS))):
         assert not torch.equal(model(tokens), before)
-    with pytest.raises(IndexError), model.heads_scaled(np.zeros((2, HEADS))):
+    with pytest.raises(IndexError), model.heads().scale(np.zeros((2, HEADS))):
         model(tokens + TOKENS)  # no such tokens
     assert torch.equal(model(tokens), before)
     assert all(torch.equal(v, weights[k]) for k, v in model.state_dict().items())
@@ -121,9 +121,9 @@ def test_a_head_that_is_filled_with_its_mean_gives_what_a_constant_of_that_value
     model(tokens, mask=mask)
     hook.remove()
     by_hand = seen[0][mask].mean(0).reshape(HEADS, 8)
-    means = model.head_means(tokens, mask=mask)
+    means = model.heads().measure_means(lambda: model(tokens, mask=mask), mask)
     torch.testing.assert_close(means[0].double(), by_hand, rtol=0, atol=1e-6)
-    with model.heads_scaled(np.zeros((1, HEADS)), means=means):
+    with model.heads().fill_with(means).scale(np.zeros((1, HEADS))):
         filled = model(tokens, mask=mask)
     constant = model_of(None, layers=1)
     constant.load_state_dict(model.state_dict(), strict=False)
@@ -141,7 +141,7 @@ def test_scaling_a_pair_by_zero_is_a_query_without_that_pair(layout):
     model, tokens = model_of(encoding, layers=1), tokens_of()
     factors = np.ones((1, HEADS, 4))
     factors[0, 1, 2] = 0.0
-    with model.pairs_scaled(factors):
+    with model.scale_pairs(factors):
         scaled = model(tokens)
     cut = model_of(encoding, layers=1)
     rows = [8 + 4, 8 + 5] if layout == "interleaved" else [8 + 2, 8 + 6]
@@ -153,33 +153,37 @@ def test_scaling_a_pair_by_zero_is_a_query_without_that_pair(layout):
 @torch.no_grad()
 def test_an_encoding_on_one_head_is_not_seen_where_that_head_is_not():
     rope = gnomon.encoding("rope", dimension=8)
-    one, none, tokens = model_of(Part(encoding=rope, heads=1)), model_of(None), tokens_of()
+    one, none, tokens = model_of(Placement(encoding=rope, heads=1)), model_of(None), tokens_of()
     factors = np.ones((2, HEADS))
     factors[:, 0] = 0.0
     assert (one(tokens) - none(tokens)).abs().max() > 1e-4
-    with one.heads_scaled(factors), none.heads_scaled(factors):
+    with one.heads().scale(factors), none.heads().scale(factors):
         torch.testing.assert_close(one(tokens), none(tokens), rtol=0, atol=1e-12)
-    every = model_of(Part(encoding=rope, heads=HEADS))
+    every = model_of(Placement(encoding=rope, heads=HEADS))
     torch.testing.assert_close(every(tokens), model_of(rope)(tokens), rtol=0, atol=1e-12)
 
 
 @torch.no_grad()
 def test_a_bias_on_some_heads_leaves_the_others_without_one():
     bias = gnomon.encoding("alibi", heads=2, symmetric=True)
-    some, none, tokens = model_of(Part(encoding=bias, heads=2)), model_of(None), tokens_of()
+    some, none, tokens = model_of(Placement(encoding=bias, heads=2)), model_of(None), tokens_of()
     factors = np.ones((2, HEADS))
     factors[:, :2] = 0.0
-    with some.heads_scaled(factors), none.heads_scaled(factors):
+    with some.heads().scale(factors), none.heads().scale(factors):
         torch.testing.assert_close(some(tokens), none(tokens), rtol=0, atol=1e-12)
 
 
 @torch.no_grad()
 def test_an_encoding_in_the_last_layer_is_not_in_the_first():
     rope = gnomon.encoding("rope", dimension=8)
-    late, none, tokens = model_of(Part(encoding=rope, layers=(1,))), model_of(None), tokens_of()
+    late, none, tokens = (
+        model_of(Placement(encoding=rope, layers=(1,))),
+        model_of(None),
+        tokens_of(),
+    )
     x = none.embed(tokens)
-    assert torch.equal(late.blocks[0](x, late.scales), none.blocks[0](x, none.scales))
-    assert not torch.equal(late.blocks[1](x, late.scales), none.blocks[1](x, none.scales))
+    assert torch.equal(late.blocks[0](x), none.blocks[0](x))
+    assert not torch.equal(late.blocks[1](x), none.blocks[1](x))
 
 
 @torch.no_grad()
@@ -210,7 +214,7 @@ def test_biases_that_act_together_are_the_bias_of_summed_slopes():
 def test_a_model_that_can_not_be_is_refused_in_words(encoding, given, words):
     if isinstance(encoding, tuple):
         name, parameters, place = encoding
-        encoding = Part(encoding=gnomon.encoding(name, **parameters), **place)
+        encoding = Placement(encoding=gnomon.encoding(name, **parameters), **place)
     with pytest.raises(LabError, match=words):
         model_of(encoding, **given)
 
@@ -224,7 +228,7 @@ def test_two_encodings_in_a_layer_with_a_rule_on_content_are_refused():
 def test_factors_of_another_model_are_refused():
     model = model_of(None)
     with (
-        pytest.raises(LabError, match="one for each of 2 layers and 4 heads"),
-        model.heads_scaled(np.ones((2, 8))),
+        pytest.raises(InputError, match="one for each of 2 layers and 4 heads"),
+        model.heads().scale(np.ones((2, 8))),
     ):
         pass

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gnomon.lab.compact import compact
 from gnomon.lab.records import Record
+from gnomon.lab.table import grid_table
 
 AREAS = {
     "rope": [0.60, 0.64, 0.59, 0.66],
@@ -38,7 +38,7 @@ def records(areas=AREAS, **more):
 
 
 def test_differences_are_paired_by_seed_and_corrected_as_scipy_and_holm_say():
-    lines = {one["encoding"]: one for one in compact(records())["compared"]}
+    lines = {one["encoding"]: one for one in grid_table(records())["compared"]}
     assert set(lines) == {"alibi", "nope", "t5"}
     tests = {name: stats.ttest_rel(AREAS[name], AREAS["rope"]) for name in lines}
     ordered = sorted(lines, key=lambda name: tests[name].pvalue)
@@ -57,7 +57,7 @@ def test_differences_are_paired_by_seed_and_corrected_as_scipy_and_holm_say():
 def test_a_task_without_rope_is_compared_with_its_first_encoding_and_one_alone_with_none():
     others = {name: AREAS[name] for name in ("nope", "t5")}
     alone = {"rope": AREAS["rope"]}
-    made = compact([*records(others, task="lag"), *records(alone, task="order"), *records()])
+    made = grid_table([*records(others, task="lag"), *records(alone, task="order"), *records()])
     by_task = {(one["task"], one["encoding"], one["reference"]) for one in made["compared"]}
     assert ("lag", "t5", "nope") in by_task
     assert {task for task, _, _ in by_task} == {"lag", "distance"}
@@ -65,14 +65,14 @@ def test_a_task_without_rope_is_compared_with_its_first_encoding_and_one_alone_w
 
 def test_a_row_says_how_many_documents_it_rests_on_and_what_they_leave_open():
     data = {"digest": "a", "one_answer": True, "train": 900, "validation": 90, "test": 100}
-    (row,) = compact(records({"rope": [0.5, 0.6]}, data=data))["rows"]
+    (row,) = grid_table(records({"rope": [0.5, 0.6]}, data=data))["rows"]
     assert row["data"]["standard_error"] == pytest.approx(0.03)  # sqrt(0.9 0.1 / 100)
     assert (row["data"]["test"], row["data"]["digests"]) == (100, 1)
-    (row,) = compact(records({"rope": [0.5]}, data=data, held_out=25))["rows"]
+    (row,) = grid_table(records({"rope": [0.5]}, data=data, held_out=25))["rows"]
     assert row["data"]["standard_error"] == pytest.approx(0.06)  # 25 of them were asked for
-    (row,) = compact(records({"rope": [0.5]}, data=data | {"one_answer": False}))["rows"]
+    (row,) = grid_table(records({"rope": [0.5]}, data=data | {"one_answer": False}))["rows"]
     assert row["data"]["standard_error"] is None
-    (row,) = compact(records({"rope": [0.5]}))["rows"]
+    (row,) = grid_table(records({"rope": [0.5]}))["rows"]
     assert row["data"] is None
 
 
@@ -80,5 +80,5 @@ def test_runs_on_different_data_are_counted():
     data = {"digest": "a", "one_answer": True, "train": 900, "validation": 90, "test": 100}
     runs = [record("rope", seed, 0.5, data=data | {"digest": digest})
             for seed, digest in enumerate("aab")]  # fmt: skip
-    (row,) = compact(runs)["rows"]
+    (row,) = grid_table(runs)["rows"]
     assert row["data"]["digests"] == 2

@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency, f_oneway
 
-from gnomon.lab.tasks.base import Batch
-from gnomon.lab.tasks.order import Order
-from gnomon.lab.tasks.registry import SYNTHETIC, task
+from gnomon.lab.tasks import TASKS as KINDS
+from gnomon.lab.tasks import task
+from gnomon.lab.tasks.base import Batch, Drawn
+from gnomon.lab.tasks.triggers import Order
+
+EXACT = [k for k in KINDS.values() if issubclass(k, Drawn) and k.name != "alignment"]
 
 SHORTEST = {"recall": 14, "distance": 20, "phase": 20}
 TASKS = {
-    kind.name: task(kind.name, length=24, shortest=SHORTEST.get(kind.name, 10))
-    for kind in SYNTHETIC
+    kind.name: task(kind.name, length=24, shortest=SHORTEST.get(kind.name, 10)) for kind in EXACT
 }
 LABELS = ["distance", "order", "first-occurrence", "last-occurrence"]
 TOKENS = ["lag", "reversal", "modular", "recall"]

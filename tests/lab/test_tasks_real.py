@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from gnomon.errors import LabError
+from gnomon.lab.tasks import task
 from gnomon.lab.tasks.base import Batch
-from gnomon.lab.tasks.real.characters import SIZE, successors
-from gnomon.lab.tasks.real.observers import bag_accuracy, consistent_share, slot_accuracy
-from gnomon.lab.tasks.registry import task
+from gnomon.lab.tasks.characters import SIZE, successors
+from gnomon.lab.tasks.documents import bag_accuracy, consistent_share, slot_accuracy
 
 FILES = ("splice", "promoters", "promoter-alignment", "sentences")
 

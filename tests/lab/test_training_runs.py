@@ -11,14 +11,17 @@ torch = pytest.importorskip("torch")
 
 import gnomon  # noqa: E402 - after the check that there is a framework
 from gnomon.lab import training as trainer  # noqa: E402
-from gnomon.lab.cells import Cell  # noqa: E402
-from gnomon.lab.config import ModelConfig, TrainingConfig  # noqa: E402
-from gnomon.lab.parts import Part  # noqa: E402
+from gnomon.lab.encode import Placement  # noqa: E402
+from gnomon.lab.grid import (  # noqa: E402
+    Cell,
+    ModelConfig,
+    TrainingConfig,
+)
 from gnomon.lab.records import read_record, write_record  # noqa: E402
-from gnomon.lab.scoring import loss, scored  # noqa: E402
+from gnomon.lab.scoring import loss, score_answers  # noqa: E402
+from gnomon.lab.tasks import task  # noqa: E402
 from gnomon.lab.tasks.base import Batch  # noqa: E402
-from gnomon.lab.tasks.registry import task  # noqa: E402
-from gnomon.lab.training import drawn, parameter_groups, rate, train  # noqa: E402
+from gnomon.lab.training import draw_batch, parameter_groups, rate, train  # noqa: E402
 
 SMALL = ModelConfig(dimension=16, heads=2, layers=1)
 SHORT = TrainingConfig(
@@ -49,8 +52,8 @@ def test_the_rate_rises_to_its_full_value_and_falls_by_a_cosine_as_torch_schedul
 
 
 def test_matrices_decay_and_learned_numbers_of_encodings_have_their_own_rate():
-    part = Part(encoding=gnomon.encoding("t5", heads=2), multiplier=20.0)
-    model = trainer.model_for(part, SMALL, task("order"))
+    part = Placement(encoding=gnomon.encoding("t5", heads=2), multiplier=20.0)
+    model = trainer.build_model(part, SMALL, task("order"))
     groups = parameter_groups(model, TrainingConfig(learning_rate=1e-3, decay=0.1))
     table = [p for name, p in model.named_parameters() if name.endswith("table")]
     by_rate = {group["lr"]: group for group in groups}
@@ -75,7 +78,7 @@ def test_data_and_starting_weights_are_the_same_for_every_encoding():
         made.append(weights(train(task("order"), encoding, model=SMALL, training=how).model))
     torch.testing.assert_close(made[0], made[1], rtol=0, atol=1e-29)
     torch.testing.assert_close(made[0], made[2], rtol=0, atol=1e-29)
-    first = [drawn(task("order"), 3, "training", 4, step).tokens for step in (0, 0, 1)]
+    first = [draw_batch(task("order"), 3, "training", 4, step).tokens for step in (0, 0, 1)]
     assert np.array_equal(first[0], first[1])
     assert not np.array_equal(first[0], first[2])
 
@@ -151,7 +154,7 @@ def test_a_last_step_that_leaves_no_numbers_is_recorded_as_diverged():
     """At a rate of 1e30 one step of AdamW moves weights by 1e30, and logits leave float32."""
     how = dataclasses.replace(SHORT, steps=1, learning_rate=1e30, warmup=0.0)
     trained = train(task("order"), rope(), model=SMALL, training=how)
-    batch = drawn(task("order"), 0, "held-out", 8)
+    batch = draw_batch(task("order"), 0, "held-out", 8)
     with torch.no_grad():
         answers = trained.model(torch.from_numpy(batch.tokens))
     assert not torch.isfinite(answers).all()
@@ -180,20 +183,20 @@ def test_accuracy_and_r2_are_those_of_their_definitions_with_weights_and_padding
     answers = rng.normal(size=(6, 5)).astype(np.float32)
     targets = rng.normal(size=(6, 5)).astype(np.float32)
     shared = {"tokens": np.zeros((6, 5), np.int64), "mask": mask, "weights": weights_given}
-    ours = scored(torch.from_numpy(answers), Batch(targets=targets, **shared))
+    ours = score_answers(torch.from_numpy(answers), Batch(targets=targets, **shared))
     flat = {"sample_weight": weights_given.ravel()}
     assert ours == pytest.approx(
         sklearn.r2_score(targets.ravel(), answers.ravel(), **flat), abs=1e-5
     )
     classes, chosen = rng.integers(0, 3, (6, 5)), rng.integers(0, 3, (6, 5))
     logits = torch.from_numpy(np.eye(3, dtype=np.float32)[chosen])
-    found = scored(logits, Batch(targets=classes, **shared))
+    found = score_answers(logits, Batch(targets=classes, **shared))
     theirs = sklearn.accuracy_score(classes.ravel(), chosen.ravel(), **flat)
     assert found == pytest.approx(theirs, abs=1e-6)
 
 
 def test_order_is_learned_under_rope_and_is_chance_under_a_symmetric_bias():
-    """A bias that sees |lag| alone can not tell a before b from b before a: exactly chance."""
+    """A bias that sees |lag| alone cannot tell a before b from b before a: exactly chance."""
     how = TrainingConfig(steps=80, batch=32, learning_rate=8e-3, held_out=1024)
     turning = gnomon.encoding("rope", dimension=8, base=100.0)
     seen = train(task("order"), turning, training=how)

@@ -8,13 +8,15 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import gnomon  # noqa: E402 - after the check that there is a framework
-from gnomon.lab.coupled import Coupled  # noqa: E402
-from gnomon.lab.measures.registry import MEASURES  # noqa: E402
+from gnomon.lab.encode import (  # noqa: E402
+    LayerEncodings,
+    Placement,
+    rotary_pairs_of,
+)
+from gnomon.lab.measures import MEASURES  # noqa: E402
 from gnomon.lab.model import Transformer  # noqa: E402
-from gnomon.lab.parts import Part  # noqa: E402
-from gnomon.lab.tasks.registry import task  # noqa: E402
-from gnomon.lab.turned import pairs_of  # noqa: E402
-from gnomon.lab.variants.latent import LatentTransformer  # noqa: E402
+from gnomon.lab.tasks import task  # noqa: E402
+from gnomon.lab.variants import LatentTransformer  # noqa: E402
 
 BESIDE = ((0, 1), (2, 3), (4, 5), (6, 7))
 CASES = [
@@ -36,33 +38,33 @@ CASES = [
 
 
 def turned(*encodings, heads=2):
-    return Coupled([Part(encoding=one) for one in encodings], heads=heads, causal=True)
+    return LayerEncodings([Placement(encoding=one) for one in encodings], heads=heads, causal=True)
 
 
 @pytest.mark.parametrize(("name", "given", "pairs"), CASES)
 def test_pairs_are_those_of_the_layout(name, given, pairs):
     encoding = gnomon.encoding(name, dimension=8, **given)
-    found = turned(encoding).turned_pairs(8)
+    found = turned(encoding).rotary_pairs(8)
     assert found.coordinates == pairs
     assert found.heads.all()
 
 
 def test_vectors_biases_and_nothing_turn_no_pairs():
-    assert turned().turned_pairs(8).coordinates == ()
-    assert turned(gnomon.encoding("alibi", heads=2)).turned_pairs(8).coordinates == ()
-    assert turned(gnomon.encoding("nope")).turned_pairs(8).coordinates == ()
+    assert turned().rotary_pairs(8).coordinates == ()
+    assert turned(gnomon.encoding("alibi", heads=2)).rotary_pairs(8).coordinates == ()
+    assert turned(gnomon.encoding("nope")).rotary_pairs(8).coordinates == ()
 
 
 def test_a_random_rotation_of_three_coordinates_has_no_pair_and_one_of_two_has(rng):
     whole = np.linalg.qr(rng.standard_normal((3, 3)))[0]
     made = np.eye(5)
     made[:3, :3] = whole
-    assert pairs_of(made[None]) == []
+    assert rotary_pairs_of(made[None]) == []
     cos, sin = np.cos(0.3), np.sin(0.3)
     made[3:, 3:] = [[2 * cos, 2 * sin], [-2 * sin, 2 * cos]]
-    assert pairs_of(made[None]) == [(3, 4)]
+    assert rotary_pairs_of(made[None]) == [(3, 4)]
     made[3:, 3:] = [[cos, sin], [sin, -cos]]  # a reflection turns nothing
-    assert pairs_of(made[None]) == []
+    assert rotary_pairs_of(made[None]) == []
 
 
 def model_of(encoding, kind=Transformer, **given):
@@ -88,9 +90,9 @@ def test_taking_a_pair_out_is_a_query_without_its_true_coordinates(given, rows):
     """The second pair of the second head: rows 8 + ... of the projection of queries."""
     encoding = gnomon.encoding("rope", dimension=8, **given)
     model, cut = model_of(encoding), model_of(encoding)
-    factors = np.ones((1, 2, len(model.turned_pairs()[0].coordinates)))
+    factors = np.ones((1, 2, len(model.rotary_pairs()[0].coordinates)))
     factors[0, 1, 1] = 0.0
-    with model.pairs_scaled(factors):
+    with model.scale_pairs(factors):
         scaled = model(tokens_of())
     for weights in (cut.blocks[0].attention.project.weight, cut.blocks[0].attention.project.bias):
         weights[[8 + row for row in rows]] = 0.0
@@ -104,7 +106,7 @@ def test_content_of_latent_attention_is_no_rotary_pair():
     model, cut = (model_of(encoding, kind=LatentTransformer) for _ in range(2))
     factors = np.ones((1, 2, 4))
     factors[0, 0, 3] = 0.0
-    with model.pairs_scaled(factors):
+    with model.scale_pairs(factors):
         scaled = model(tokens_of())
     for weights in (cut.blocks[0].attention.up_q.weight, cut.blocks[0].attention.up_q.bias):
         weights[[16 + 6, 16 + 7]] = 0.0  # turned queries come after those of content
@@ -113,12 +115,12 @@ def test_content_of_latent_attention_is_no_rotary_pair():
 
 @torch.no_grad()
 def test_heads_that_do_not_turn_keep_their_content():
-    encoding = Part(encoding=gnomon.encoding("rope", dimension=8), heads=1)
+    encoding = Placement(encoding=gnomon.encoding("rope", dimension=8), heads=1)
     model = model_of(encoding)
-    assert model.turned_pairs()[0].heads.tolist() == [[True] * 4, [False] * 4]
+    assert model.rotary_pairs()[0].heads.tolist() == [[True] * 4, [False] * 4]
     factors = np.ones((1, 2, 4))
     factors[0, 1] = 0.0
-    with model.pairs_scaled(factors):
+    with model.scale_pairs(factors):
         scaled = model(tokens_of())
     torch.testing.assert_close(scaled, model(tokens_of()), rtol=0, atol=0)
 
@@ -131,7 +133,7 @@ def test_only_what_is_turned_has_an_importance():
     none = MEASURES["pairs"](sinusoid, batch)
     assert none.reason == "nothing in the model turns pairs of coordinates"
     assert none.drops.size == 0
-    first = Part(encoding=gnomon.encoding("rope", dimension=8, fraction=0.5), layers=(0,))
+    first = Placement(encoding=gnomon.encoding("rope", dimension=8, fraction=0.5), layers=(0,))
     some = MEASURES["pairs"](Transformer(**shape, encoding=first), batch)
     assert some.coordinates == (((0, 1), (2, 3)), ())
     assert np.isfinite(some.drops[0]).all()

@@ -9,14 +9,20 @@ torch = pytest.importorskip("torch")
 
 import gnomon  # noqa: E402 - after the check that there is a framework
 from gnomon.errors import LabError  # noqa: E402
-from gnomon.lab.building import model_for, parts_for  # noqa: E402
-from gnomon.lab.config import ModelConfig, PartConfig  # noqa: E402
+from gnomon.lab.grid import ModelConfig, PartConfig  # noqa: E402
 from gnomon.lab.scoring import inputs, score  # noqa: E402
-from gnomon.lab.tasks.registry import task  # noqa: E402
-from gnomon.lab.variants.crossing import LatentQuery, SequenceToSequence  # noqa: E402
-from gnomon.lab.variants.latent import LatentTransformer  # noqa: E402
-from gnomon.lab.variants.patches import PatchTransformer  # noqa: E402
-from gnomon.lab.variants.recurrent import Gru, GruModel, StateSpace  # noqa: E402
+from gnomon.lab.tasks import task  # noqa: E402
+from gnomon.lab.variants import (  # noqa: E402  # noqa: E402
+    Gru,
+    GruModel,
+    LatentQuery,
+    LatentTransformer,
+    PatchTransformer,
+    SequenceToSequence,
+    StateSpace,
+    build_model,
+    build_placements,
+)
 
 TOKENS, CLASSES, LENGTH = 9, 4, 10
 SHAPE = {"vocabulary": TOKENS, "classes": CLASSES, "dimension": 32, "heads": 4, "length": LENGTH}
@@ -50,7 +56,7 @@ def test_latent_attention_is_softmax_of_content_and_shared_products():
         logits = up_q[..., at] @ up_kv[..., at].mT + up_q[..., later] @ shared.mT
         outs.append(torch.softmax(logits / 16**0.5, -1) @ up_kv[..., later])
     by_hand = own.out(torch.cat(outs, dim=-1))
-    torch.testing.assert_close(own(h, model.scales), by_hand, rtol=0, atol=1e-12)
+    torch.testing.assert_close(own(h), by_hand, rtol=0, atol=1e-12)
 
 
 @torch.no_grad()
@@ -61,7 +67,7 @@ def test_decoupled_rotation_of_latent_attention_sees_order_and_not_absolute_posi
     shifted = model(tokens, positions=at + 5.0)
     torch.testing.assert_close(model(tokens, positions=at), shifted, rtol=0, atol=1e-12)
     assert (model(tokens) - model(tokens.flip(1))).abs().max() > 1e-4
-    coordinates = [one.coordinates for one in model.turned_pairs()]
+    coordinates = [one.coordinates for one in model.rotary_pairs()]
     assert coordinates == [((8, 9), (10, 11), (12, 13), (14, 15))] * 2  # 0..7 is content
 
 
@@ -84,11 +90,14 @@ def test_a_decoder_answers_from_all_tokens_and_from_answers_before():
 @torch.no_grad()
 def test_cross_attention_sees_the_lag_between_answer_and_token():
     """Only the cross-attention has an encoding: moving answers against tokens must be seen."""
-    from gnomon.lab.parts import Part
+    from gnomon.lab.encode import Placement
 
     rope = gnomon.encoding("rope", dimension=8)
     model = made(
-        SequenceToSequence, encoding=Part(encoding=rope, layers=(2,)), layers=1, pooling="tokens"
+        SequenceToSequence,
+        encoding=Placement(encoding=rope, layers=(2,)),
+        layers=1,
+        pooling="tokens",
     )
     tokens, answers = tokens_of(), torch.zeros(5, LENGTH, dtype=torch.long)
     base = model(tokens, answers=answers)
@@ -155,7 +164,7 @@ def test_a_diagonal_state_space_is_its_recurrence_step_by_step(causal):
 def test_patches_enter_by_a_matrix_at_the_root_mean_square_of_tokens():
     model = made(PatchTransformer, features=16, encoding=None, dimension=256, heads=4)
     values = torch.randn(64, LENGTH, 16).double()
-    entered = model.entered(values, None)
+    entered = model.embed_tokens(values, None)
     assert float(entered.square().mean().sqrt()) == pytest.approx(0.5, rel=0.05)
     assert model(values).shape == (64, CLASSES)
 
@@ -163,9 +172,9 @@ def test_patches_enter_by_a_matrix_at_the_root_mean_square_of_tokens():
 def test_a_model_of_patches_reads_values_and_two_axes_of_the_digits():
     digits = task("digits")
     how = ModelConfig(kind="patches", dimension=32, heads=4)
-    parts = parts_for([PartConfig(name="rope")], how, digits, seed=0)
+    parts = build_placements([PartConfig(name="rope")], how, digits, seed=0)
     assert parts[0].encoding.axes == 2
-    model = model_for(parts, how, digits)
+    model = build_model(parts, how, digits)
     batch = digits.batch(np.random.default_rng(0), 8)
     assert inputs(model, batch)[0].shape == batch.values.shape
     assert 0.0 <= score(model, batch) <= 1.0
@@ -187,16 +196,16 @@ def test_a_model_of_patches_reads_values_and_two_axes_of_the_digits():
 def test_a_model_that_does_not_go_with_its_task_or_encoding_is_refused(kind, name, on, words):
     how, over = ModelConfig(kind=kind), task(on)
     with pytest.raises(LabError, match=words):
-        model_for(parts_for([PartConfig(name=name)], how, over, seed=0), how, over)
+        build_model(build_placements([PartConfig(name=name)], how, over, seed=0), how, over)
 
 
 def test_parameters_of_another_kind_of_model_are_refused_with_the_nearest():
     how = ModelConfig(kind="state-space", extra={"state": 4})
     with pytest.raises(LabError, match="has no 'state': did you mean 'states'"):
-        model_for(None, how, task("order"))
+        build_model(None, how, task("order"))
 
 
 def test_a_model_without_heads_refuses_to_scale_them():
     model = made(GruModel, encoding=None)
-    with pytest.raises(LabError, match="no heads to be scaled"), model.heads_scaled([[1.0]]):
+    with pytest.raises(LabError, match="no heads to be scaled"), model.heads().scale([[1.0]]):
         pass

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch")
-executor = pytest.importorskip("gnomon.lab.executor")
+executor = pytest.importorskip("gnomon.lab.worker")
 
 PLANTED = ("json", "random", "torch", "numpy", "gnomon", "sitecustomize", "usercustomize", "queue")
 
@@ -38,11 +38,11 @@ def test_a_worker_imports_nothing_from_the_folder_it_stands_in(planted, monkeypa
     source = str(Path(executor.__file__).parents[2])
     if said:  # the place of our own source, where it is not installed, beside the rest
         monkeypatch.setenv("PYTHONPATH", said + os.pathsep + source)
-    worker = executor.started()
+    worker = executor.start_worker()
     try:
-        began = executor.ready(worker)
+        began = executor.is_ready(worker)
     finally:
-        executor._end(worker)
+        executor._end_worker(worker)
     assert not (planted / "mark").exists()
     assert began
 
@@ -53,21 +53,21 @@ def test_what_the_user_put_on_the_path_is_kept(monkeypatch, tmp_path) -> None:
         executor.subprocess, "Popen", lambda line, **more: told.update(more, line=line)
     )
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["", str(tmp_path), ".", "lib"]))
-    executor.started()
+    executor.start_worker()
     assert told["env"]["PYTHONPATH"] == os.pathsep.join([str(tmp_path), "lib"])
     assert "-P" in told["line"]
     monkeypatch.setenv("PYTHONPATH", os.pathsep)
-    executor.started()
+    executor.start_worker()
     assert "PYTHONPATH" not in told["env"]
 
 
 def test_leftovers_of_killed_workers_are_removed_when_a_grid_is_run(tmp_path, monkeypatch) -> None:
-    from gnomon.lab import running
+    from gnomon.lab import run as running
 
     left = tmp_path / ".cell.checkpoint.999999999.0123abcd.tmp"
     left.write_bytes(b"half")
     monkeypatch.setattr(running, "check_cells", lambda *_, **__: None)
-    monkeypatch.setattr(running, "unfinished", lambda *_: [])
+    monkeypatch.setattr(running, "pairs_to_run", lambda *_: [])
     monkeypatch.setattr(running, "_forget_failures", lambda *_: None)
     monkeypatch.setattr(running, "_run_all", lambda *_: None)
     monkeypatch.setattr(running, "status", lambda *_: _Made())

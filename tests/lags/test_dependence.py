@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.encodings.lag_groups import encoding_of
 from gnomon.errors import EncodingError, GroupError
 from gnomon.lags.kernel import LagKernel, jackknife_errors, lag_kernel
 from gnomon.lags.modes import dependence
+from gnomon.pipeline.lag_groups import fit_group
 
 
 def periodic(rng, period, *, types=20, length=400, documents=150, aligned=False):
@@ -205,7 +205,7 @@ def test_what_alternates_has_no_interval(rng):
 
 def test_the_encoding_has_the_periods_and_half_lives_that_were_found(rng):
     found = dependence(lag_kernel(staying(rng, 0.9), lags=64))
-    made = encoding_of(found, dimension=2)
+    made = fit_group(found, dimension=2)
     life = found.modes[0].half_life
     q = np.array([[1.0, 0.0]])
     near, far = (made.scores(q, q, [lag], [0.0])[0, 0] for lag in (0.0, life))
@@ -237,4 +237,4 @@ def test_too_few_lags_and_nothing_found_are_refused(rng):
     with pytest.raises(GroupError, match="Nothing depends on the lag here, so there is no gen"):
         nothing.generator()
     with pytest.raises(EncodingError, match="Nothing depends on the lag in these documents"):
-        encoding_of(nothing, dimension=8)
+        fit_group(nothing, dimension=8)

@@ -16,7 +16,7 @@ import pytest
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.registry import ENTRIES, encoding
 from gnomon.errors import EncodingError
-from support.examples import EXAMPLES, heads_of, on_axes, width_of
+from support.examples import EXAMPLES, on_axes, width_of
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Subject:
     @property
     def heads(self) -> int:
         """How many heads it tells apart, or 1."""
-        return heads_of(self.encoding)
+        return self.encoding.head_count or 1
 
     @property
     def width(self) -> int:
@@ -73,7 +73,7 @@ class Subject:
 def accepts(made: Encoding, position: float) -> bool:
     """Whether an encoding has something at a position."""
     at = on_axes(np.asarray([position]), made.axes)
-    q = np.ones((heads_of(made), 1, width_of(made)))
+    q = np.ones(((made.head_count or 1), 1, width_of(made)))
     try:
         made.scores(q, q, at)
     except EncodingError:

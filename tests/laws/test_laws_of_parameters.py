@@ -16,7 +16,7 @@ import pytest
 from gnomon.encodings.card import DECLARED
 from gnomon.encodings.registry import ENTRIES, encoding
 from gnomon.errors import EncodingError
-from support.examples import heads_of, width_of
+from support.examples import width_of
 
 WORDS = ("interleaved", "half", "chunked", "open", "closed")
 WITH_EXAMPLES = [name for name, entry in ENTRIES.items() if entry.examples]
@@ -217,15 +217,15 @@ TOGETHER: dict[tuple[str, str], tuple[dict[str, Any], dict[str, Any]]] = {
         for x in (0.0, 1.0)
     ),
 }
-"""Two sets of parameters that tell one of them apart, where it can not change all by itself."""
+"""Two sets of parameters that tell one of them apart, where it cannot change all by itself."""
 
 
 def behaviour(name: str, parameters: dict[str, Any]) -> list[Any] | None:
-    """What an encoding does at near and far positions; None where it can not be made."""
+    """What an encoding does at near and far positions; None where it cannot be made."""
     try:
         made = encoding(name, **parameters)
         near, far = np.array([0, 1, 2, 3, 5, 7]), np.array([63, 100, 500, 40_000])
-        size = heads_of(made), len(near), width_of(made)
+        size = (made.head_count or 1), len(near), width_of(made)
         q = np.random.default_rng(5).normal(size=size)
         k = np.roll(q, 1, axis=-1)
         there = [place for place in far if reaches(made, q, place)]

@@ -114,7 +114,7 @@ def formula_of(subject, given, rng):
             return made.vectors_at(at, numbers, xp=xp)
         if "transform" in made.kinds:
             sides = zip((q, k), ("q", "k"), strict=True)
-            return torch.cat([made.turned(x, at, numbers, side=side, xp=xp) for x, side in sides])
+            return torch.cat([made.apply(x, at, numbers, side=side, xp=xp) for x, side in sides])
         if "content" in made.kinds:
             found = made.scores(q, k, at[..., 0], numbers=numbers)
             return found[torch.isfinite(found)]
@@ -139,7 +139,7 @@ def test_learned_numbers_can_be_put_back(subject, rng):
 
 
 def test_what_can_not_be_learned_is_refused_in_words(subject):
-    with pytest.raises(EncodingError, match=r"can not learn 'wishes'; it learns: "):
+    with pytest.raises(EncodingError, match=r"cannot learn 'wishes'; it learns: "):
         subject.encoding.with_numbers(wishes=np.ones(3))
 
 

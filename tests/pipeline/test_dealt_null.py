@@ -21,7 +21,7 @@ def test_a_corpus_without_order_is_told_to_be_noise_in_words_and_in_numbers(rng)
         assert found["geometry"]["null"]["used"] == "dealt"
         assert dealt["share"] == pytest.approx(1.0, abs=0.05)
         assert found["geometry"]["mean_squared"]["noise_share"] > 0.95
-        assert "% of the plug-in mean squared distance" in found["verdict"]["summary"]
+        assert "% of the mean squared distance" in found["verdict"]["summary"]
         assert found["verdict"]["recommended"] == "none"
         alarms += found["verdict"]["informative"]
     assert alarms <= 1  # each with a chance of one in twenty

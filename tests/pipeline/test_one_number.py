@@ -88,7 +88,7 @@ def test_the_dataframe_has_the_numbers_of_the_json(survey, contents):
             assert pd.isna(value) if wanted is None else value == wanted, column
 
 
-@pytest.mark.parametrize("first", ["encoding ", "encoding"])
+@pytest.mark.parametrize("first", ["encoding  ", "encoding"])
 def test_the_terminal_has_the_numbers_of_the_json(contents, first):
     text = survey_text(contents, verbose=True)
     if first == "encoding":
@@ -145,8 +145,8 @@ def test_the_verdict_has_the_numbers_of_the_json(survey, contents):
     assert f"p = {test['p_value']:.2g}" in summary
     mean = contents["geometry"]["mean_squared"]
     if mean["noise_share"] is not None:
-        assert f"{100 * mean['noise_share']:.0f} % of the plug-in" in summary
-        assert f"{mean['plugin_core']:.3f} as published" in summary
+        assert f"{100 * mean['noise_share']:.0f} % of the mean squared distance" in summary
+        assert f"{mean['plugin_core']:.3f} straight from the counts" in summary
     best = contents["verdict"]["nearest"]
     if best is not None:
         entry = contents["encodings"][best["index"]]
@@ -156,7 +156,7 @@ def test_the_verdict_has_the_numbers_of_the_json(survey, contents):
         assert entry["stress"]["debiased"][kind] == best["left_out"]
     rank = contents["geometry"]["rank"]["effective"]
     assert survey.noise.debiased.rank == rank
-    assert f"effective rank {rank}" in survey_text(contents)
+    assert f"(effective rank) {rank}" in survey_text(contents)
 
 
 class _Cells(HTMLParser):

@@ -158,7 +158,7 @@ def test_every_vectors_kind_encoding_runs_in_it_and_leaves_no_trace(
 def test_without_positions_word_order_is_lost_and_with_them_it_is_not(
     clean: Any, minilm_folder: Path
 ) -> None:
-    """A BERT without positions sees a bag of words, whose mean can not tell two orders."""
+    """A BERT without positions sees a bag of words, whose mean cannot tell two orders."""
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(minilm_folder, local_files_only=True)

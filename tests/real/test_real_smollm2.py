@@ -30,7 +30,7 @@ TEXT = (
 
 @pytest.fixture(scope="module")
 def read(smollm2_file: Path) -> Any:
-    from gnomon.reproduce.scaling_model import reader
+    from gnomon.reproduce.scaling import reader
 
     return reader(smollm2_file)
 
@@ -147,7 +147,7 @@ def test_each_scaling_gives_the_logits_of_transformers_own(
 
     from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
-    from gnomon.reproduce.scaling_lines import encoding_of
+    from gnomon.reproduce.scaling import encoding_of
 
     config = copy.deepcopy(read.model.config)
     own = {"rope_theta": 1e5, "original_max_position_embeddings": 8192}

@@ -96,7 +96,7 @@ EXAMPLES: dict[str, Callable[[Survey], Any]] = {
     "gnomon.reproduce.claims.Reproduction": lambda _: reproduction(),
     "gnomon.spectra.of_encoding.Spectrum": lambda _: gnomon.spectrum("rope", 32, coupled=False),
     "gnomon.pipeline.lags.LagStructure": lambda _: bars(),
-    "gnomon.pipeline.survey_file.Pictures": pictures,
+    "gnomon.pipeline.page_data.Pictures": pictures,
     "gnomon.pipeline.surveys.Survey": lambda s: s,
     "gnomon.pipeline.noise.NoiseReport": lambda s: s.noise,
 }
@@ -195,7 +195,7 @@ def test_a_figure_that_a_survey_has_not_is_refused_with_the_nearest_name(surveye
 
 
 def test_a_figure_with_nothing_in_it_says_why(surveyed) -> None:
-    with pytest.raises(InputError, match=r"can not be drawn: all positions have exactly the same"):
+    with pytest.raises(InputError, match=r"cannot be drawn: all positions have exactly the same"):
         surveyed("flat").plot("stress")
 
 

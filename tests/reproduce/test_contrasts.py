@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm, spearmanr, t
 
-from gnomon.reproduce.contrasts import LEVEL, Contrast, claim, evidence, together
-from gnomon.reproduce.optimisation import Correlation, rank_correlation
+from gnomon.reproduce.claims import LEVEL, Contrast, claim, decide, list_contrasts
+from gnomon.reproduce.deposit import Correlation, rank_correlation
 
 CLEAR, OTHERWISE, UNCLEAR = (0.2, 0.21, 0.19), (-0.2, -0.21, -0.19), (0.3, -0.2, 0.1)
 
@@ -37,7 +37,7 @@ def test_the_interval_of_a_contrast_is_that_of_student(rng) -> None:
     ],
 )
 def test_a_contrast_reads_as_its_interval_lies(values, relation, bound, reading) -> None:
-    assert of(*values, relation=relation, bound=bound).reading == reading
+    assert of(*values, relation=relation, bound=bound).outcome == reading
 
 
 def test_intervals_of_one_claim_share_one_level() -> None:
@@ -77,13 +77,13 @@ def test_the_reason_has_every_number() -> None:
 
 def test_a_verdict_can_be_derived_from_its_evidence_alone() -> None:
     made = claim("c", [of(*CLEAR), of(*UNCLEAR)])
-    pieces = evidence([made])["c"]
+    pieces = list_contrasts([made])["c"]
     again = [
         Contrast(**{key: piece[key] for key in ("what", "relation", "bound", "level")},
                  values=tuple(piece["values"]))
         for piece in pieces
     ]  # fmt: skip
-    assert together(one.reading for one in again) == made.holds
+    assert decide(one.outcome for one in again) == made.holds
     assert [piece["reading"] for piece in pieces] == ["for", "open"]
 
 
@@ -99,8 +99,8 @@ def test_the_interval_of_a_rank_correlation_is_that_of_bonett_and_wright() -> No
     half = norm.ppf(0.975) * np.sqrt((1 + 0.6**2 / 2) / 17)
     wanted = np.tanh(np.arctanh(0.6) + np.array([-half, half]))
     np.testing.assert_allclose(found.interval, wanted, rtol=1e-12)
-    assert found.reading == "for"
-    assert Correlation(what="r", values=(0.9,), points=3).reading == "open"
+    assert found.outcome == "for"
+    assert Correlation(what="r", values=(0.9,), points=3).outcome == "open"
 
 
 def test_the_interval_of_a_rank_correlation_covers_the_truth_as_often_as_it_says() -> None:

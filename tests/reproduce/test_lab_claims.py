@@ -7,16 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gnomon.reproduce import (
-    deposit_claims,
-    extrapolation,
-    fitted,
-    jordan,
-    necessity,
-    stress_accuracy,
-)
-from gnomon.reproduce.lab_tables import Table
-from gnomon.reproduce.optimisation import correlations_of, helps
+from gnomon.reproduce import deposit as deposit_claims
+from gnomon.reproduce import extrapolation, fitted, jordan, necessity, stress_accuracy
+from gnomon.reproduce.deposit import correlations_of, judge_optimisation
+from gnomon.reproduce.grids import Table
 
 ADDITIVE = deposit_claims.ADDITIVE
 SEEDS = 5
@@ -112,21 +106,23 @@ def distance(rope: float, others: float, *, noise: float = 0.004, **more) -> Tab
 
 
 def test_rope_is_better_where_that_was_planted_and_only_there() -> None:
-    assert deposit_claims.better([distance(0.8, 0.6)]).holds == "holds"
-    assert deposit_claims.better([distance(0.6, 0.8)]).holds == "does not hold"
-    assert deposit_claims.better([distance(0.7, 0.701, noise=0.1)]).holds == "undecided"
+    assert deposit_claims.judge_better([distance(0.8, 0.6)]).holds == "holds"
+    assert deposit_claims.judge_better([distance(0.6, 0.8)]).holds == "does not hold"
+    assert deposit_claims.judge_better([distance(0.7, 0.701, noise=0.1)]).holds == "undecided"
     mixed = distance(0.7, 0.6).rows.copy()
     made = Table(grid(*mixed.values()))
     made.rows["distance", "t5"] = row("distance", "t5", area=0.9)
-    assert deposit_claims.better([made]).holds == "depends"
-    assert deposit_claims.better([Table(grid(row("distance", "rope")))]).holds == "untested here"
+    assert deposit_claims.judge_better([made]).holds == "depends"
+    assert (
+        deposit_claims.judge_better([Table(grid(row("distance", "rope")))]).holds == "untested here"
+    )
 
 
 def test_both_sizes_of_models_count_and_are_told_apart() -> None:
     large = Table(
         grid(row("distance", "rope", area=0.5), row("distance", "alibi", area=0.8), name="large")
     )
-    made = deposit_claims.better([distance(0.8, 0.6), large])
+    made = deposit_claims.judge_better([distance(0.8, 0.6), large])
     assert made.holds == "depends"
     assert (
         "Shown otherwise: rope less alibi, area on distance (large) -0.300" in made.verdict.reason
@@ -150,7 +146,7 @@ def test_counting_is_no_worse_where_it_lags_by_less_than_matters(nope, mla, hold
             row("counting", "mla", area=mla),
         )
     )
-    assert deposit_claims.counting([table]).holds == holds
+    assert deposit_claims.judge_counting([table]).holds == holds
 
 
 def heads(rope: float, others: float, counting: float, **more) -> Table:
@@ -159,16 +155,16 @@ def heads(rope: float, others: float, counting: float, **more) -> Table:
 
 
 def test_a_deposit_of_rope_alone_is_found_where_it_was_planted() -> None:
-    assert deposit_claims.only([heads(0.9, 0.3, 0.3)]).holds == "holds"
-    assert deposit_claims.only([heads(0.3, 0.7, 0.5)]).holds == "does not hold"
-    assert deposit_claims.only([heads(0.6, 0.3, 0.9)]).holds == "depends"
+    assert deposit_claims.judge_only([heads(0.9, 0.3, 0.3)]).holds == "holds"
+    assert deposit_claims.judge_only([heads(0.3, 0.7, 0.5)]).holds == "does not hold"
+    assert deposit_claims.judge_only([heads(0.6, 0.3, 0.9)]).holds == "depends"
 
 
 @pytest.mark.parametrize(("index", "holds"), [(0.7, "holds"), (0.3, "does not hold")])
 def test_a_deposit_is_more_than_half_of_what_the_layer_loses(index, holds) -> None:
     """Above all others at 0.3 is no deposit: most of the work is done elsewhere."""
-    assert deposit_claims.deposited([heads(index, 0.15, 0.15)]).holds == holds
-    assert deposit_claims.only([heads(index, 0.15, 0.15)]).holds == "holds"
+    assert deposit_claims.judge_deposit([heads(index, 0.15, 0.15)]).holds == holds
+    assert deposit_claims.judge_only([heads(index, 0.15, 0.15)]).holds == "holds"
 
 
 def test_a_run_that_did_not_learn_has_no_index_though_its_row_has_learned() -> None:
@@ -178,13 +174,13 @@ def test_a_run_that_did_not_learn_has_no_index_though_its_row_has_learned() -> N
 
 
 def test_heads_of_models_that_did_not_learn_say_nothing_and_are_named() -> None:
-    made = deposit_claims.only([heads(0.9, 0.3, 0.3, score=0.1)])
+    made = deposit_claims.judge_only([heads(0.9, 0.3, 0.3, score=0.1)])
     assert {one.what.split(",")[0] for one in made.contrasts} == {
         "rope on distance less rope on counting"
     }
     assert "did not learn distance: sinusoidal, learned, alibi, offset-bias, t5." in made.reason
     assert (
-        deposit_claims.only([heads(0.9, 0.3, 0.3, clear=False)])
+        deposit_claims.judge_only([heads(0.9, 0.3, 0.3, clear=False)])
         .contrasts[0]
         .what.startswith("rope on distance")
     )
@@ -193,8 +189,8 @@ def test_heads_of_models_that_did_not_learn_say_nothing_and_are_named() -> None:
 @pytest.mark.parametrize(("mla", "holds"), [(0.2, "holds"), (0.8, "does not hold")])
 def test_mla_lowers_the_index_where_that_was_planted(mla, holds) -> None:
     table = Table(grid(row("distance", "rope", index=0.5), row("distance", "mla", index=mla)))
-    assert deposit_claims.lowered([table]).holds == holds
-    assert deposit_claims.lowered([distance(0.5, 0.5)]).holds == "untested here"
+    assert deposit_claims.judge_mla([table]).holds == holds
+    assert deposit_claims.judge_mla([distance(0.5, 0.5)]).holds == "untested here"
 
 
 @pytest.mark.parametrize(
@@ -208,7 +204,7 @@ def test_one_head_is_enough_in_score_and_in_speed(score, area, holds) -> None:
             row("distance", "rope-one-head", score=score, area=area),
         )
     )
-    assert deposit_claims.one_head([table]).holds == holds
+    assert deposit_claims.judge_one_head([table]).holds == holds
 
 
 def lines(sign: float) -> list[dict]:
@@ -227,15 +223,15 @@ def lines(sign: float) -> list[dict]:
 
 
 def test_contraction_helps_where_that_was_planted() -> None:
-    assert helps(lines(1.0)).holds == "holds"
-    assert helps(lines(-1.0)).holds == "does not hold"
-    assert helps(lines(1.0)[:4]).holds == "untested here"
-    assert "nothing below 0.71 in size can be shown" in helps(lines(1.0)).reason
+    assert judge_optimisation(lines(1.0)).holds == "holds"
+    assert judge_optimisation(lines(-1.0)).holds == "does not hold"
+    assert judge_optimisation(lines(1.0)[:4]).holds == "untested here"
+    assert "nothing below 0.71 in size can be shown" in judge_optimisation(lines(1.0)).reason
     shuffled = lines(1.0)
     order = [6, 2, 11, 9, 0, 13, 4, 7, 1, 12, 3, 10, 5, 8]
     for place, line in zip(order, shuffled, strict=True):
         line["contraction"] = line["in_model"] = 0.5 + 0.1 * place
-    assert helps(shuffled).holds == "undecided"
+    assert judge_optimisation(shuffled).holds == "undecided"
     assert correlations_of(lines(1.0))["hessian"]["value"] == 1.0
 
 
@@ -250,22 +246,22 @@ def test_a_jordan_block_is_judged_by_task_and_rival_and_by_its_cost() -> None:
         )
     )  # fmt: skip
     outcomes = {one.claim.removeprefix("a Jordan block learns "): one.holds
-                for one in jordan.claims(table)}  # fmt: skip
+                for one in jordan.judge(table)}  # fmt: skip
     assert outcomes["distance better than RoPE"] == "holds"
     assert outcomes["distance better than RoPE and ALiBi together"] == "holds"
     assert outcomes["lag better than RoPE"] == "does not hold"
     assert outcomes["lag better than ALiBi"] == "holds"
-    assert jordan.learned(table).holds == "untested here"
-    assert jordan.cheap(table).holds == "does not hold"
+    assert jordan.judge_learned(table).holds == "untested here"
+    assert jordan.judge_cost(table).holds == "does not hold"
     cheap = Table(grid(row("lag", "jordan", seconds=10.2), row("lag", "rope")))
-    assert jordan.cheap(cheap).holds == "holds"
+    assert jordan.judge_cost(cheap).holds == "holds"
 
 
 def test_a_jordan_block_that_learns_its_numbers_is_compared_with_rope_that_does() -> None:
     table = Table(
         grid(row("lag", "jordan-learned", area=0.9), row("lag", "rope-learned", area=0.5))
     )
-    assert jordan.learned(table).holds == "holds"
+    assert jordan.judge_learned(table).holds == "holds"
 
 
 def test_what_is_kept_on_longer_sequences_is_told_from_what_is_lost() -> None:
@@ -278,7 +274,7 @@ def test_what_is_kept_on_longer_sequences_is_told_from_what_is_lost() -> None:
             row("lag", "t5", lengths=(0.1, 0.1), score=0.1),
         )
     )
-    outcomes = {one.claim.split(" ")[0]: one for one in extrapolation.claims(table)}
+    outcomes = {one.claim.split(" ")[0]: one for one in extrapolation.judge(table)}
     assert outcomes["alibi"].holds == "holds"
     assert outcomes["rope"].holds == "holds"
     assert outcomes["sinusoidal"].holds == "does not hold"
@@ -292,7 +288,7 @@ def test_a_seed_that_has_not_learned_keeps_nothing() -> None:
     made = row("lag", "alibi", lengths=(0.9, 0.6))
     for length in made["lengths"]["scores"]:
         length[0] = 0.05  # as little afterwards as before
-    found = extrapolation.claims(Table(grid(made)))[0]
+    found = extrapolation.judge(Table(grid(made)))[0]
     assert found.holds == "does not hold"
     assert len(found.contrasts[0].values) == SEEDS - 1
 
@@ -309,23 +305,23 @@ def test_what_tells_order_without_an_encoding_is_told_from_what_is_blind() -> No
             row("order", "gru-sinusoidal", area=0.4),
         )
     )
-    outcomes = [one.holds for one in necessity.claims(table)]
+    outcomes = [one.holds for one in necessity.judge(table)]
     assert outcomes == [
         *("holds", "holds", "depends", "untested here"),
         *("does not hold", "holds", "untested here"),
     ]
     bag = row("lag", "attention", score=0.52, constant=0.1)
     bag["ceiling"]["prior"] = 0.5  # what the bag of tokens tells is not order
-    assert necessity.claims(Table(grid(bag)))[0].holds == "holds"
+    assert necessity.judge(Table(grid(bag)))[0].holds == "holds"
     seeing = Table(grid(row("lag", "attention", score=0.9, constant=0.5)))
-    assert necessity.claims(seeing)[0].holds == "does not hold"
+    assert necessity.judge(seeing)[0].holds == "does not hold"
 
 
 def test_a_fit_is_judged_against_one_rival_and_against_the_best() -> None:
     rows = [row("splice", "mds", area=0.8), row("splice", "sinusoidal", area=0.6)]
     rows += [row("splice", "rope", area=0.9), row("splice", "group", area=0.95)]
     rows += [row("splice", "rope-alibi", area=0.97)]
-    found = [one.holds for one in fitted.claims(Table(grid(*rows)))]
+    found = [one.holds for one in fitted.judge(Table(grid(*rows)))]
     assert found == [
         *("holds", "untested here", "does not hold"),
         *("holds", "does not hold", "does not hold"),
@@ -336,7 +332,7 @@ def test_the_best_rival_is_that_of_the_seeds_of_the_choice() -> None:
     rope, alibi = row("splice", "rope", area=0.7), row("splice", "alibi", area=0.75)
     rope["tried"] = [{"learning_rate": 1e-3, "mean": 0.8}, {"learning_rate": 3e-3, "mean": None}]
     alibi["tried"] = [{"learning_rate": 1e-3, "mean": 0.6}]
-    (found,) = fitted.best(
+    (found,) = fitted.judge_best(
         Table(grid(row("splice", "mds", area=0.9), rope, alibi)), "mds", "c"
     ).contrasts
     assert found.what.startswith("mds less rope")
@@ -361,14 +357,14 @@ def points(sign: float, corpora: int = 6) -> list[dict]:
 
 
 def test_stress_goes_with_accuracy_where_that_was_planted() -> None:
-    assert [one.holds for one in stress_accuracy.claims(points(1.0))] == ["holds"] * 4
-    found = [one.holds for one in stress_accuracy.claims(points(-1.0))]
+    assert [one.holds for one in stress_accuracy.judge(points(1.0))] == ["holds"] * 4
+    found = [one.holds for one in stress_accuracy.judge(points(-1.0))]
     assert found == ["does not hold"] * 4
     mixed = points(1.0)[:15] + [
         {**point, "corpus": f"d{point['corpus']}"} for point in points(-1.0)[:15]
     ]
-    assert stress_accuracy.together(mixed, "raw").holds == "undecided"
-    assert [one.holds for one in stress_accuracy.claims([])] == ["untested here"] * 4
+    assert stress_accuracy.judge_together(mixed, "raw").holds == "undecided"
+    assert [one.holds for one in stress_accuracy.judge([])] == ["untested here"] * 4
 
 
 def test_a_corpus_without_debiased_stress_is_left_out_of_it_alone() -> None:

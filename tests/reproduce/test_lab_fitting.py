@@ -13,24 +13,17 @@ from gnomon.corpus.counting import Silence, count
 from gnomon.encodings.generators.fading import Jordan
 from gnomon.encodings.registry import encoding
 from gnomon.errors import LabError
-from gnomon.lab.config import PartConfig
-from gnomon.lab.grid import EncodingEntry, grid_of
+from gnomon.lab.grid import EncodingEntry, PartConfig, grid_of
+from gnomon.lab.tasks import task
 from gnomon.lab.tasks.base import Batch
-from gnomon.lab.tasks.order import Order
-from gnomon.lab.tasks.registry import task
+from gnomon.lab.tasks.triggers import Order
 from gnomon.pipeline.fitting import fit
-from gnomon.reproduce import lab_fitting, optimisation, stress_accuracy
-from gnomon.reproduce.lab_fitting import (
-    corpus_of,
-    data_notes,
-    group_parts,
-    mds_part,
-    named,
-    with_data,
-    with_parts,
-)
-from gnomon.reproduce.lab_tables import Table
-from gnomon.reproduce.samples import Options
+from gnomon.reproduce import deposit as optimisation
+from gnomon.reproduce import fits as lab_fitting
+from gnomon.reproduce import stress_accuracy
+from gnomon.reproduce.fits import corpus_of, group_parts, mds_part, name_rows, with_data, with_parts
+from gnomon.reproduce.grids import Table, data_notes
+from gnomon.reproduce.subjects import Options
 
 MODEL = {"dimension": 16, "layers": 1, "heads": 2}
 
@@ -166,7 +159,7 @@ def test_encodings_of_one_task_run_there_alone_and_get_their_name_back() -> None
     assert ("order", "mds.lag") not in list(made.pairs())
     rows = [{"task": "lag", "encoding": "mds.lag"}, {"task": "lag", "encoding": "rope"}]
     lines = [{"task": "lag", "encoding": "rope", "reference": "mds.lag"}]
-    table = named({"rows": rows, "compared": lines}, ["mds"])
+    table = name_rows({"rows": rows, "compared": lines}, ["mds"])
     assert [r["encoding"] for r in table["rows"]] == ["mds", "rope"]
     assert table["compared"][0]["reference"] == "mds"
 
@@ -204,7 +197,7 @@ def test_raw_stress_follows_the_scale_that_enters_and_scale_free_stress_does_not
         }
         for label in labels
     ]
-    small, large = stress_accuracy.measured(
+    small, large = stress_accuracy.measure_stresses(
         asked, Table({"name": "try", "rows": rows}), Options(), Silence()
     )
     assert (small["encoding"], small["scale"], large["scale"]) == ("sinusoidal", 0.1, 1.0)
@@ -237,7 +230,7 @@ def test_what_optimisation_is_measured_by_is_kept_and_read_again(tmp_path, monke
         for name in ("sinusoidal", "rope", "one", "nope")
     ]  # fmt: skip
     table = Table({"name": "try", "rows": rows})
-    first = optimisation.measured(asked, table, tmp_path, Silence())
+    first = optimisation.measure_optimisation(asked, table, tmp_path, Silence())
     assert (first[0]["contraction"], first[0]["in_model"]) == (1.0, 1.0)  # nothing acts on logits
     assert 0.0 < first[1]["contraction"] < 1.0  # the shared mean is damped
     assert first[1]["in_model"] != 1.0
@@ -254,14 +247,14 @@ def test_what_optimisation_is_measured_by_is_kept_and_read_again(tmp_path, monke
     files[0].write_text(
         json.dumps(json.loads(files[0].read_text("utf-8")) | {"hessian": 7.5}), encoding="utf-8"
     )
-    again = optimisation.measured(asked, table, tmp_path, Silence())
+    again = optimisation.measure_optimisation(asked, table, tmp_path, Silence())
     assert 7.5 in [line["hessian"] for line in again]
 
 
 def test_a_trial_whose_loss_wavers_has_not_diverged_and_one_that_grew_has() -> None:
-    from gnomon.lab.measures.stability import diverged
+    from gnomon.lab.stability import has_diverged
 
     waver = [2.0, *([2.02] * 20)]
-    assert diverged(waver)
-    assert not diverged(optimisation._from_grown(waver))
-    assert diverged(optimisation._from_grown([2.0, *([3.5] * 20)]))
+    assert has_diverged(waver)
+    assert not has_diverged(optimisation._from_grown(waver))
+    assert has_diverged(optimisation._from_grown([2.0, *([3.5] * 20)]))

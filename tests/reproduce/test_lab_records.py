@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from gnomon.lab.grid import read_grid, shipped
-from gnomon.lab.running import status
-from gnomon.reproduce.contrasts import together
+from gnomon.lab.grid import built_in_grids, read_grid
+from gnomon.lab.run import status
+from gnomon.reproduce.claims import decide
 from gnomon.reproduce.registry import REPRODUCTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,11 +45,11 @@ def test_every_verdict_on_grids_follows_from_its_evidence(path: Path) -> None:
             wanted, other = (above, below) if piece["relation"] == ">" else (below, above)
             readings.append("for" if wanted else "against" if other else "open")
         assert readings == [piece["reading"] for piece in pieces[verdict["claim"]]]
-        assert together(readings) == verdict["holds"]
+        assert decide(readings) == verdict["holds"]
 
 
 @pytest.mark.parametrize(
-    "path", [one for one in RAW if named(one) in shipped()], ids=lambda path: path.name
+    "path", [one for one in RAW if named(one) in built_in_grids()], ids=lambda path: path.name
 )
 def test_the_runs_that_are_kept_are_all_of_the_grid_that_ships(path: Path, tmp_path: Path) -> None:
     """A cell that was changed since would be left over, and have to be trained."""
@@ -83,12 +83,12 @@ def test_what_optimisation_was_measured_by_is_kept_for_every_seed() -> None:
 
 
 def test_every_reproduction_by_training_has_its_grid() -> None:
-    assert set(shipped()) >= ENTRIES
+    assert set(built_in_grids()) >= ENTRIES
 
 
-@pytest.mark.parametrize("name", sorted(shipped()))
+@pytest.mark.parametrize("name", sorted(built_in_grids()))
 def test_every_grid_that_ships_chooses_and_reports_on_different_seeds(name: str) -> None:
-    made = read_grid(shipped()[name])
+    made = read_grid(built_in_grids()[name])
     assert made.question.endswith("?")
     assert len(made.report.seeds) >= 3
     assert not set(made.report.seeds) & set(made.sweep.seeds)

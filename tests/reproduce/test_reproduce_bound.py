@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 
-from gnomon.reproduce.bound import least_raw_stress, smallest
+from gnomon.reproduce.table3 import least_raw_stress, smallest_distance
 
 
 def sinusoid(dimension: int, length: int = 32) -> np.ndarray:
@@ -37,7 +37,7 @@ def test_at_128_dimensions_the_least_stress_is_that_of_one_constant_chord() -> N
     assert made.min() > np.sqrt(2)
     assert least_raw_stress(sinusoid(128)) == pytest.approx(found.fun, rel=1e-6)
     assert least_raw_stress(sinusoid(128)) == pytest.approx(11.32, abs=0.005)
-    assert smallest(sinusoid(128)) == pytest.approx(1.953, abs=5e-4)
+    assert smallest_distance(sinusoid(128)) == pytest.approx(1.953, abs=5e-4)
 
 
 @pytest.mark.parametrize("dimension", [8, 16, 20, 64])

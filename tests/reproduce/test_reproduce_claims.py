@@ -9,16 +9,17 @@ import pytest
 
 from gnomon.reproduce.claims import (
     LOST,
+    WIDTH,
     Published,
     Reproduction,
     Row,
     Verdict,
     agreement,
+    join_verdicts,
+    reproduction_text,
     spread,
     spread_or_none,
-    together,
 )
-from gnomon.reproduce.text import WIDTH, reproduction_text
 
 
 def verdict(holds: str) -> Verdict:
@@ -58,13 +59,13 @@ def test_readings_of_a_claim_make_its_verdict(readings: list[bool], expected: st
 
 
 def test_places_that_differ_make_a_claim_depend_and_each_is_named() -> None:
-    joined = together({"here": verdict("holds"), "there": verdict("does not hold")})
+    joined = join_verdicts({"here": verdict("holds"), "there": verdict("does not hold")})
     assert joined.holds == "depends"
     assert joined.reason == "here: because holds. there: because does not hold."
 
 
 def test_places_that_agree_keep_their_verdict() -> None:
-    assert together({"a": verdict("holds"), "b": verdict("holds")}).holds == "holds"
+    assert join_verdicts({"a": verdict("holds"), "b": verdict("holds")}).holds == "holds"
 
 
 def test_a_spread_is_mean_smallest_and_largest() -> None:

@@ -65,7 +65,7 @@ def test_the_same_seed_gives_the_same_numbers_and_another_seed_others() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["tabel3"], "'tabel3' can not be reproduced; did you mean 'table3'? Known: "),
+        (["tabel3"], "'tabel3' cannot be reproduced; did you mean 'table3'? Known: "),
         (
             ["table2", "x.txt"],
             "table2 draws its own three-regime corpus and was given 'x.txt'; leave",

@@ -12,9 +12,7 @@ import pytest
 from gnomon.cli.app import run
 from gnomon.errors import InputError
 from gnomon.reproduce.registry import reproduce
-from gnomon.reproduce.scaling import by_bin, geometric
-from gnomon.reproduce.scaling_lines import LINES, SCALED, windows
-from gnomon.reproduce.scaling_text import body
+from gnomon.reproduce.scaling import LINES, SCALED, body, by_bin, geometric, windows
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -180,7 +178,7 @@ def test_a_second_run_computes_nothing_and_finds_the_same(
     folder: Path, texts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = reproduce("scaling", [str(folder), *texts[:1]])
-    monkeypatch.setattr("gnomon.reproduce.scaling_run.losses", None)
+    monkeypatch.setattr("gnomon.reproduce.scaling.losses", None)
     again = reproduce("scaling", [str(folder), *texts[:1]])
     assert again.to_dict()["rows"] == first.to_dict()["rows"]
     with pytest.raises(TypeError):  # another factor is another run
@@ -203,7 +201,7 @@ def test_a_damaged_file_is_made_again(
 def test_a_run_that_was_ended_goes_on_where_it_was(
     folder: Path, texts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gnomon.reproduce import scaling_run
+    from gnomon.reproduce import scaling as scaling_run
 
     computed = scaling_run.losses
     calls: list[int] = []
@@ -224,8 +222,7 @@ def test_a_run_that_was_ended_goes_on_where_it_was(
 
 
 def test_the_model_is_left_as_it_was(folder: Path, texts: list[str]) -> None:
-    from gnomon.reproduce.scaling_lines import encoding_of
-    from gnomon.reproduce.scaling_model import losses, reader
+    from gnomon.reproduce.scaling import encoding_of, losses, reader
 
     read = reader(folder)
     before = read.model.model.rotary_emb.inv_freq.clone()
@@ -315,7 +312,7 @@ def test_what_can_not_be_run_is_said_in_one_sentence(
         ([], {}, "scaling reads a model and texts, and was given 0 of them; pass a GGUF"),
         ([model], {}, "scaling reads a model and texts, and was given 1 of them"),
         (["nowhere.gguf", texts[0]], {}, "There is no model at nowhere.gguf; pass a GGUF"),
-        ([str(tmp_path / "empty"), texts[0]], {}, "transformers can not read .*empty"),
+        ([str(tmp_path / "empty"), texts[0]], {}, "transformers cannot read .*empty"),
         ([str(other), texts[0]], {}, "holds a model with the encoding 'learned', and scalings"),
         ([model, "nowhere.txt"], {}, "There is no text at nowhere.txt; pass plain text"),
         ([model, str(short)], {}, "short.txt has 3 tokens and 64 are read; pass a longer"),

@@ -11,14 +11,9 @@ import pytest
 from gnomon.corpus.counting import Silence
 from gnomon.diagnostics.stress_report import stress
 from gnomon.reproduce.claims import Reproduction, Spread, spread
-from gnomon.reproduce.dimension import (
-    DIMENSIONS,
-    fitted,
-    judge_alignment,
-    judge_growth,
-    stress_vs_dimension,
-)
-from gnomon.reproduce.samples import Options, above_noise, dealt, three_regime_samples
+from gnomon.reproduce.dimension import DIMENSIONS, fit_forms, judge_alignment, judge_growth
+from gnomon.reproduce.dimension import make as stress_vs_dimension
+from gnomon.reproduce.subjects import Options, count_above_noise, deal_once, draw_three_regimes
 from gnomon.reproduce.table2 import (
     factorisations,
     judge_counts,
@@ -26,15 +21,10 @@ from gnomon.reproduce.table2 import (
     judge_minimal,
     judge_rank,
     judge_saving,
-    table2,
 )
-from gnomon.reproduce.table3 import table3
-from gnomon.reproduce.table3_claims import (
-    judge_curvature,
-    judge_digits,
-    judge_order,
-    judge_together,
-)
+from gnomon.reproduce.table2 import make as table2
+from gnomon.reproduce.table3 import judge_curvature, judge_digits, judge_order, judge_together
+from gnomon.reproduce.table3 import make as table3
 
 OPTIONS = Options(seeds=3)
 
@@ -144,17 +134,17 @@ def test_least_strain_is_not_least_stress_for_three_laws_without_common_tokens()
 
 def test_two_directions_rise_above_the_dealt_tokens() -> None:
     """Three laws span a plane; the rank of the sample is 31, with or without positions."""
-    for sample in three_regime_samples(OPTIONS, Silence()):
-        noise = dealt(sample.counts, sample.seed)
+    for sample in draw_three_regimes(OPTIONS, Silence()):
+        noise = deal_once(sample.counts, sample.seed)
         assert sample.geometry.spectrum.rank_numerical == noise.spectrum.rank_numerical == 31
-        assert above_noise(sample.geometry, noise) == 2
+        assert count_above_noise(sample.geometry, noise) == 2
         assert sample.geometry.spectrum.cumulative_share[1] == pytest.approx(0.96, abs=0.01)
 
 
 def test_dealt_tokens_of_the_regimes_are_as_far_apart_as_sampling_makes_them() -> None:
     """E d^2 = (V - 1)/4 (1/N_i + 1/N_j) where counts are large."""
-    sample = three_regime_samples(Options(seeds=1), Silence())[0]
-    noise = dealt(sample.counts, 0)
+    sample = draw_three_regimes(Options(seeds=1), Silence())[0]
+    noise = deal_once(sample.counts, 0)
     assert noise.counts_per_position.tolist() == sample.geometry.counts_per_position.tolist()
     assert noise.mean_squared == pytest.approx(199 / 4 * 2 / 2000, rel=0.35)
 
@@ -236,7 +226,7 @@ def test_raw_stress_grows_as_known_and_scale_free_falls(curve: Reproduction) -> 
 )
 def test_each_form_is_recognised_and_fits_itself_exactly(form: str, values: object) -> None:
     d = np.array([64, 128, 256, 512, 1024])
-    found = fitted(d, values(d.astype(float)))  # type: ignore[operator]
+    found = fit_forms(d, values(d.astype(float)))  # type: ignore[operator]
     assert found.best == form
     assert found.errors[form] < 1e-9
     assert judge_growth([found]).holds == ("holds" if form == "exponential" else "does not hold")
@@ -244,7 +234,7 @@ def test_each_form_is_recognised_and_fits_itself_exactly(form: str, values: obje
 
 def test_a_line_that_would_go_below_zero_is_no_fit() -> None:
     """Least relative error goes nearly through the last two points, and so through -0.1 at 1."""
-    found = fitted(np.array([1, 2, 3]), np.array([100.0, 0.1, 0.3]))
+    found = fit_forms(np.array([1, 2, 3]), np.array([100.0, 0.1, 0.3]))
     assert found.errors["linear"] == np.inf
     assert found.best != "linear"
 

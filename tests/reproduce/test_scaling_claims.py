@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.reproduce.scaling_claims import judged, ratios
-from gnomon.reproduce.scaling_lines import LINES, SCALED
+from gnomon.reproduce.scaling import LINES, SCALED, judge, ratios
 
 L0, LENGTH, DOCUMENTS = 16, 32, 3
 
@@ -61,20 +60,20 @@ GOOD_BEYOND = {"unscaled": 9.0, "linear": 0.99, "ntk": 0.98, "dynamic": 0.97, "l
 def test_a_claim_is_judged_by_its_cut_off(
     starts: str, within: dict[str, float], beyond: dict[str, float], holds: str
 ) -> None:
-    (one,) = [c for c in judged(ratios(planted(within, beyond), L0)) if c.claim.startswith(starts)]
+    (one,) = [c for c in judge(ratios(planted(within, beyond), L0)) if c.claim.startswith(starts)]
     assert one.holds == holds
 
 
 def test_documents_that_disagree_make_a_claim_depend() -> None:
     losses = planted({}, {"unscaled": 9.0})
     losses["unscaled"][0] = losses["cut"][0]
-    first = judged(ratios(losses, L0))[0]
+    first = judge(ratios(losses, L0))[0]
     assert first.holds == "depends"
     assert "True in some documents of: unscaled, beyond." in first.verdict.reason
 
 
 def test_the_reasons_hold_the_numbers() -> None:
-    found = judged(ratios(planted(GOOD_WITHIN, GOOD_BEYOND), L0))
+    found = judge(ratios(planted(GOOD_WITHIN, GOOD_BEYOND), L0))
     reasons = " ".join(one.verdict.reason for one in found)
     assert "9.0000" in reasons
     assert "1.2000" in reasons

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gnomon.reproduce.claims import Verdict, spread
-from gnomon.reproduce.debiasing import Estimate, Stresses
-from gnomon.reproduce.table4_claims import (
+from gnomon.reproduce.readings import Estimate, Stresses
+from gnomon.reproduce.table4 import (
     Directions,
     judge_alibi,
     judge_isometry,

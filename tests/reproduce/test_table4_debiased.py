@@ -1,4 +1,4 @@
-"""The debiased columns of Table 4: against known laws, another route, and what can not be had."""
+"""The debiased columns of Table 4: against known laws, another route, and what cannot be had."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from gnomon.encodings.lifts import lift
 from gnomon.encodings.registry import encoding
 from gnomon.pipeline.measured import Measured
 from gnomon.reproduce.claims import Reproduction, Row
-from gnomon.reproduce.debiasing import Estimate, curves, difference, stress_of
-from gnomon.reproduce.readings import DEBIASED
+from gnomon.reproduce.readings import DEBIASED_COLUMNS, Estimate, difference, mean_curves, stress_of
 from gnomon.reproduce.registry import reproduce
-from gnomon.reproduce.table4_corpus import measure_published
+from gnomon.reproduce.subjects import measure_published
 
 DIMENSION = 64
 
@@ -87,7 +86,7 @@ def test_the_scale_of_an_encoding_changes_no_debiased_figure(found: Reproduction
         ("random, sigma 1", "random, sigma 0.02"),
         ("alibi, each head", "alibi, best slope"),
     ):
-        for column in DEBIASED:
+        for column in DEBIASED_COLUMNS:
             ours, other = (row(found, what).ours[column] for what in (first, second))
             assert ours == pytest.approx(other, rel=1e-9), (first, column)
 
@@ -101,7 +100,7 @@ def test_what_is_fitted_to_the_debiased_geometry_has_almost_no_debiased_stress(
 def test_the_stress_of_one_reading_is_that_of_a_survey(regimes) -> None:
     """The survey has its own code for it; so has the closed form, pair by pair."""
     made = lift(encoding("sinusoidal", dimension=DIMENSION), regimes.geometry.coordinates).distances
-    ours, theirs = curves([made], regimes.target), regimes.target.stress(made)
+    ours, theirs = mean_curves([made], regimes.target), regimes.target.stress(made)
     assert stress_of(ours.plain).interval == pytest.approx(theirs.interval, abs=1e-12)
     assert stress_of(ours.squared).interval == pytest.approx(theirs.squared_interval, abs=1e-12)
     squares = regimes.noise.debiased.low_rank.squares
@@ -116,8 +115,8 @@ def test_several_readings_are_a_mean_fold_by_fold(regimes) -> None:
         lift(encoding("random", dimension=8, seed=seed), regimes.geometry.coordinates).distances
         for seed in (1, 2)
     ]
-    both = curves(made, regimes.target).plain
-    each = [curves([one], regimes.target).plain for one in made]
+    both = mean_curves(made, regimes.target).plain
+    each = [mean_curves([one], regimes.target).plain for one in made]
     np.testing.assert_allclose(both, (each[0] + each[1]) / 2.0, rtol=1e-12)
 
 
@@ -160,9 +159,9 @@ def test_a_corpus_without_order_has_no_debiased_stress_and_says_why(tmp_path: Pa
     assert known["debiased"]["noise_share"] > 0.9
     why = "no direction exceeds the noise edge (effective rank 0)"
     for one in report.rows:
-        assert all(one.ours[column] is None for column in DEBIASED)
+        assert all(one.ours[column] is None for column in DEBIASED_COLUMNS)
         assert one.reasons is not None
-        assert all(one.reasons[column] == why for column in DEBIASED)
+        assert all(one.reasons[column] == why for column in DEBIASED_COLUMNS)
     assert f"No debiased stress, since {why}." in report.headings[report.rows[0].group]
     assert f"Debiased: none, since {why}." in report.verdicts[0].reason
 

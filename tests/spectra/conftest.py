@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.certified import dimension_of, heads_of
 
 
 def positional_matrices(known: Encoding, at: np.ndarray) -> np.ndarray:
     """Return tr A(t) / d of a transform, or the bias, for every head and pair of points."""
-    n, heads = len(at), heads_of(known)
+    n, heads = len(at), (known.head_count or 1)
     if known.kinds == ("bias",):
         return np.asarray(known.bias(at)).reshape(-1, n, n)
-    d = dimension_of(known)
+    d = known.query_width
     made = np.zeros((heads, n, n))
     for unit in np.eye(d):
         rows = np.broadcast_to(unit, (heads, n, d))

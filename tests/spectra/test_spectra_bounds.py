@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.certified import dimension_of, heads_of
 from gnomon.encodings.registry import ENTRIES, encoding
 from gnomon.spectra.bounds import complex_columns
 from gnomon.spectra.coupling import couple, drawn_content, hadamard, kind_of
@@ -27,7 +26,7 @@ PLAIN = [e for e in GROUPS if e.values[0].name not in SHEARING]
 
 def logits_by_hand(known: Encoding, q: np.ndarray, k: np.ndarray, head: int) -> np.ndarray:
     """`scores` of one head, 0 where it masks."""
-    heads, at = heads_of(known), np.arange(len(q))
+    heads, at = (known.head_count or 1), np.arange(len(q))
     sides = [np.broadcast_to(x, (heads, *x.shape)) for x in (q, k)]
     made = np.asarray(known.scores(*sides, at)).reshape(-1, len(q), len(q))[head]
     return np.where(np.isfinite(made), made, 0.0)
@@ -35,9 +34,9 @@ def logits_by_hand(known: Encoding, q: np.ndarray, k: np.ndarray, head: int) -> 
 
 @pytest.mark.parametrize("known", GROUPS)
 def test_every_group_has_a_bound_for_any_content_and_meets_it(known: Encoding) -> None:
-    d = dimension_of(known)
+    d = known.query_width
     q, k = drawn_content(24, d, mean=1.0, tied=False, rng=np.random.default_rng(1))
-    for head in range(min(heads_of(known), 2)):
+    for head in range(min((known.head_count or 1), 2)):
         found = couple(q, k, known, head=head, scale=-0.7)
         assert found.bounds, found.bounds_reason
         first = found.bounds[0]
@@ -52,14 +51,14 @@ def test_every_group_has_a_bound_for_any_content_and_meets_it(known: Encoding) -
 
 @pytest.mark.parametrize("known", [e for e in MULTIPLIED if e not in GROUPS])
 def test_what_is_no_group_says_why_it_has_no_bound(known: Encoding) -> None:
-    q, k = drawn_content(12, dimension_of(known), tied=False)
+    q, k = drawn_content(12, known.query_width, tied=False)
     found = couple(q, k, known)
     assert found.bounds_reason
     if known.name == "pope":
         assert found.bounds[0].applies
         assert found.bounds[0].holds
         softened = [np.log1p(np.exp(x)) for x in (q, k)]
-        wanted = np.linalg.norm(softened[0] @ softened[1].T, 2) / np.sqrt(dimension_of(known))
+        wanted = np.linalg.norm(softened[0] @ softened[1].T, 2) / np.sqrt(known.query_width)
         assert found.bounds[0].high == pytest.approx(wanted)
     else:
         assert found.bounds == ()
@@ -90,7 +89,7 @@ def test_the_bound_for_turns_is_the_norm_of_products_of_moduli(scale: float) -> 
 @pytest.mark.parametrize("known", PLAIN)
 def test_pairs_as_complex_numbers_give_back_the_logits_of_groups(known: Encoding) -> None:
     """Re sum_k A_k o T_k with T_k = e^((a + ib)(i-j)) against `scores`, keys before their query."""
-    d, at = dimension_of(known), np.arange(11.0)
+    d, at = known.query_width, np.arange(11.0)
     q, k = drawn_content(11, d, tied=False)
     group = known.generator(0)
     z, w = complex_columns(group, q, "q"), complex_columns(group, k, "k")

@@ -181,7 +181,7 @@ def test_drawn_content_has_the_mean_and_spread_that_were_asked_for() -> None:
         ),
         (
             lambda: couple(np.ones((3, 4)), np.ones((3, 4)), encoding("rope", dimension=8)),
-            "can not be coupled with q and k of dimension 4",
+            "cannot be coupled with q and k of dimension 4",
         ),
         (lambda: hadamard(np.ones((2, 2)), np.ones((2, 2))), r"pass both as \(pairs, n, n\)"),
         (lambda: couple(1j * np.ones((3, 8)), np.ones((3, 8)), ROPE), "q holds complex128"),

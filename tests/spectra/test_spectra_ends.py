@@ -121,7 +121,7 @@ def test_an_end_that_is_not_known_is_null_with_both_numbers_and_a_reason(monkeyp
     wanted = np.linalg.eigvalsh(toeplitz(column))
     assert found.smallest is None
     assert found.low < -1.0 < wanted[0] <= found.reached_low + 1e-12
-    assert "the smallest eigenvalue can not be told" in found.reason
+    assert "the smallest eigenvalue cannot be told" in found.reason
     assert found.reached_high <= wanted[-1] * (1 + 1e-12)
 
 

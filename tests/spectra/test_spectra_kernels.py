@@ -10,7 +10,6 @@ import pytest
 from scipy.linalg import expm
 
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.certified import dimension_of, heads_of
 from gnomon.encodings.registry import ENTRIES, encoding
 from gnomon.errors import SpectrumError
 from gnomon.spectra.eigenvalues import eigenvalues_of
@@ -48,7 +47,10 @@ def test_a_kernel_is_the_trace_of_the_group_or_the_bias_itself(
 ) -> None:
     made = by_brute_force(known, np.arange(LENGTH, dtype=np.float64))
     lags = np.abs(np.arange(LENGTH)[:, None] - np.arange(LENGTH))
-    for head in (None, *range(min(heads_of(known), 2) if heads_of(known) > 1 else 0)):
+    for head in (
+        None,
+        *range(min((known.head_count or 1), 2) if (known.head_count or 1) > 1 else 0),
+    ):
         found = kernel_of(known, head=head).column(LENGTH)[lags]
         wanted = mirrored(known, made, head)
         np.testing.assert_allclose(found, wanted, atol=1e-12 * (1.0 + np.abs(wanted).max()))
@@ -56,7 +58,7 @@ def test_a_kernel_is_the_trace_of_the_group_or_the_bias_itself(
 
 @pytest.mark.parametrize("known", [e for e in SEEN if "content" in e.values[0].kinds])
 def test_the_kernel_of_a_rule_is_the_logit_of_one_vector_everywhere(known: Encoding) -> None:
-    heads, d, at = heads_of(known), dimension_of(known), np.arange(LENGTH, dtype=np.float64)
+    heads, d, at = (known.head_count or 1), known.query_width, np.arange(LENGTH, dtype=np.float64)
     vector = np.random.default_rng(0).normal(scale=np.sqrt(0.5), size=d)
     rows = np.broadcast_to(vector, (heads, LENGTH, d))
     made = np.asarray(known.scores(rows, rows, at, scale=d**-0.5)).reshape(-1, LENGTH, LENGTH)

@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 from gnomon.cli.app import app
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.certified import dimension_of, heads_of
 from gnomon.encodings.registry import ENTRIES, encoding
 from gnomon.errors import SpectrumError
 from gnomon.spectra.coupling import couple, drawn_content
@@ -83,7 +82,7 @@ def test_the_kernel_along_a_line_is_that_of_logits_at_its_points(
 def test_a_coupling_along_a_line_is_that_at_its_points_and_keeps_its_bounds(
     known: Encoding,
 ) -> None:
-    d, heads = dimension_of(known), heads_of(known)
+    d, heads = known.query_width, (known.head_count or 1)
     q, k = drawn_content(LENGTH, d, mean=1.0, tied=False, rng=np.random.default_rng(2))
     found = couple(q, k, known, direction=step(known), head=heads - 1)
     sides = [np.broadcast_to(x, (heads, *x.shape)) for x in (q, k)]

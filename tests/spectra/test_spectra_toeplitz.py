@@ -70,7 +70,7 @@ def test_extreme_eigenvalues_are_those_of_a_dense_solver(end: str, length: int) 
 
 
 def test_what_does_not_converge_is_not_returned() -> None:
-    """The foot of e^(-t/50) is crowded: a few restarts can not tell its eigenvalues apart."""
+    """The foot of e^(-t/50) is crowded: a few restarts cannot tell its eigenvalues apart."""
     column = np.exp(-np.arange(3000) / 50.0)
     found = extreme_eigenvalues(column, 4, end="smallest", steps=2)
     assert not found.found

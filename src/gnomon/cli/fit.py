@@ -177,7 +177,6 @@ def _fit_by_lag(
     output: Output,
 ) -> None:
     """Measure the lags of a corpus; write the encoding, and the page where one is asked for."""
-    from gnomon.encodings import write_encoding
     from gnomon.pipeline import fit_lags
     from gnomon.report import lag_fit_lines, lags_page
 
@@ -188,7 +187,7 @@ def _fit_by_lag(
     text = fitted.found.text(heads=sizes["heads"])
     lines = [text, "", *lag_fit_lines(value, life_limit=fitted.life_limit)]
     if fitted.made is not None:
-        write_encoding(fitted.made, place, origin=fitted.origin | {"gnomon": gnomon.__version__})
+        fitted.made.save(place, origin=fitted.origin | {"gnomon": gnomon.__version__})
         lines.append(f"written to {place}")
     if page is not None:
         stored = lags_page(value, text, version=gnomon.__version__)

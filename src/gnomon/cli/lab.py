@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -185,11 +184,11 @@ def _contents_of(place: Path, records: Path | None) -> tuple[dict[str, Any], Pat
     """Return what is drawn, and where its page goes unless another place is named."""
     if records is None and place.suffix == ".json" and place.is_file():
         return _of_record(place), place.with_suffix(".html")
-    from gnomon.lab import compact_folder, read_grid, shipped
+    from gnomon.lab import built_in_grids, folder_table, read_grid
 
     if records is None and place.is_dir():
         folder, grid = place, None
-    elif place.suffix == ".toml" or str(place) in shipped():
+    elif place.suffix == ".toml" or str(place) in built_in_grids():
         folder, grid = records or place.with_suffix(""), read_grid(place)
     elif records is not None:
         raise InputError(f"{place} is no grid, which --records is for; name one, in TOML.")
@@ -199,7 +198,7 @@ def _contents_of(place: Path, records: Path | None) -> tuple[dict[str, Any], Pat
             f"{place} {what}; name a grid, the folder of its records, or the JSON of "
             "`gnomon reproduce`."
         )
-    made = compact_folder(folder, grid=grid)
+    made = folder_table(folder, grid=grid)
     if not made["rows"]:
         raise InputError(
             f"{folder} holds no records of reported runs{' of this grid' if grid else ''}; run the "
@@ -262,7 +261,7 @@ def _draw_task(name: str) -> tuple[dict[str, Any], str]:
     if name not in TASKS:
         raise LabError(f"{name!r} is no task; {nearest(name, TASKS)}.")
     kind = TASKS[name]
-    drawing = str(sys.modules[kind.__module__].__doc__).strip()
+    drawing = kind.describe()
     given = {one.name: _default(one) for one in dataclasses.fields(kind)}
     listed = ", ".join(
         f"{key} = {value}" for key, value in given.items() if value not in (None, "")

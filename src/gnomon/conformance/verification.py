@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from gnomon.encodings import ENTRIES, Encoding, certificate, encoding, in_words, names_table
+from gnomon.encodings import ENTRIES, Encoding, Table, certificate, encoding, in_words
 from gnomon.errors import EncodingError, nearest
 from gnomon.groups import (
     Certificate,
@@ -108,7 +108,7 @@ def _unknown(name: str) -> EncodingError:
 
 
 def _check_reach(about: dict[str, Any]) -> dict[str, Any]:
-    """Return what is said of a function, or refuse a reach or axes that can not be."""
+    """Return what is said of a function, or refuse a reach or axes that cannot be."""
     reach, axes = about.get("reach", LEAST), about.get("axes", 1)
     if isinstance(reach, bool) or not isinstance(reach, int | float) or not LEAST <= reach < 1e15:
         raise EncodingError(f"reach is {reach!r}; pass the largest position, {LEAST:g} or more.")
@@ -136,7 +136,7 @@ def _of_name(name: str | PathLike[str]) -> Any:
     if isinstance(name, str) and name in ENTRIES:
         return _encoding_by_name(name)
     place = Path(name)
-    if names_table(str(name)) and not place.is_dir():
+    if Table.is_named(str(name)) and not place.is_dir():
         return encoding(name)
     if place.is_dir() or str(name).count("/") == 1:
         from gnomon.hf import subject_of_folder
@@ -167,7 +167,7 @@ def _to_logit_function(
         return subject
     if not callable(subject) or not (keys is None or callable(keys)):
         raise EncodingError(
-            f"A {type(subject).__name__} can not be verified; pass an encoding, its name, a model, "
+            f"A {type(subject).__name__} cannot be verified; pass an encoding, its name, a model, "
             "or a function of vectors and positions."
         )
     for one in (subject, keys):

@@ -264,7 +264,7 @@ def join_bins(left: PositionCounts, right: PositionCounts) -> Binning | None:
         return None
     if one is None or other is None or (one.starts, one.span) != (other.starts, other.span):
         raise CountsError(
-            f"counts of {_words(left)} and of {_words(right)} can not be added; "
+            f"counts of {_words(left)} and of {_words(right)} cannot be added; "
             "add the counts of single positions and merge the sum, or give both the same bins."
         )
     return one.combine(other)

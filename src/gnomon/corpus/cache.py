@@ -5,7 +5,7 @@ content (source, tokenizer, grouping, format), so a stale entry is simply never 
 has a size limit; entries unused for longest go first. Files are renamed into place, so two
 processes that build the same entry do not disturb each other.
 
-The cache may always be deleted, and never makes a survey fail: what can not be kept is noted.
+The cache may always be deleted, and never makes a survey fail: what cannot be kept is noted.
 
 Of an entry: columns `ids` (a list of int32), `document` and `group` (64-bit keys); any Parquet
 reader can read them. The ids are split by byte and compressed: of seven ways tried on 7.8 million
@@ -121,7 +121,7 @@ def key_of(source: str, tokenizer: str, group: str | None) -> str:
 
 
 def lookup(key: str) -> CacheEntry | None:
-    """Return the entry, marked as used now; None if there is none, or it can not be trusted."""
+    """Return the entry, marked as used now; None if there is none, or it cannot be trusted."""
     path = _path(key)
     if why_not(path.parent) is not None:
         return None  # who builds the entry says why
@@ -456,7 +456,7 @@ def reading(path: Path) -> Iterator[Any]:
         raise
     except Exception as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise DamagedCacheError(path, f"can not be read ({reason})") from error
+        raise DamagedCacheError(path, f"cannot be read ({reason})") from error
 
 
 def read_about(path: Path, secret: bytes | None) -> dict[str, Any]:
@@ -547,7 +547,7 @@ def split(batch: IdBatch) -> Iterator[IdBatch]:
 
 
 def why_not(folder: Path) -> str | None:
-    """Return why a folder can not be used as a cache; None where it can, or is not there yet."""
+    """Return why a folder cannot be used as a cache; None where it can, or is not there yet."""
     if os.name != "posix":
         return None
     try:
@@ -607,7 +607,7 @@ def made_secret(folder: Path) -> bytes:
     try:
         path.unlink(missing_ok=True)  # a link, a pipe, or one that others know
     except OSError as error:
-        raise StorageError(f"{path} can not be replaced ({error.strerror}); remove it.") from error
+        raise StorageError(f"{path} cannot be replaced ({error.strerror}); remove it.") from error
     made = secrets.token_bytes(_BYTES)
     write_with(mine, lambda handle: handle.write(made), private=True)
     try:

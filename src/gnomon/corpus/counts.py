@@ -205,7 +205,7 @@ class PositionCounts(Result):
         if (self.axes, self.window) != (other.axes, other.window):
             raise CountsError(
                 f"counts over {self.axes} positions ({self.window} window) and over {other.axes} "
-                f"({other.window} window) can not be added; count both with the same window."
+                f"({other.window} window) cannot be added; count both with the same window."
             )
         folds = gcd(self.folds, other.folds)
         vocabulary, left, right = unite(self.vocabulary, other.vocabulary)
@@ -234,7 +234,7 @@ class PositionCounts(Result):
         if folds == self.folds:
             return self
         if folds < 1 or self.folds % folds:
-            raise CountsError(f"{self.folds} folds can not be merged to {folds}; choose a divisor.")
+            raise CountsError(f"{self.folds} folds cannot be merged to {folds}; choose a divisor.")
         return replace(self, blocks=merge_folds(self.blocks, self.folds, folds), folds=folds)
 
     def with_minimum_count(self, minimum: int) -> PositionCounts:
@@ -576,7 +576,7 @@ def unite(
         return max(left, right, key=lambda vocabulary: vocabulary.size), None, None
     if not (left.open and right.open) or left.tokens is None or right.tokens is None:
         raise CountsError(
-            f"counts over two different vocabularies ({left.size} and {right.size} types) can not "
+            f"counts over two different vocabularies ({left.size} and {right.size} types) cannot "
             "be added; count both with the same tokenizer."
         )
     united = Vocabulary.of(tuple(sorted({*left.tokens, *right.tokens})), grows=True)
@@ -639,7 +639,7 @@ def _gaps(counts: PositionCounts) -> str | None:
     number = "position" if missing.size == 1 else f"{missing.size} positions"
     which = ", ".join(map(str, missing[:5])) + (", ..." if missing.size > 5 else "")
     first = f"{number} {which} holds" if missing.size == 1 else f"{number} ({which}) hold"
-    return f"{first} no token although later ones do, and can not be measured"
+    return f"{first} no token although later ones do, and cannot be measured"
 
 
 def _nucleotides(counts: PositionCounts) -> str | None:
@@ -682,7 +682,7 @@ def load_counts(path: Path) -> PositionCounts:
     except FileNotFoundError as error:
         raise CountsError(f"there is no file {path}; check the path.") from error
     except CountsError as error:
-        raise CountsError(f"{path} can not be used: {error}") from error
+        raise CountsError(f"{path} cannot be used: {error}") from error
     except MemoryError:
         raise
     except Exception as error:  # what is not foreseen here is still damage, no fault of ours
@@ -715,7 +715,7 @@ def _read(stored: Archive) -> PositionCounts:
     metadata = _check(parse_json(_array_text(stored["metadata"])))
     if metadata.get("format") not in (FORMAT, BINNED_FORMAT):
         raise CountsError(
-            f"counts of format {metadata.get('format')} can not be read by this version; "
+            f"counts of format {metadata.get('format')} cannot be read by this version; "
             "count the corpus again."
         )
     size = metadata["vocabulary"]["size"]

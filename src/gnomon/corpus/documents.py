@@ -86,7 +86,7 @@ class Source(Protocol):
 
     @property
     def size(self) -> int | None:
-        """Bytes as stored, for progress; None where it can not be known."""
+        """Bytes as stored, for progress; None where it cannot be known."""
 
     def fingerprint(self) -> str | None:
         """Digest of the stored bytes and reading options; None where it can be read only once."""
@@ -187,7 +187,7 @@ class GroupSketch:
         """Return the sketch of both sets of groups."""
         if self.capacity != other.capacity:
             raise InputError(
-                f"sketches of {self.capacity} and {other.capacity} keys can not be merged; "
+                f"sketches of {self.capacity} and {other.capacity} keys cannot be merged; "
                 "make both with the same capacity."
             )
         both = np.concatenate((self.array, other.array))

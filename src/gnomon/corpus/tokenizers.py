@@ -401,7 +401,7 @@ class Pieces:
             return _left_out(self._model, described, _size(self._ids))
         except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
             raise TokenizerError(
-                f"{self._path} is a tokenizer file that can not be used ({_first_line(error)}); "
+                f"{self._path} is a tokenizer file that cannot be used ({_first_line(error)}); "
                 "save it again with the library tokenizers."
             ) from None
 
@@ -433,7 +433,7 @@ def _read(path: Path, limits: Limits) -> bytes:
     except (OSError, UnreadableError) as error:
         reason = getattr(error, "strerror", None) or error
         raise TokenizerError(
-            f"the tokenizer {path} can not be read ({reason}); check the path."
+            f"the tokenizer {path} cannot be read ({reason}); check the path."
         ) from None
     if len(stored) > limits.tokenizer_bytes:
         raise TokenizerError(

@@ -39,7 +39,7 @@ class Window:
     stride: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what can not be cut."""
+        """Refuse what cannot be cut."""
         if self.kind not in get_args(Kind):
             raise InputError(
                 f"--window {self.kind!r} is unknown ({nearest(self.kind, get_args(Kind))})."

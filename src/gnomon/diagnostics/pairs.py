@@ -25,9 +25,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings import Encoding, Lifted, distances_between, lift
+from gnomon.encodings import Encoding, Lifted, lift
 from gnomon.errors import InputError
 from gnomon.numeric.checks import plain_array, real_array
+from gnomon.numeric.rows import distances_between
 from gnomon.results import Result
 
 Floats = NDArray[np.float64]

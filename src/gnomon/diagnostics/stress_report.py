@@ -44,8 +44,8 @@ from numpy.typing import NDArray
 
 from gnomon.diagnostics.pairs import condensed, lifted_of, target_of
 from gnomon.diagnostics.shift import lag_sums
-from gnomon.encodings import squared_distances
 from gnomon.errors import InputError
+from gnomon.numeric.rows import squared_distances
 from gnomon.results import Result, to_dataframe
 
 if TYPE_CHECKING:

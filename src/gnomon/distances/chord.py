@@ -464,7 +464,7 @@ def _check_type(matrix: Any) -> None:
 
 
 def _to_integers(matrix: csr_array) -> NDArray[np.int64]:
-    """Return the stored values as int64; refuse what can not be a count, naming its place."""
+    """Return the stored values as int64; refuse what cannot be a count, naming its place."""
     values = matrix.data
     if values.size == 0:
         return values.astype(np.int64)

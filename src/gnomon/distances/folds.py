@@ -144,7 +144,7 @@ def fold_counts(
 ) -> FoldedCounts:
     """Take the folds of an object with `blocks` (row p * F + f), `folds` and `kept`.
 
-    Folds without tokens are left out, and positions that can not be estimated: without tokens in
+    Folds without tokens are left out, and positions that cannot be estimated: without tokens in
     at least three folds, or without a type that is seen in two groups (`unshared`, found in turns).
     """
     blocks, all_folds = csr_array(counts.blocks), int(counts.folds)

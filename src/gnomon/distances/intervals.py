@@ -18,7 +18,7 @@ of the low rank (`estimate.low_rank`),
     a_ik = b_k  sum_j K_ij a_jk / (sigma_j^2 theta_k),   b_k = v_k / (v_k + nu_ik),
 
 the least-squares coordinate, shrunk to the centre by b_k: v_k is the mean a_jk^2 of the core and
-nu_ik = sigma_i^2 c2_k / theta_k the noise of the coordinate. Such a position can not add a
+nu_ik = sigma_i^2 c2_k / theta_k the noise of the coordinate. Such a position cannot add a
 direction of its own: what is new there and nowhere in the core is not seen.
 
 Survivorship apart from word order: what is left of the distances when windows are shuffled.

@@ -213,7 +213,7 @@ def _check_plugin(real: Geometry) -> None:
 def _check_same(real: Geometry, drawn: Geometry) -> None:
     if drawn.distances.shape != real.distances.shape or drawn.metric != real.metric:
         raise InputError(
-            f"a null of {drawn.positions.size} positions ({drawn.metric}) can not be compared with "
+            f"a null of {drawn.positions.size} positions ({drawn.metric}) cannot be compared with "
             f"a geometry of {real.positions.size} ({real.metric}); count and measure both alike."
         )
 

@@ -278,7 +278,7 @@ def _start(
 
 
 def _apart(points: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Move coinciding points apart a little: the transform can not separate them by itself.
+    """Move coinciding points apart a little: the transform cannot separate them by itself.
 
     The shifts are multiples of the golden ratio modulo 1: different for all points, no randomness.
     """

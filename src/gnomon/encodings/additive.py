@@ -25,7 +25,7 @@ import numpy as np
 
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
 from gnomon.encodings.biases.learned import settle
-from gnomon.encodings.card import ORACLE, Card, Row, catalogued, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, Row, catalogued, in_words, proofs_of
 from gnomon.encodings.frequencies import circular_distances, geometric_frequencies, phases
 from gnomon.encodings.positions import unit_of
 from gnomon.numeric import checks
@@ -55,7 +55,7 @@ def sinusoidal_vectors(coordinates: Coordinates, frequencies: Array, *, xp: Name
         level=in_words("L6"),
         relative=False,
         extrapolation="the authors suppose longer lengths may work; [press2021] found they do not",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "the formula in Python floats",
@@ -137,7 +137,7 @@ _TESTS = "encodings/test_encoding_times.py"
             "differential equation and no linear function, so the start is that of "
             "torch.nn.Linear, and origin and unit, which only rescale a and b, are ours"
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "torch.nn.Linear",

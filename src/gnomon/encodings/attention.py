@@ -22,15 +22,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from gnomon.encodings.base import Encoding
 from gnomon.encodings.content.ordering import (
     Arrangement,
-    arranged,
+    arrange,
     check_rising,
     logits_in_order,
     plainly,
-    reads_neighbours,
     refuse_unfit,
 )
 from gnomon.encodings.nope import Nope
-from gnomon.encodings.scoring import check_order, read_tokens, refuse_tokens, with_vectors
+from gnomon.encodings.scoring import (
+    check_order,
+    mask_scores,
+    read_tokens,
+    refuse_tokens,
+    with_vectors,
+)
 from gnomon.encodings.wrappers import Clock, Interleaved, Randomised
 from gnomon.errors import EncodingError, nearest
 from gnomon.numeric.checks import serves
@@ -119,6 +124,18 @@ class AttentionCall:
     @abstractmethod
     def count(length: int, like: Array) -> Coordinates:
         """Return coordinates (length, 1) of 0, 1, 2, ..."""
+
+    @staticmethod
+    def refuse_arguments(call: str, unknown: Iterable[str], known: Iterable[str]) -> None:
+        """Refuse arguments that a call does not have, saying what they are called here."""
+        for name in unknown:
+            if _caps(name):
+                raise EncodingError(
+                    f"{call} has no argument {name!r}: logits are not capped here, and no other "
+                    "argument does it; leave it out where it caps nothing, or keep the attention "
+                    "of the model."
+                )
+            raise EncodingError(f"{call} has no argument {name!r}: {nearest(name, known)}.")
 
     @classmethod
     def fields_of(
@@ -257,9 +274,14 @@ class AttentionCall:
 
     def transform(self, q: Array, k: Array) -> tuple[Array, Array]:
         """Return queries and keys after the transform of the encoding."""
-        turn, numbers = self.encoding.turned, self.numbers
+        turn, numbers = self.encoding.apply, self.numbers
         left = turn(q, self.at_q, numbers, side="q", xp=self.xp)
         return left, turn(k, self.at_k, numbers, side="k", xp=self.xp)
+
+    def add_bias(self, logits: Array, at_q: Array, at_k: Array) -> Array:
+        """Return logits with the bias added, -inf on later keys where the encoding masks them."""
+        given: dict[str, Any] = {"numbers": self.numbers, "xp": self.xp}
+        return mask_scores(self.encoding, logits, at_q, at_k, **given)
 
     def needs_logits(self) -> str | None:
         """Say why the encoding has no route but logits of its own, or None."""
@@ -302,13 +324,13 @@ class AttentionCall:
             if plainly(at_q, at_k):
                 check_rising(at_k, name)
                 return None
-        made = arranged(
+        made = arrange(
             at_q,
             at_k,
             self._hidden_keys(),
             counted=self.counted,
             packed=self.segments_q is not None,
-            neighbours=reads_neighbours(self.encoding),
+            neighbours=self.encoding.reads_neighbours,
             xp=self.xp,
         )
         refuse_unfit(made.fits, name, counted=self.counted)
@@ -325,18 +347,6 @@ class AttentionCall:
         sees = mask if mask.dtype == xp.bool else mask > xp.finfo(mask.dtype).min
         found = ~xp.any(sees, axis=-2)
         return xp.broadcast_to(found, (*found.shape[:-1], self.k.shape[-2]))
-
-
-def refuse_arguments(call: str, unknown: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse arguments that a call does not have, saying what they are called here."""
-    for name in unknown:
-        if _caps(name):
-            raise EncodingError(
-                f"{call} has no argument {name!r}: logits are not capped here, and no other "
-                "argument does it; leave it out where it caps nothing, or keep the attention of "
-                "the model."
-            )
-        raise EncodingError(f"{call} has no argument {name!r}: {nearest(name, known)}.")
 
 
 def _caps(name: str) -> bool:
@@ -393,10 +403,10 @@ def _four_axes(x: Array) -> Array:
 
 
 def _check_counting(encoding: Encoding, n: int, m: int) -> None:
-    """Refuse to count positions where queries can not be the last of the keys."""
+    """Refuse to count positions where queries cannot be the last of the keys."""
     if encoding.axes != 1:
         raise EncodingError(
-            f"The encoding {encoding.name!r} has {encoding.axes} axes, so positions can not be "
+            f"The encoding {encoding.name!r} has {encoding.axes} axes, so positions cannot be "
             f"counted; pass positions_q and positions_k of shape (..., {encoding.axes})."
         )
     if n > m > 0:  # of no keys it makes no difference where they stand
@@ -469,7 +479,7 @@ def _broadcasts(shape: Shape, to: Shape) -> bool:
 
 
 def _causal_of(encoding: Encoding, causal: Any) -> bool:
-    """Return whether later keys are masked: by default where the encoding can not do without."""
+    """Return whether later keys are masked: by default where the encoding cannot do without."""
     only = encoding.card.causal_only
     if causal is None:
         return bool(only)
@@ -507,7 +517,7 @@ def _unwrap(
         if isinstance(encoding, Interleaved) and encoding.encoded:
             encoding = encoding.inside
         elif isinstance(encoding, Randomised):
-            at_q, at_k = (encoding.placed(at, numbers["places"], xp=xp) for at in (at_q, at_k))
+            at_q, at_k = (encoding.place(at, numbers["places"], xp=xp) for at in (at_q, at_k))
             encoding, moved = encoding.inner, True
         elif isinstance(encoding, Clock):
             at_q, at_k = (encoding.shown(at, numbers["paces"], xp=xp) for at in (at_q, at_k))

@@ -8,7 +8,7 @@ An encoding is a frozen definition with its hyper-parameters. Its *kinds* say wh
 * content: a rule makes the logits of queries and keys themselves, as `scores`.
 
 One formula serves all frameworks. The public methods take arrays of any library, resolve its
-namespace once, and call the formulas (`vectors_at`, `turned`, `bias_between`, `content_scores`)
+namespace once, and call the formulas (`vectors_at`, `apply`, `bias_between`, `content_scores`)
 with coordinates and with the encoding's *numbers* in that library. Modules of a framework hold the
 numbers themselves, learnable ones as parameters, and call the same formulas. A formula takes its
 namespace as a keyword, never branches on values and never changes its arguments.
@@ -30,10 +30,10 @@ from numpy.typing import NDArray
 from gnomon.encodings.content.ordering import logits_in_order, order_of
 from gnomon.encodings.scoring import (
     check_order,
-    masked_scores,
+    mask_scores,
     read_tokens,
     refuse_tokens,
-    scaled,
+    scale_logits,
     wide,
     with_vectors,
 )
@@ -43,13 +43,13 @@ from gnomon.numeric.arrays import (
     as_coordinates,
     beside_heads,
     centred,
+    common_namespace,
     constant,
     device_beside,
     float_array,
     key_positions,
     namespace_of,
     partner_of,
-    reconciled,
 )
 from gnomon.results import html_fields, plain
 
@@ -65,7 +65,7 @@ LagDistances = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """From lags (..., axes) to distances (...,)."""
 Numbers = Mapping[str, Any]
 """The numbers of a formula by name, in the library that the formula runs in."""
-_DRAWN = 512
+DRAWN = 512
 """Positions that a picture shows at most."""
 
 
@@ -96,6 +96,12 @@ class Encoding:
     head). `scores` never takes it by itself."""
     wraps: ClassVar[bool] = False
     """Whether it has an encoding inside, which attention sees in its place."""
+    fades: ClassVar[bool] = False
+    """Whether its factors leave any type of numbers, so that it is seen from references."""
+    reads_neighbours: ClassVar[bool] = False
+    """Whether what it knows of a token depends on the tokens before it."""
+    known_length: ClassVar[int | None] = None
+    """The length up to which nothing depends on that of the sequence; None: any."""
     has_fixed_length: ClassVar[bool] = False
     """Whether the length that its frequencies follow is stated, so that keys can be kept."""
     own_card: ClassVar[Card]
@@ -108,6 +114,11 @@ class Encoding:
     def card(self) -> Card:
         """Say what this encoding is, who defined it and what it was verified against."""
         return self.own_card
+
+    def is_one_of(self, *names: str) -> bool:
+        """Whether its class, or one that it derives from, declares one of these entries."""
+        entries = (kind.__dict__.get("entry") for kind in type(self).__mro__)
+        return any(entry is not None and entry.card.name in names for entry in entries)
 
     @property
     def own_entry(self) -> Entry | None:
@@ -127,9 +138,39 @@ class Encoding:
         return {field.name: plain(getattr(self, field.name)) for field in shown}
 
     @property
+    def inside(self) -> Encoding:
+        """Return what a wrapper has inside; any other encoding is that itself."""
+        return self
+
+    @property
     def head_count(self) -> int | None:
         """Return how many heads it treats differently; None: it treats all alike."""
         return vars(self).get("heads")
+
+    @property
+    def query_width(self) -> int:
+        """Return how many coordinates a query has; 8 where any number will do."""
+        return int(vars(self).get("dimension", 8))
+
+    @property
+    def any_width(self) -> bool:
+        """Whether queries of any width will do."""
+        return "dimension" not in vars(self.inside)
+
+    @property
+    def read_width(self) -> int:
+        """Return how many numbers of a token a rule on content reads."""
+        return self.query_width
+
+    @property
+    def row_shape(self) -> tuple[int, ...] | None:
+        """Return how many positions there are along each axis, where they have an end."""
+        return None
+
+    def at_length(self, length: int) -> Self:
+        """Return the encoding for a context of `length`; most do not follow it."""
+        del length
+        return self
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
@@ -156,7 +197,7 @@ class Encoding:
         for name in numbers:
             if name not in self.learnable:
                 raise EncodingError(
-                    f"The encoding {self.name!r} can not learn {name!r}; it learns: "
+                    f"The encoding {self.name!r} cannot learn {name!r}; it learns: "
                     f"{', '.join(self.learnable) or 'nothing'}."
                 )
         return dataclasses.replace(self, **numbers)
@@ -183,14 +224,14 @@ class Encoding:
         """Return queries and keys (..., n, dimension) as seen from their positions."""
         if "transform" not in self.kinds:
             raise self._lacks("transform of queries and keys")
-        xp = reconciled(q, k)
+        xp = common_namespace(q, k)
         left, right = float_array(q, "q", xp=xp), float_array(k, "k", xp=xp)
         keys_at = key_positions(left, right, positions_q, positions_k)
         turned = []
         for values, positions, side in ((left, positions_q, "q"), (right, keys_at, "k")):
             coordinates = beside_heads(as_coordinates(positions, self.axes, like=values), values)
             numbers = self.numbers_in(values, xp=xp)
-            turned.append(self.turned(values, coordinates, numbers, side=side, xp=xp))
+            turned.append(self.apply(values, coordinates, numbers, side=side, xp=xp))
         return turned[0], turned[1]
 
     def bias(self, positions_q: Array, positions_k: Array | None = None) -> Array:
@@ -223,7 +264,7 @@ class Encoding:
         tokens in order takes them by their positions. A layer that holds the numbers of the formula
         itself passes them.
         """
-        xp = reconciled(q, k)
+        xp = common_namespace(q, k)
         left, right = float_array(q, "q", xp=xp), float_array(k, "k", xp=xp)
         checks.partners(left, right)
         keys_at = key_positions(left, right, positions_q, positions_k)
@@ -242,7 +283,7 @@ class Encoding:
                 return xp.astype(logits_in_order(self, q, k, read, at_k, held, made, **given), kind)
             logits = self.content_scores(q, k, at_q, at_k, held, tokens=read, **given)
             logits = xp.astype(logits, kind)
-            return masked_scores(self, logits, positions_q, keys_at, numbers=held, xp=xp)
+            return mask_scores(self, logits, positions_q, keys_at, numbers=held, xp=xp)
         return self.logits(left, right, positions_q, keys_at, held, scale=scale, xp=xp)
 
     def logits(
@@ -259,17 +300,17 @@ class Encoding:
         """Return the logits of checked queries and keys: the formula of `scores` without a rule."""
         at_q = beside_heads(as_coordinates(positions_q, self.axes, like=q), q)
         at_k = beside_heads(as_coordinates(positions_k, self.axes, like=k), k)
-        at_q, at_k = self.centred(at_q, at_k)
+        at_q, at_k = self.centre(at_q, at_k)
         if "vectors" in self.kinds:
             q = with_vectors(self, q, at_q, numbers, name="q", xp=xp)
             k = with_vectors(self, k, at_k, numbers, name="k", xp=xp)
         if "transform" in self.kinds:
-            q = self.turned(q, at_q, numbers, side="q", xp=xp)
-            k = self.turned(k, at_k, numbers, side="k", xp=xp)
-        made = scaled(xp.matmul(q, xp.matrix_transpose(k)), scale)
-        return masked_scores(self, made, positions_q, positions_k, numbers=numbers, xp=xp)
+            q = self.apply(q, at_q, numbers, side="q", xp=xp)
+            k = self.apply(k, at_k, numbers, side="k", xp=xp)
+        made = scale_logits(xp.matmul(q, xp.matrix_transpose(k)), scale)
+        return mask_scores(self, made, positions_q, positions_k, numbers=numbers, xp=xp)
 
-    def centred(self, at_q: Coordinates, at_k: Coordinates) -> tuple[Coordinates, Coordinates]:
+    def centre(self, at_q: Coordinates, at_k: Coordinates) -> tuple[Coordinates, Coordinates]:
         """Return coordinates far from 0 counted from their middle, where only lags matter."""
         moved = centred(at_q, at_k) if self.kinds == ("transform",) and self.axes == 1 else None
         return moved if moved and self.card.level.startswith("L0") else (at_q, at_k)
@@ -279,7 +320,7 @@ class Encoding:
         del coordinates, numbers, xp
         raise self._lacks("vectors")
 
-    def turned(
+    def apply(
         self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
     ) -> Array:
         """Return queries (side "q") or keys ("k") as seen from their positions."""
@@ -341,11 +382,14 @@ class Encoding:
             "in blocks; gnomon.verify recovers one where there is any."
         )
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the encoding to a `.safetensors` file, which `gnomon.encoding(path)` opens."""
+    def save(self, path: str | PathLike[str], *, origin: Mapping[str, Any] | None = None) -> None:
+        """Write the encoding to a `.safetensors` file, which `gnomon.encoding(path)` opens.
+
+        `origin` is what the file says of where the encoding came from.
+        """
         from gnomon.encodings.files import write_encoding
 
-        write_encoding(self, path)
+        write_encoding(self, path, origin=origin)
 
     def plot(self) -> Any:
         """Return the distances between its positions (the first 64 where it has no end) drawn."""
@@ -355,13 +399,9 @@ class Encoding:
 
     def _drawn_positions(self) -> NDArray[np.int64]:
         """Return the positions that a picture shows: all rows there are, or 64 of them."""
-        known = getattr(self, "values", None)
-        shape = (64,) if self.axes == 1 else (8,) * self.axes
-        shape = tuple(getattr(self, "shape", shape if known is None else (len(known),)))
+        shape = self.row_shape or ((64,) if self.axes == 1 else (8,) * self.axes)
         points = np.indices(shape).reshape(len(shape), -1).T
-        left = getattr(self, "left", None)  # of fitted rows some may be refused: they are NaN
-        points = points if left is None else points[np.isfinite(left).all(axis=1)]
-        return points[:_DRAWN, 0] if self.axes == 1 else points[:_DRAWN]
+        return points[:DRAWN, 0] if self.axes == 1 else points[:DRAWN]
 
     def _repr_html_(self) -> str:
         """Show what this encoding is, with its hyper-parameters."""

@@ -64,10 +64,10 @@ class Proof(Result):
     test: str
 
 
-def proved(*proofs: tuple[str, str, str]) -> tuple[Proof, ...]:
+def proofs_of(*proofs: tuple[str, str, str]) -> tuple[Proof, ...]:
     """Return proofs of triples: against what, the file below tests/, the test in it.
 
-    >>> proved(("the identity", "laws/test_laws.py", "test_x"))[0].test
+    >>> proofs_of(("the identity", "laws/test_laws.py", "test_x"))[0].test
     'tests/laws/test_laws.py::test_x'
     """
     return tuple(

@@ -25,22 +25,22 @@ _REACHES = (4096, 1024, 512, 128, 64, 32, 16, 8)
 
 
 def certificate(
-    encoding: Encoding,
+    encoding: Any,
     *,
     promised: str | Iterable[str] | None = None,
     seed: int = 0,
     tolerance: float | None = None,
 ) -> Certificate:
     """Return the certificate of an encoding, which promises what its card claims."""
-    subject, clock = _subject_of(encoding), getattr(encoding, "clock", None)
-    subject = subject if clock is None else modulo(subject, clock)
-    promised = _promised(encoding) if promised is None else promised
+    subject = _subject_of(encoding)
+    subject = modulo(subject, encoding.clock) if encoding.is_one_of("clock") else subject
+    promised = _laws_of_card(encoding) if promised is None else promised
     return certify(subject, promised=promised, words=in_words, seed=seed, tolerance=tolerance)
 
 
-def _promised(encoding: Any) -> list[str]:
+def _laws_of_card(encoding: Any) -> list[str]:
     """Return the laws that the card of an encoding claims."""
-    card = encoding.card if getattr(encoding, "clock", None) is None else encoding.inner.card
+    card = encoding.inside.card if encoding.is_one_of("clock") else encoding.card
     level = card.level.partition(" ")[0]
     promised = [law for law in PROMISED[level] if law != "cache" or card.cacheable]
     return [*promised, "dtype", *(["commutators"] if level == "L0" and encoding.axes > 1 else [])]
@@ -48,7 +48,7 @@ def _promised(encoding: Any) -> list[str]:
 
 def _subject_of(encoding: Encoding) -> LogitFunction:
     """Return an encoding as a subject."""
-    heads, dimension = heads_of(encoding), dimension_of(encoding)
+    heads, dimension = encoding.head_count or 1, encoding.query_width
 
     def logits(q: Floats, k: Floats, t: Floats, s: Floats, *tokens: Floats) -> Any:
         left, right = (np.broadcast_to(x, (heads, *x.shape)) for x in (q, k))
@@ -63,7 +63,7 @@ def _subject_of(encoding: Encoding) -> LogitFunction:
             f"The encoding {encoding.name!r} has fewer than {_REACHES[-1]} positions, too few to "
             "see a law on; pass one that has more."
         )
-    width = getattr(encoding, "read_width", dimension) if encoding.reads_tokens else None
+    width = encoding.read_width if encoding.reads_tokens else None
     return LogitFunction(
         name=encoding.name,
         dimension=dimension,
@@ -75,21 +75,6 @@ def _subject_of(encoding: Encoding) -> LogitFunction:
         in_order=encoding.in_order,
         width=width,
     )
-
-
-def heads_of(encoding: Any) -> int:
-    """Return how many heads an encoding tells apart, or 1."""
-    inside = getattr(encoding, "inner", encoding)
-    frequencies = getattr(inside, "frequencies", None)
-    if frequencies is not None and frequencies.ndim == 3:
-        return len(frequencies)
-    return getattr(inside, "heads", None) or 1
-
-
-def dimension_of(encoding: Any) -> int:
-    """Return how many coordinates a query has; 8 where any number will do."""
-    width = getattr(encoding, "width", None)
-    return int(getattr(encoding, "dimension", 8) if width is None else width)
 
 
 def _takes(logits: Any, encoding: Encoding, position: float, dimension: int) -> bool:

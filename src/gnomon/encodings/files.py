@@ -51,15 +51,7 @@ from numpy.typing import NDArray
 
 from gnomon.distances import METHODS
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.fitted import (
-    BEYOND,
-    FAMILIES,
-    FILLED,
-    MASKED_RULES,
-    MEASURED,
-    SCALES,
-    Fitted,
-)
+from gnomon.encodings.fitted import BEYOND, FAMILIES, MASKED_RULES, SCALES, Fitted
 from gnomon.encodings.frequencies import Scaling
 from gnomon.encodings.registry import ENTRIES
 from gnomon.errors import EncodingError, MissingExtraError, nearest
@@ -109,7 +101,7 @@ def read_encoding(path: str | os.PathLike[str]) -> Encoding:
         from gnomon.encodings.files import read_fitted
 
         return read_fitted(file)  # a fitted table, or the sentence for what is none of ours
-    return _checked(file, about, tensors)
+    return _decode(file, about, tensors)
 
 
 def open_encoding(file: Path) -> Encoding | None:
@@ -138,7 +130,7 @@ def _constants(encoding: Encoding) -> dict[str, Any]:
     return {name: np.asarray(values) for name, values in numbers.items() if name not in learned}
 
 
-def _checked(file: Path, about: dict[str, str], tensors: Tensors) -> Encoding:
+def _decode(file: Path, about: dict[str, str], tensors: Tensors) -> Encoding:
     try:
         texts = _texts(about)
         _check_whole(about, tensors)
@@ -170,9 +162,9 @@ def _texts(about: dict[str, str]) -> dict[str, Any]:
         except KeyError as error:
             raise DefinitionError(f"its header has no {name}") from error
         except ValueError as error:
-            raise DefinitionError(f"its {name} can not be read") from error
+            raise DefinitionError(f"its {name} cannot be read") from error
         if not isinstance(found[name], dict):
-            raise DefinitionError(f"its {name} can not be read")
+            raise DefinitionError(f"its {name} cannot be read")
     return found
 
 
@@ -182,7 +174,7 @@ def _check_constants(encoding: Encoding, tensors: Tensors) -> None:
         wanted = _constants(encoding)
     except REFUSALS as error:
         reason = " ".join(str(error).split()).partition(";")[0][:160]
-        raise DefinitionError(f"its formula can not be made: {reason}") from error
+        raise DefinitionError(f"its formula cannot be made: {reason}") from error
     stored = {n.removeprefix(_CONSTANTS): v for n, v in tensors.items() if n.startswith(_CONSTANTS)}
     for name in sorted(wanted.keys() | stored.keys()):
         first, second = wanted.get(name), stored.get(name)
@@ -224,7 +216,7 @@ def ordered(stored: bytes) -> bytes:
 def format_of(file: Path) -> str | None:
     """Return which of our formats a file has; None where it holds something else.
 
-    A file that can not be opened is also None: who reads it next says why.
+    A file that cannot be opened is also None: who reads it next says why.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -271,7 +263,7 @@ def _unreadable(file: Path, error: Exception) -> EncodingError:
     """Return the sentence for a file that is no `.safetensors` at all."""
     reason = " ".join(str(error).split())[:120] or type(error).__name__
     return EncodingError(
-        f"{file} can not be read as .safetensors ({reason}); save it again, or copy it again."
+        f"{file} cannot be read as .safetensors ({reason}); save it again, or copy it again."
     )
 
 
@@ -341,7 +333,7 @@ def _single(value: Any, path: str) -> Any:
     if isinstance(value, numbers.Real) and math.isfinite(value):
         return float(value)
     raise EncodingError(
-        f"{path} is {value!r}, which a file of numbers and words can not hold; give the encoding "
+        f"{path} is {value!r}, which a file of numbers and words cannot hold; give the encoding "
         "plain values."
     )
 
@@ -380,16 +372,16 @@ def _made(definition: Any, tensors: Tensors) -> Encoding:
         return kind(**values)
     except REFUSALS as error:
         reason = " ".join(str(error).split()).partition(";")[0][:160] or type(error).__name__
-        raise DefinitionError(f"{entry!r} can not have what it says: {reason}") from error
+        raise DefinitionError(f"{entry!r} cannot have what it says: {reason}") from error
 
 
 def _parts(definition: Any) -> tuple[str, dict[str, Any]]:
     """Return the entry and the parameters of a definition."""
     if not isinstance(definition, dict) or set(definition) != {"entry", "parameters"}:
-        raise DefinitionError("its definition can not be read")
+        raise DefinitionError("its definition cannot be read")
     entry, given = definition["entry"], definition["parameters"]
     if not isinstance(entry, str) or not isinstance(given, dict):
-        raise DefinitionError("its definition can not be read")
+        raise DefinitionError("its definition cannot be read")
     return entry, given
 
 
@@ -414,19 +406,19 @@ def _parameter(value: Any, tensors: Tensors) -> Any:
         return tensors.pop(value["tensor"])
     if set(value) == {"block"}:
         return value["block"]  # its numbers, which the encoding checks
-    return _scaling(value["scaling"]) if set(value) == {"scaling"} else _made(value, tensors)
+    return _read_scaling(value["scaling"]) if set(value) == {"scaling"} else _made(value, tensors)
 
 
-def _scaling(value: Any) -> Scaling:
+def _read_scaling(value: Any) -> Scaling:
     from gnomon.encodings.frequencies import as_scaling
 
     if not isinstance(value, Mapping):
-        raise DefinitionError("its scaling can not be read")
+        raise DefinitionError("its scaling cannot be read")
     try:
         return as_scaling(value)
     except REFUSALS as error:
         reason = " ".join(str(error).split()).rstrip(".")[:160]
-        raise DefinitionError(f"its scaling can not be made: {reason}") from error
+        raise DefinitionError(f"its scaling cannot be made: {reason}") from error
 
 
 FORMAT = TABLE
@@ -488,34 +480,38 @@ def read_fitted(path: str | os.PathLike[str]) -> Fitted:
             f"{file} is no table of vectors but another encoding; open it with "
             "gnomon.encoding(path), or as a layer with gnomon.torch.layer or gnomon.jax.layer."
         )
-    return _checked_fitted(file, about, tensors)
+    return _decode_fitted(file, about, tensors)
 
 
 def _check_names(file: Path, names: list[str]) -> None:
     if set(names) not in (_DENSE, _FACTORED):
-        raise _damaged(file, f"it holds {', '.join(names[:9]) or 'no tensor'}")
+        raise _refuse_damaged(file, f"it holds {', '.join(names[:9]) or 'no tensor'}")
 
 
-def _checked_fitted(file: Path, about: dict[str, str], tensors: dict[str, Any]) -> Fitted:
+def _decode_fitted(file: Path, about: dict[str, str], tensors: dict[str, Any]) -> Fitted:
     try:
         known = _read_card(about.get("card", ""))
     except CardError as error:
-        raise _damaged(file, str(error)) from error
+        raise _refuse_damaged(file, str(error)) from error
     left, right = _factors(file, tensors)
     rows, inner = left.shape
     width, rank = inner if right is None else right.shape[1], known["rank"]
     if width != known["dimension"] or not (rank <= inner if right is None else rank == inner):
-        raise _damaged(file, f"its card says rank {rank} and dimension {known['dimension']}")
+        raise _refuse_damaged(file, f"its card says rank {rank} and dimension {known['dimension']}")
     status = tensors["status"]
-    if status.shape != (rows,) or status.dtype != np.uint8 or status.max(initial=0) > MEASURED:
-        raise _damaged(file, f"its status does not fit its {rows} rows")
+    if (
+        status.shape != (rows,)
+        or status.dtype != np.uint8
+        or status.max(initial=0) > Fitted.MEASURED
+    ):
+        raise _refuse_damaged(file, f"its status does not fit its {rows} rows")
     if math.prod(known["shape"]) != rows:
-        raise _damaged(file, f"its card says axes {known['shape']}, and it has {rows} rows")
+        raise _refuse_damaged(file, f"its card says axes {known['shape']}, and it has {rows} rows")
     bad = _not_finite(left, status, known["masked_rule"])
     if bad.size:
-        raise _damaged(file, f"row {bad[0]} holds numbers that are not finite")
+        raise _refuse_damaged(file, f"row {bad[0]} holds numbers that are not finite")
     if about.get("digest", (found := digest_of(tensors))) != found:
-        raise _damaged(file, "its numbers are not those that were written")
+        raise _refuse_damaged(file, "its numbers are not those that were written")
     return Fitted(
         axes=len(known["shape"]),
         factored=right is not None,
@@ -532,28 +528,28 @@ def _factors(file: Path, tensors: dict[str, Any]) -> tuple[NDArray[Any], NDArray
     for name in names:
         found = tensors[name]
         if found.ndim != 2 or found.dtype != np.float32 or not found.size:
-            raise _damaged(file, f"{name} is {found.dtype} of shape {found.shape}")
+            raise _refuse_damaged(file, f"{name} is {found.dtype} of shape {found.shape}")
     left, *more = (tensors[name].astype(np.float64) for name in names)
     if not more:
         return left, None
     right = more[0]
     if left.shape[1] != right.shape[0]:
-        raise _damaged(file, f"factors of shapes {left.shape} and {right.shape}")
+        raise _refuse_damaged(file, f"factors of shapes {left.shape} and {right.shape}")
     if not np.isfinite(right).all():
-        raise _damaged(file, "right holds numbers that are not finite")
+        raise _refuse_damaged(file, "right holds numbers that are not finite")
     largest = np.abs(left).max(where=np.isfinite(left), initial=0.0) * np.abs(right).max()
     if largest * len(right) > _LARGEST:
-        raise _damaged(file, "the product of its factors is too large for float32")
+        raise _refuse_damaged(file, "the product of its factors is too large for float32")
     return left, right
 
 
 def _not_finite(left: NDArray[Any], status: NDArray[Any], rule: str) -> NDArray[np.int64]:
     """Return rows that are no numbers, but for masked ones that are refused when asked for."""
-    empty = (status == FILLED) & (rule == "refuse")
+    empty = (status == Fitted.FILLED) & (rule == "refuse")
     return np.flatnonzero(~np.isfinite(left).all(axis=1) & ~empty)
 
 
-def _damaged(file: Path, found: str) -> EncodingError:
+def _refuse_damaged(file: Path, found: str) -> EncodingError:
     return EncodingError(f"{file} is no whole fitted encoding ({found}); fit it again.")
 
 
@@ -584,10 +580,10 @@ def from_pretrained(name: str | os.PathLike[str]) -> Fitted:
             f"There is no folder {text}; pass one that save_pretrained wrote, or a name of the hub "
             "such as owner/name."
         )
-    return read_fitted(_downloaded(text))
+    return read_fitted(_download(text))
 
 
-def _downloaded(name: str) -> str:
+def _download(name: str) -> str:
     try:
         import huggingface_hub
     except ImportError as error:
@@ -614,14 +610,14 @@ def _read_card(text: str) -> dict[str, Any]:
     try:
         card = parse_json(text)
     except ValueError as error:
-        raise CardError("its card can not be read") from error
+        raise CardError("its card cannot be read") from error
     if not isinstance(card, dict):
-        raise CardError("its card can not be read")
+        raise CardError("its card cannot be read")
     for key, fits in _FIELDS.items():
         if key not in card:
             raise CardError(f"its card says no {key}")
         if not fits(card[key]):
-            raise CardError(f"its card says {key} {_shortened(card[key])}")
+            raise CardError(f"its card says {key} {_shorten(card[key])}")
     _check_length(card)
     known = {key: card[key] for key in _FIELDS if key != "name"}
     lists = {key: tuple(card[key]) for key in ("shape", "warnings")}
@@ -636,7 +632,7 @@ def _check_length(card: dict[str, Any]) -> None:
         raise CardError(f"its card says length {length} and axes {tuple(card['shape'])}")
 
 
-def _shortened(value: Any, most: int = 40) -> str:
+def _shorten(value: Any, most: int = 40) -> str:
     text = repr(value)
     return text if len(text) <= most else f"{text[:most]} ..."
 
@@ -657,7 +653,7 @@ def _words(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _listed(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+def _is_list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list) and all(map(fits, value))
 
 
@@ -668,7 +664,7 @@ _FIELDS: dict[str, Callable[[Any], bool]] = {
     "minimises": _words,
     "dimension": _whole(1),
     "rank": _whole(1),
-    "shape": lambda value: bool(value) and _listed(_whole(1))(value),
+    "shape": lambda value: bool(value) and _is_list_of(_whole(1))(value),
     "length": _whole(1),
     "masked_rule": _one_of(*MASKED_RULES),
     "beyond": _one_of(*BEYOND),
@@ -676,6 +672,6 @@ _FIELDS: dict[str, Callable[[Any], bool]] = {
     "factor": lambda value: _is_finite(value) and value > 0,
     "gain": _is_finite,
     "rotation": lambda value: value is None or _whole(0)(value),
-    "warnings": _listed(_words),
+    "warnings": _is_list_of(_words),
     "origin": lambda value: isinstance(value, dict),
 }

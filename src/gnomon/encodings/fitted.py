@@ -19,7 +19,7 @@ numbers. After training the card is what it was, with a note that the numbers we
 From the points that a fit found to an encoding: filled, stretched, scaled and rotated.
 
 A *unit* is what was counted by itself: a position, a cell of a grid, or a bin of several positions.
-Units without coordinates have status FILLED; a rule gives them a row. In this order:
+Units without coordinates have status `FILLED`; a rule gives them a row. In this order:
 
 1. Every position of a bin gets the row of its bin; masked positions follow their rule. On a
    sequence, with T the positions that can be trusted, *continue* takes the row of the nearest
@@ -43,6 +43,7 @@ from __future__ import annotations
 
 import html
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -54,8 +55,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.distances import METHODS, double_centred, scale, spectrum
-from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.card import DECLARED, Card, catalogued, in_words, proved
+from gnomon.encodings.base import DRAWN, Encoding, Numbers
+from gnomon.encodings.card import DECLARED, Card, catalogued, in_words, proofs_of
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 from gnomon.numeric.arrays import (
@@ -71,8 +72,6 @@ from gnomon.results import Result, plain
 
 FAMILIES = ("mds", "mds-low-rank", "smacof")
 """The entries that are made of a geometry."""
-FILLED, PROJECTED, MEASURED = 0, 1, 2
-"""How a row came to be: by the rule for masked positions, by projection, from its own counts."""
 MASKED_RULES = ("continue", "interpolate", "refuse")
 BEYOND = ("refuse", "clamp", "interpolate")
 SCALES = ("corpus", "match", "learned")
@@ -87,6 +86,11 @@ class Fitted(Encoding):
     """Vectors U W at every position of a sequence or a grid."""
 
     kinds: ClassVar[tuple[str, ...]] = ("vectors",)
+    FILLED: ClassVar[int] = 0
+    """The status of a row that was made by the rule for masked positions."""
+    PROJECTED: ClassVar[int] = 1
+    MEASURED: ClassVar[int] = 2
+    """The status of a row from its own counts."""
     whole_only: ClassVar[bool] = True
     family: str
     """Name of the card: mds, mds-low-rank or smacof."""
@@ -199,9 +203,10 @@ class Fitted(Encoding):
         `match` is the embedding (an array, a tensor or a layer) or the root mean square of its
         entries; that of the encoding's own entries becomes the same.
         """
-        from gnomon.encodings.fitted import matched
-
-        return matched(self, match)
+        rows = self.left if self.right is None else self.left @ self.right
+        factor = _match_factor(self.gain * rows, match, self.dimension)
+        scale = self.scale if self.scale == "learned" else "match"
+        return replace(self, left=self.left * factor, factor=self.factor * factor, scale=scale)
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
@@ -226,7 +231,7 @@ class Fitted(Encoding):
     @cached_property
     def rules(self) -> Rules:
         """Return which positions have a row, and what happens to others."""
-        refused = self.status == FILLED if self.masked_rule == "refuse" else []
+        refused = self.status == Fitted.FILLED if self.masked_rule == "refuse" else []
         return Rules(
             name=self.name,
             shape=self.shape,
@@ -234,17 +239,80 @@ class Fitted(Encoding):
             refused=tuple(np.flatnonzero(refused).tolist()),
         )
 
+    @property
+    def row_shape(self) -> tuple[int, ...]:
+        """Return how many positions there are along each axis."""
+        return self.shape
+
+    def _drawn_positions(self) -> NDArray[np.int64]:
+        """Return the positions that a picture shows: those whose rows are not refused."""
+        known = np.flatnonzero(np.isfinite(self.left).all(axis=1))[:DRAWN]
+        points = np.stack(np.unravel_index(known, self.shape), axis=-1)
+        return points[:, 0] if self.axes == 1 else points
+
     def to_dict(self) -> dict[str, Any]:
         """Return the card as plain JSON values: what it is, how it was made, what it rests on."""
         card = self.card
         about = {"name": card.name, "formula": card.formula, "source": card.source}
         return about | {key: plain(getattr(self, key)) for key in _CARD_KEYS.split()}
 
-    def save(self, path: str | PathLike[str]) -> None:
+    @staticmethod
+    def open(source: Any, match: Any = None) -> Fitted:
+        """Return a fitted encoding: itself, out of its file, or out of a folder it was saved to.
+
+        With `match` it gets the scale of a token embedding (`Fitted.matched`).
+        """
+        if isinstance(source, Fitted):
+            found = source
+        elif isinstance(source, str | os.PathLike):
+            folder = os.path.isdir(source)  # noqa: PTH112 - a name that is too long is no error
+            found = Fitted.from_pretrained(source) if folder else Fitted.load(source)
+        else:
+            raise EncodingError(
+                f"A fitted encoding cannot be made of {type(source).__name__}; pass what "
+                "gnomon.fit returns, the path of its .safetensors file, or the folder it was saved "
+                "to."
+            )
+        return found if match is None else found.matched(match)
+
+    def factors(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return both factors as they are shipped, in float32; the identity beside a table."""
+        right = np.eye(self.dimension) if self.right is None else self.right
+        return self.left.astype(np.float32), right.astype(np.float32)
+
+    def retrain(self, now: LayerNumbers, fresh: LayerNumbers) -> Fitted:
+        """Return the encoding with the present numbers of a layer; itself where none has changed.
+
+        Both hold `weight`, or `left` and `right`, and `gain` where it is learned: as they are now,
+        and as the layer would hold them fresh. The card then says `trained`.
+        """
+        now = {name: np.asarray(part, dtype=np.float32) for name, part in now.items()}
+        if all(_equal(part, fresh[name]) for name, part in now.items()):
+            return self
+        apart = "left" in now
+        left = now["left" if apart else "weight"].astype(np.float64)
+        return replace(
+            self,
+            left=left,
+            right=now["right"].astype(np.float64) if apart else None,
+            rank=left.shape[1],
+            factored=apart,
+            gain=float(now.get("gain", self.gain)),
+            origin={**self.origin, "trained": True},
+        )
+
+    def save(self, path: str | PathLike[str], *, origin: Mapping[str, Any] | None = None) -> None:
         """Write the encoding to a `.safetensors` file with its card in the header."""
         from gnomon.encodings.files import write_fitted
 
-        write_fitted(self, path)
+        known = self if origin is None else replace(self, origin={**self.origin, **origin})
+        write_fitted(known, path)
+
+    def to_bytes(self) -> bytes:
+        """Return the contents of its `.safetensors` file, the same for the same encoding."""
+        from gnomon.encodings.files import fitted_bytes
+
+        return fitted_bytes(self)
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Fitted:
@@ -287,10 +355,8 @@ def fit(
     nothing is rotated, scaled or filled. With `rank`, the vectors span only that many directions
     and are stored factored. `gnomon.fit` does more.
     """
-    from gnomon.encodings.fitted import Finish, finish, points_of_distances
-
-    points = points_of_distances(geometry, method=method, dimension=dimension, rank=rank)
-    return finish(points, Finish(dimension=dimension), factored=rank is not None)
+    points = Points.of_distances(geometry, method=method, dimension=dimension, rank=rank)
+    return points.finish(Finish(dimension=dimension), factored=rank is not None)
 
 
 @catalogued(
@@ -302,7 +368,7 @@ def fit(
         source="torgerson1952",
         level=in_words("L6"),
         relative=False,
-        proofs=proved(
+        proofs=proofs_of(
             (
                 "scikit-learn ClassicalMDS",
                 "distances/test_classical_scaling.py",
@@ -330,7 +396,7 @@ def mds(geometry: Any, *, dimension: int) -> Encoding:
         source="cirrincione2026",
         level=in_words("L6"),
         relative=False,
-        proofs=proved(
+        proofs=proofs_of(
             (
                 "classical MDS of the same rank",
                 "encodings/test_encoding_fitted.py",
@@ -353,7 +419,7 @@ def low_rank(geometry: Any, *, dimension: int, rank: int) -> Encoding:
         source="deleeuw1977",
         level=in_words("L6"),
         relative=False,
-        proofs=proved(
+        proofs=proofs_of(
             (
                 "scikit-learn MDS",
                 "distances/test_smacof_scaling.py",
@@ -453,73 +519,17 @@ LayerNumbers = dict[str, Any]
 """Arrays by the names they have in a layer."""
 
 
-def opened(source: Any, match: Any = None) -> Fitted:
-    """Return a fitted encoding: itself, out of its file, or out of a folder it was saved to.
-
-    With `match` it gets the scale of a token embedding (`Fitted.matched`).
-    """
-    found = _found(source)
-    return found if match is None else found.matched(match)
-
-
-def _found(source: Any) -> Fitted:
-    if isinstance(source, Fitted):
-        return source
-    if not isinstance(source, str | os.PathLike):
-        raise EncodingError(
-            f"A fitted encoding can not be made of {type(source).__name__}; pass what gnomon.fit "
-            "returns, the path of its .safetensors file, or the folder it was saved to."
-        )
-    folder = os.path.isdir(source)  # noqa: PTH112 - a name that is too long is none, not an error
-    return Fitted.from_pretrained(source) if folder else Fitted.load(source)
-
-
-def rules_of(fitted: Fitted, *, flat: bool = False) -> Rules:
-    """Return what the table of a fitted encoding does with positions, or with row numbers."""
-    return replace(fitted.rules, flat=flat)
-
-
-def factors(fitted: Fitted) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return both factors as they are shipped, in float32; of a whole table one is the identity."""
-    left, right = fitted.left, fitted.right
-    right = np.eye(fitted.dimension) if right is None else right
-    return left.astype(np.float32), right.astype(np.float32)
-
-
-def retrained(fitted: Fitted, now: LayerNumbers, fresh: LayerNumbers) -> Fitted:
-    """Return the encoding with the present numbers of a layer; itself where none has changed.
-
-    Both hold `weight`, or `left` and `right`, and `gain` where it is learned: as they are now, and
-    as the layer would hold them fresh. The card then says `trained`.
-    """
-    now = {name: np.asarray(part, dtype=np.float32) for name, part in now.items()}
-    if all(_equal(part, fresh[name]) for name, part in now.items()):
-        return fitted
-    apart = "left" in now
-    left = now["left" if apart else "weight"].astype(np.float64)
-    return replace(
-        fitted,
-        left=left,
-        right=now["right"].astype(np.float64) if apart else None,
-        rank=left.shape[1],
-        factored=apart,
-        gain=float(now.get("gain", fitted.gain)),
-        origin={**fitted.origin, "trained": True},
-    )
-
-
 def _equal(left: Any, right: Any) -> bool:
     """Whether two arrays hold the same numbers; refused rows hold NaN in both."""
     return np.shape(left) == np.shape(right) and bool(np.array_equal(left, right, equal_nan=True))
 
 
-GIVEN = "given"
-"""The estimator of distances that came as an array."""
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Points(Result):
     """Coordinates of units, in order of their positions."""
+
+    GIVEN: ClassVar[str] = "given"
+    """The estimator of distances that came as an array."""
 
     coordinates: NDArray[np.float64]
     """(units, rank); zero where the status is FILLED."""
@@ -534,6 +544,109 @@ class Points(Result):
     warnings: tuple[str, ...] = ()
     origin: dict[str, Any] = field(default_factory=dict)
 
+    @classmethod
+    def of_distances(
+        cls,
+        geometry: Any,
+        *,
+        method: str = "classical",
+        dimension: int,
+        rank: int | None = None,
+        places: Places | None = None,
+    ) -> Points:
+        """Return points whose distances fit those of a geometry, or of a square array.
+
+        Without a rank, as many directions as there are, up to the dimension.
+        """
+        checks.one_of("method", method, METHODS)
+        checks.whole("dimension", dimension, least=1)
+        where = Places.of(geometry) if places is None else places
+        most = max(len(where.units) - 1, 1)  # a centred Gram matrix has no more directions
+        kept = min(dimension, most) if rank is None else rank
+        what = f"{len(where.units)} positions span {most} directions"
+        Finish.check_rank(kept, dimension=dimension, most=most, what=what)
+        found = scale(geometry, method, dimension=kept)
+        coordinates, status = where.all_units(np.asarray(found.vectors, dtype=np.float64))
+        return cls(
+            coordinates=coordinates,
+            status=status,
+            shape=where.shape,
+            widths=where.widths,
+            method=method,
+            estimator=str(getattr(geometry, "estimator", cls.GIVEN)),
+            minimises=str(found.minimises),
+            origin={"metric": getattr(geometry, "metric", None)},
+        )
+
+    def finish(self, how: Finish, *, factored: bool | None = None) -> Fitted:
+        """Return the encoding of points; `factored` None: where that takes fewer numbers."""
+        _check_size(self, how)
+        rows, status = _every_position(self, how.masked)
+        shape, length = self.shape, len(rows)
+        origin = {**self.origin, "masked": runs(status == Fitted.FILLED)}
+        origin["projected"] = runs(status == Fitted.PROJECTED)
+        if how.reach is not None:
+            rows, status = _stretch_to(rows, status, shape, how.reach)
+            shape = (how.reach,)
+        rank = rows.shape[1]
+        factor = _factor(rows, how)
+        if factored is None:
+            factored = rank * (len(rows) + how.dimension) < len(rows) * how.dimension
+        low = factored and self.method == "classical"
+        return Fitted(
+            axes=len(shape),
+            family="mds-low-rank" if low else {"classical": "mds"}.get(self.method, self.method),
+            method=self.method,
+            estimator=self.estimator,
+            minimises=self.minimises,
+            dimension=how.dimension,
+            rank=rank,
+            factored=factored,
+            left=rows * factor,
+            right=orthonormal_rows(rank, how.dimension, how.rotation),
+            shape=shape,
+            status=status,
+            masked_rule=how.masked,
+            beyond=how.beyond,
+            length=length,
+            scale=how.chosen_scale,
+            factor=factor,
+            rotation=how.rotation,
+            warnings=self.warnings,
+            origin=origin,
+        )
+
+    @staticmethod
+    def count_directions(geometry: Any) -> int:
+        """Return how many directions the distances of a geometry, or of an array, span."""
+        gram = getattr(geometry, "gram", None)
+        gram = double_centred(np.square(geometry)) if gram is None else gram
+        return int(spectrum(gram).rank_numerical)
+
+    @staticmethod
+    def fill(rows: Floats, status: Status, shape: tuple[int, ...], rule: str) -> Floats:
+        """Return rows of which those of status `FILLED` are made by the rule.
+
+        >>> rows, status = np.array([[0.0], [1.0], [9.0], [3.0]]), np.uint8([2, 2, 0, 1])
+        >>> Points.fill(rows, status, (4,), "interpolate").ravel().tolist()
+        [0.0, 1.0, 2.0, 3.0]
+        """
+        missing = status == Fitted.FILLED
+        made = rows.copy()
+        if not missing.any():
+            return made
+        if rule == "refuse":
+            made[missing] = np.nan
+        elif rule == "continue":
+            made = rows[_nearest(missing, shape) if len(shape) > 1 else _earlier(missing)]
+        elif len(shape) > 1:
+            made[missing] = _over_triangles(rows, missing, shape)
+        else:
+            at = np.arange(len(rows))
+            for column in made.T:
+                column[missing] = np.interp(at[missing], at[~missing], column[~missing])
+        return made
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Places(Result):
@@ -545,92 +658,46 @@ class Places(Result):
     shape: tuple[int, ...]
     widths: NDArray[np.int64] | None = None
 
+    @classmethod
+    def of(cls, geometry: Any) -> Places:
+        """Return where the rows of a geometry, or of an array of distances, lie.
+
+        A geometry of bins knows where each begins and not where the last one ends: it is taken to
+        hold one position.
+        """
+        if not hasattr(geometry, "distances"):
+            shape = np.shape(geometry)
+            if len(shape) != 2 or shape[0] != shape[1]:
+                raise EncodingError(
+                    f"The distances have shape {shape}; pass a square array or a geometry."
+                )
+            return cls(units=np.arange(shape[0]), count=shape[0], shape=(shape[0],))
+        units, axes = np.asarray(geometry.positions), geometry.axes
+        count = len(units) + len(geometry.masked)
+        first = np.asarray(geometry.coordinates)
+        if axes is not None and len(axes) > 1:
+            return cls(units=units, count=count, shape=tuple(int(size) for size in axes))
+        if np.array_equal(first[:, 0], units):
+            return cls(units=units, count=count, shape=(count,))
+        starts = first[:, 0]
+        units = np.arange(len(starts))  # masked bins are between these, or not known at all
+        widths = np.diff([*starts, starts[-1] + 1])
+        widths[0] += starts[0]
+        return cls(
+            units=units,
+            count=len(units),
+            shape=(int(widths.sum()),),
+            widths=widths.astype(np.int64),
+        )
+
     def all_units(
-        self, rows: NDArray[np.float64], status: int | NDArray[np.uint8] = MEASURED
+        self, rows: NDArray[np.float64], status: int | NDArray[np.uint8] = Fitted.MEASURED
     ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        """Return rows and their status for every unit: zeros, and FILLED, where there are none."""
+        """Return rows and their status for every unit: zeros, `FILLED`, where there are none."""
         coordinates = np.zeros((self.count, rows.shape[1]))
-        every = np.full(self.count, FILLED, dtype=np.uint8)
+        every = np.full(self.count, Fitted.FILLED, dtype=np.uint8)
         coordinates[self.units], every[self.units] = rows, status
         return coordinates, every
-
-
-def places_of(geometry: Any) -> Places:
-    """Return where the rows of a geometry, or of an array of distances, lie.
-
-    A geometry of bins knows where each begins and not where the last one ends: it is taken to hold
-    one position.
-    """
-    if not hasattr(geometry, "distances"):
-        shape = np.shape(geometry)
-        if len(shape) != 2 or shape[0] != shape[1]:
-            raise EncodingError(
-                f"The distances have shape {shape}; pass a square array or a geometry."
-            )
-        return Places(units=np.arange(shape[0]), count=shape[0], shape=(shape[0],))
-    units, axes = np.asarray(geometry.positions), geometry.axes
-    count = len(units) + len(geometry.masked)
-    first = np.asarray(geometry.coordinates)
-    if axes is not None and len(axes) > 1:
-        return Places(units=units, count=count, shape=tuple(int(size) for size in axes))
-    if np.array_equal(first[:, 0], units):
-        return Places(units=units, count=count, shape=(count,))
-    starts = first[:, 0]
-    units = np.arange(len(starts))  # masked bins are between these, or not known at all
-    widths = np.diff([*starts, starts[-1] + 1])
-    widths[0] += starts[0]
-    return Places(
-        units=units, count=len(units), shape=(int(widths.sum()),), widths=widths.astype(np.int64)
-    )
-
-
-def points_of_distances(
-    geometry: Any,
-    *,
-    method: str = "classical",
-    dimension: int,
-    rank: int | None = None,
-    places: Places | None = None,
-) -> Points:
-    """Return points whose distances fit those of a geometry, or of a square array.
-
-    Without a rank, as many directions as there are, up to the dimension.
-    """
-    checks.one_of("method", method, METHODS)
-    checks.whole("dimension", dimension, least=1)
-    where = places_of(geometry) if places is None else places
-    most = max(len(where.units) - 1, 1)  # a centred Gram matrix has no more directions
-    kept = min(dimension, most) if rank is None else rank
-    what = f"{len(where.units)} positions span {most} directions"
-    check_rank(kept, dimension=dimension, most=most, what=what)
-    found = scale(geometry, method, dimension=kept)
-    coordinates, status = where.all_units(np.asarray(found.vectors, dtype=np.float64))
-    return Points(
-        coordinates=coordinates,
-        status=status,
-        shape=where.shape,
-        widths=where.widths,
-        method=method,
-        estimator=str(getattr(geometry, "estimator", GIVEN)),
-        minimises=str(found.minimises),
-        origin={"metric": getattr(geometry, "metric", None)},
-    )
-
-
-def directions(geometry: Any) -> int:
-    """Return how many directions the distances of a geometry, or of an array, span."""
-    gram = getattr(geometry, "gram", None)
-    gram = double_centred(np.square(geometry)) if gram is None else gram
-    return int(spectrum(gram).rank_numerical)
-
-
-def check_rank(rank: int, *, dimension: int, most: int, what: str) -> None:
-    """Refuse a rank that the dimension can not hold or the geometry does not have."""
-    checks.whole("rank", rank, least=1)
-    if rank > dimension:
-        raise EncodingError(f"rank is {rank} and dimension {dimension}; pass a rank up to it.")
-    if rank > most:
-        raise EncodingError(f"rank is {rank}, and {what}; pass a rank up to {most}.")
 
 
 Floats = NDArray[np.float64]
@@ -685,44 +752,14 @@ class Finish:
         """Return corpus, match or learned."""
         return self.scale or ("corpus" if self.match is None else "match")
 
-
-def finish(points: Points, how: Finish, *, factored: bool | None = None) -> Fitted:
-    """Return the encoding of points; `factored` None: where that takes fewer numbers."""
-    _check_size(points, how)
-    rows, status = _every_position(points, how.masked)
-    shape, length = points.shape, len(rows)
-    origin = {**points.origin, "masked": runs(status == FILLED)}
-    origin["projected"] = runs(status == PROJECTED)
-    if how.reach is not None:
-        rows, status = _reaching(rows, status, shape, how.reach)
-        shape = (how.reach,)
-    rank = rows.shape[1]
-    factor = _factor(rows, how)
-    if factored is None:
-        factored = rank * (len(rows) + how.dimension) < len(rows) * how.dimension
-    low = factored and points.method == "classical"
-    return Fitted(
-        axes=len(shape),
-        family="mds-low-rank" if low else {"classical": "mds"}.get(points.method, points.method),
-        method=points.method,
-        estimator=points.estimator,
-        minimises=points.minimises,
-        dimension=how.dimension,
-        rank=rank,
-        factored=factored,
-        left=rows * factor,
-        right=orthonormal_rows(rank, how.dimension, how.rotation),
-        shape=shape,
-        status=status,
-        masked_rule=how.masked,
-        beyond=how.beyond,
-        length=length,
-        scale=how.chosen_scale,
-        factor=factor,
-        rotation=how.rotation,
-        warnings=points.warnings,
-        origin=origin,
-    )
+    @staticmethod
+    def check_rank(rank: int, *, dimension: int, most: int, what: str) -> None:
+        """Refuse a rank that the dimension cannot hold or the geometry does not have."""
+        checks.whole("rank", rank, least=1)
+        if rank > dimension:
+            raise EncodingError(f"rank is {rank} and dimension {dimension}; pass a rank up to it.")
+        if rank > most:
+            raise EncodingError(f"rank is {rank}, and {what}; pass a rank up to {most}.")
 
 
 def _check_size(points: Points, how: Finish) -> None:
@@ -741,10 +778,10 @@ def _every_position(points: Points, rule: str) -> tuple[Floats, NDArray[np.uint8
     if points.widths is not None:
         rows = np.repeat(rows, points.widths, axis=0)
         status = np.repeat(status, points.widths)
-    return filled(rows, status, points.shape, rule), status
+    return Points.fill(rows, status, points.shape, rule), status
 
 
-def _reaching(
+def _stretch_to(
     rows: Floats, status: NDArray[np.uint8], shape: tuple[int, ...], reach: int
 ) -> tuple[Floats, NDArray[np.uint8]]:
     if len(shape) > 1:
@@ -756,20 +793,12 @@ def _reaching(
     return stretched(rows, status, reach)
 
 
-def matched(fitted: Fitted, match: Any) -> Fitted:
-    """Return the encoding with the root mean square of a token embedding; see `Fitted.matched`."""
-    rows = fitted.left if fitted.right is None else fitted.left @ fitted.right
-    factor = _matching(fitted.gain * rows, match, fitted.dimension)
-    scale = fitted.scale if fitted.scale == "learned" else "match"
-    return replace(fitted, left=fitted.left * factor, factor=fitted.factor * factor, scale=scale)
-
-
 def _factor(rows: Floats, how: Finish) -> float:
     """Return what the coordinates are multiplied by; the rows of W have unit length."""
-    return 1.0 if how.match is None else _matching(rows, how.match, how.dimension)
+    return 1.0 if how.match is None else _match_factor(rows, how.match, how.dimension)
 
 
-def _matching(rows: Floats, match: Any, dimension: int) -> float:
+def _match_factor(rows: Floats, match: Any, dimension: int) -> float:
     """Return the factor that gives d entries a row the wanted root mean square."""
     wanted = root_mean_square(match)
     measured = rows[np.isfinite(rows).all(axis=1)]
@@ -783,7 +812,7 @@ def _matching(rows: Floats, match: Any, dimension: int) -> float:
     largest = np.sqrt(len(measured) * dimension)  # an entry may be, where all others are 0
     if not float(kind.tiny) < wanted < float(kind.max) / largest:
         raise EncodingError(
-            f"match is {wanted:g}, which float32 can not hold; pass the root mean square of a "
+            f"match is {wanted:g}, which float32 cannot hold; pass the root mean square of a "
             "token embedding (--match)."
         )
     return wanted / found
@@ -814,30 +843,6 @@ def root_mean_square(match: Any) -> float:
 
 
 Status = NDArray[np.uint8]
-
-
-def filled(rows: Floats, status: Status, shape: tuple[int, ...], rule: str) -> Floats:
-    """Return rows of which those of status FILLED are made by the rule; there must be others.
-
-    >>> rows = np.array([[0.0], [1.0], [9.0], [3.0]])
-    >>> filled(rows, np.array([2, 2, 0, 1], np.uint8), (4,), "interpolate").ravel().tolist()
-    [0.0, 1.0, 2.0, 3.0]
-    """
-    missing = status == FILLED
-    made = rows.copy()
-    if not missing.any():
-        return made
-    if rule == "refuse":
-        made[missing] = np.nan
-    elif rule == "continue":
-        made = rows[_nearest(missing, shape) if len(shape) > 1 else _earlier(missing)]
-    elif len(shape) > 1:
-        made[missing] = _over_triangles(rows, missing, shape)
-    else:
-        at = np.arange(len(rows))
-        for column in made.T:
-            column[missing] = np.interp(at[missing], at[~missing], column[~missing])
-    return made
 
 
 def _earlier(missing: NDArray[np.bool_]) -> NDArray[np.int64]:

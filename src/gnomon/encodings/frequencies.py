@@ -77,7 +77,7 @@ from gnomon.encodings.card import (
     Proof,
     catalogued,
     in_words,
-    proved,
+    proofs_of,
 )
 from gnomon.errors import EncodingError, nearest
 from gnomon.groups import Block, Commuting, Generator
@@ -197,7 +197,7 @@ _RATES_CHUNK = 2**20
 """Lags times rates that are held at a time."""
 
 
-def fading_distances(rates: Floats, frequencies: Floats, weights: Floats) -> LagDistances:
+def decay_distances(rates: Floats, frequencies: Floats, weights: Floats) -> LagDistances:
     """Return the distances at lags (..., 1) for flat arrays of rates, frequencies and weights e."""
 
     def distances(lags: Floats) -> Floats:
@@ -429,7 +429,7 @@ def _parameters(kind: type[Scaling]) -> Parameters:
 def _as_in_transformers(kind: str) -> tuple[Proof, ...]:
     """Return the proofs of a scaling that transformers has, too."""
     file = "agreement/test_transformers_frequencies.py"
-    return proved(
+    return proofs_of(
         ORACLE,
         (
             f"transformers, rope type {kind}",
@@ -488,7 +488,7 @@ class Linear(Scaling):
         formula="w'_k = b'^(-2k/r), b' = b s^(r/(r-2))",
         source="bloc972023",
         extrapolation="its author claims s times the trained length without fine-tuning",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "rotary-embedding-torch, theta_rescale_factor",
@@ -535,7 +535,7 @@ class NtkAware(_GrowingBase):
         source="emozilla2023",
         cacheable=False,
         extrapolation="its author claims lengths beyond the trained one without fine-tuning",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "transformers, rope type dynamic",

@@ -13,13 +13,6 @@ The lift decides rankings, so it stands in every table. Encodings whose distance
 alone are lifted through their lag profile: O(n d) instead of O(n^2 d), and at equally spaced
 positions the n x n matrix is a view of 2n - 1 numbers.
 
-Distances between the rows of a table, fast and without losing close pairs.
-
-|x_i - x_j|^2 = g_ii + g_jj - 2 g_ij with g the Gram matrix of the centred rows: one matrix product.
-The difference cancels where rows are close, so pairs whose square is below 1e-5 of their norms are
-computed again from x_i - x_j itself, before centring; the relative error of a distance stays below
-about 1e-10.
-
 The portrait of an encoding: what it does at each position, its lag profile, and its ladder.
 
 * *rows*: the vectors that are added; or unit pairs (1, 0) carried to each position by a transform
@@ -49,6 +42,7 @@ from gnomon.encodings.rotary.rope import Rope, Rotating
 from gnomon.errors import EncodingError
 from gnomon.numeric.arrays import as_coordinates
 from gnomon.numeric.checks import reals
+from gnomon.numeric.rows import distances_between
 from gnomon.results import Result, pairs_dataframe
 
 if TYPE_CHECKING:
@@ -97,19 +91,19 @@ def lift(
     closed = encoding.lag_distances(lift, content)
     if closed is not None:
         distances, profile = _by_lag(closed, points, mixes=encoding.mixes_axes)
-        return _lifted(encoding, lift, distances, profile, 0.0)
+        return _as_lifted(encoding, lift, distances, profile, 0.0)
     if lift == "kernel" and "vectors" not in encoding.kinds:
-        bias = encoding.bias(_shaped(points))
+        bias = encoding.bias(_as_positions(points))
         distances, share = _from_bias(bias, causal=encoding.card.causal_only)
-        return _lifted(encoding, lift, distances, None, share)
+        return _as_lifted(encoding, lift, distances, None, share)
     if content is not None and "content" in encoding.kinds:
         distances, share = _from_rule(encoding, points, content)
-        return _lifted(encoding, lift, distances, None, share)
-    vectors = _carried(encoding, points, content)
-    return _lifted(encoding, lift, distances_between(vectors), None, 0.0)
+        return _as_lifted(encoding, lift, distances, None, share)
+    vectors = _carry(encoding, points, content)
+    return _as_lifted(encoding, lift, distances_between(vectors), None, 0.0)
 
 
-def _lifted(
+def _as_lifted(
     encoding: Encoding, name: str, distances: Floats, profile: Floats | None, share: float
 ) -> Lifted:
     notes = {
@@ -150,7 +144,7 @@ def _points(encoding: Encoding, positions: Any) -> Floats:
     return points
 
 
-def _shaped(points: Floats) -> Floats:
+def _as_positions(points: Floats) -> Floats:
     return points[:, 0] if points.shape[1] == 1 else points
 
 
@@ -187,11 +181,11 @@ def _from_lag_table(closed: LagDistances, points: Floats, spans: tuple[int, ...]
     grid = np.stack(np.meshgrid(*map(np.arange, spans), indexing="ij"), axis=-1)
     table = closed(grid.astype(np.float64))
 
-    def looked_up(lags: Floats) -> Floats:
+    def look_up(lags: Floats) -> Floats:
         found: Floats = table[tuple(np.moveaxis(np.abs(lags).astype(np.int64), -1, 0))]
         return found
 
-    return _all_pairs(looked_up, points)
+    return _all_pairs(look_up, points)
 
 
 def _all_pairs(closed: LagDistances, points: Floats) -> Floats:
@@ -222,27 +216,27 @@ def _from_bias(bias: Any, *, causal: bool) -> tuple[Floats, float]:
 
 def _from_rule(encoding: Encoding, points: Floats, content: Floats) -> tuple[Floats, float]:
     """Return distances from the mean over heads of the logits of one content at all positions."""
-    heads = int(getattr(encoding, "heads", None) or 1)
+    heads = encoding.head_count or 1
     copies = np.broadcast_to(content, (heads, len(points), len(content)))
     scale = 1.0 / np.sqrt(len(content))
-    logits = np.asarray(encoding.scores(copies, copies, _shaped(points), scale=scale))
+    logits = np.asarray(encoding.scores(copies, copies, _as_positions(points), scale=scale))
     # Keys after their query may be masked: under a causal rule their half is mirrored.
     return _from_bias(np.where(np.isneginf(logits), 0.0, logits), causal=encoding.card.causal_only)
 
 
-def _carried(encoding: Encoding, points: Floats, content: Floats | None) -> Floats:
+def _carry(encoding: Encoding, points: Floats, content: Floats | None) -> Floats:
     if content is None:
-        return np.asarray(encoding.vectors(_shaped(points)), dtype=np.float64)
-    heads = int(getattr(getattr(encoding, "inner", encoding), "heads", None) or 1)
+        return np.asarray(encoding.vectors(_as_positions(points)), dtype=np.float64)
+    heads = encoding.head_count or 1
     copies = np.broadcast_to(content, (heads, len(points), len(content)))
-    carried, _ = encoding.transform(copies, copies, _shaped(points))
+    carried, _ = encoding.transform(copies, copies, _as_positions(points))
     # Side by side, heads have the root of their mean squared distance.
     beside = np.moveaxis(np.asarray(carried, dtype=np.float64), 0, 1).reshape(len(points), -1)
     return beside / np.sqrt(heads)
 
 
 def _probe(encoding: Encoding, probe: Any, rng: np.random.Generator | None) -> Floats:
-    dimension = int(getattr(encoding, "dimension", np.size(probe)))
+    dimension = int(np.size(probe)) if encoding.any_width else encoding.query_width
     if probe is None:
         stream = np.random.default_rng(0) if rng is None else rng
         return stream.normal(scale=np.sqrt(0.5), size=dimension)
@@ -253,56 +247,6 @@ def _probe(encoding: Encoding, probe: Any, rng: np.random.Generator | None) -> F
             f"coordinate of {encoding.name!r}."
         )
     return content
-
-
-_NEAR = 1e-5
-_CHUNK = 2**20
-_ROWS = 128
-
-
-def squared_distances(vectors: Floats) -> Floats:
-    """Return |x_i - x_j|^2 for all pairs of rows: symmetric, with a zero diagonal, exactly.
-
-    >>> squared_distances(np.array([[0.0, 0.0], [3.0, 4.0]]))
-    array([[ 0., 25.],
-           [25.,  0.]])
-    """
-    centred = vectors - vectors.mean(axis=0)
-    gram: Floats = centred @ centred.T
-    norms = np.diagonal(gram).copy()
-    for start in range(0, len(gram), _ROWS):
-        _finish_rows(gram, vectors, norms, start)
-    np.fill_diagonal(gram, 0.0)
-    return gram
-
-
-def _finish_rows(gram: Floats, vectors: Floats, norms: Floats, start: int) -> None:
-    """Turn some rows of the Gram matrix into squared distances, in place and in cache."""
-    rows = gram[start : start + _ROWS]
-    sums = norms[start : start + _ROWS, None] + norms
-    rows *= -2.0
-    rows += sums
-    sums *= _NEAR
-    near = rows < sums
-    first, second = np.nonzero(near)
-    apart = first + start != second
-    _repair(gram, vectors, first[apart] + start, second[apart])
-
-
-def _repair(
-    squares: Floats, vectors: Floats, rows: NDArray[np.intp], cols: NDArray[np.intp]
-) -> None:
-    step = max(1, _CHUNK // vectors.shape[1])
-    for start in range(0, len(rows), step):
-        first, second = rows[start : start + step], cols[start : start + step]
-        difference = vectors[first] - vectors[second]
-        exact = np.einsum("pd,pd->p", difference, difference)
-        squares[first, second] = exact
-
-
-def distances_between(vectors: Floats) -> Floats:
-    """Return |x_i - x_j| for all pairs of rows."""
-    return np.sqrt(squared_distances(vectors))
 
 
 _PICTURE_ROWS = 128
@@ -418,8 +362,8 @@ def _logits(encoding: Encoding) -> tuple[str, Floats, Floats]:
     points = _along(encoding, 0, _PICTURE_ROWS)
     flat = points[:, 0] if encoding.axes == 1 else points
     query = len(flat) - 1 if encoding.card.causal_only or encoding.in_order else len(flat) // 2
-    width = int(getattr(encoding, "dimension", 8))
-    ones = np.ones((int(getattr(encoding, "heads", None) or 1), len(flat), width))
+    width = encoding.query_width
+    ones = np.ones((encoding.head_count or 1, len(flat), width))
     logits = encoding.scores(ones, ones, flat, scale=1.0 / width)
     rows = np.asarray(logits, dtype=np.float64)[:, query]
     return "logits", (points[query] - points)[::-1, :1], rows[:, ::-1]
@@ -427,7 +371,7 @@ def _logits(encoding: Encoding) -> tuple[str, Floats, Floats]:
 
 def _rows_of_units(encoding: Encoding, flat: Floats) -> Floats:
     """Return unit pairs as queries at these positions; of several heads those of the first."""
-    dimension = int(getattr(encoding, "dimension", 2))
+    dimension = 2 if encoding.any_width else encoding.query_width
     heads = _own_heads(encoding)
     content = np.broadcast_to(unit_pairs(encoding, dimension), (*heads, len(flat), dimension))
     carried, _ = encoding.transform(content, content, flat)
@@ -437,14 +381,14 @@ def _rows_of_units(encoding: Encoding, flat: Floats) -> Floats:
 
 def _own_heads(encoding: Encoding) -> tuple[int, ...]:
     """Return the number of heads where an encoding tells them apart, as a shape."""
-    heads = getattr(getattr(encoding, "inner", encoding), "heads", None)
+    heads = encoding.head_count
     return () if heads is None else (int(heads),)
 
 
 def unit_pairs(encoding: Encoding, dimension: int) -> Floats:
     """Return (1, 0) in every pair that turns; ones where pairs are not known."""
     content = np.ones(dimension)
-    rotary = getattr(encoding, "inner", encoding)  # a wrapper turns what it wraps
+    rotary = encoding.inside
     if isinstance(rotary, Rotating):
         turned = np.arange(rotary.rotated)
         second = turned % 2 if rotary.layout == "interleaved" else 2 * turned // rotary.rotated
@@ -477,15 +421,10 @@ def _along(encoding: Encoding, axis: int, most: int) -> Floats:
 
 def _extent(encoding: Encoding, axis: int, most: int) -> int:
     """Return how many positions there are along an axis, where that has an end."""
-    shape = getattr(encoding, "shape", None)
-    if shape is not None:
-        return int(shape[axis])
-    values = getattr(encoding, "values", None)
-    if values is not None:
-        return len(values)
-    # Past the trained length such a scaling follows the length of a sequence that is not there.
-    reach = getattr(getattr(encoding, "scaling", None), "reach", None)
-    return most if reach is None else reach
+    if encoding.row_shape is not None:
+        return int(encoding.row_shape[axis])
+    # Past the trained length a scaling may follow the length of a sequence that is not there.
+    return most if encoding.known_length is None else encoding.known_length
 
 
 def _profiles(encoding: Encoding) -> list[Profile]:
@@ -522,7 +461,7 @@ def _ladders(encoding: Encoding) -> list[Ladder]:
             continue
         each, numbers = _by_head(counted, np.asarray(values, dtype=np.float64), name)
         rows, labels = _by_axis(numbers)
-        plain = _unscaled(encoding) if name == "frequencies" else None
+        plain = _plain_frequencies(encoding) if name == "frequencies" else None
         made = Ladder(counted=each, measured=per, values=rows, labels=labels, plain=plain)
         found.append(made)
     return found
@@ -548,7 +487,7 @@ def _by_axis(values: Floats) -> tuple[Floats, tuple[str, ...]]:
     return rows, tuple(f"{head}{name}".strip() for head in single for name in names)
 
 
-def _unscaled(encoding: Encoding) -> Floats | None:
+def _plain_frequencies(encoding: Encoding) -> Floats | None:
     """Return the ladder without its scaling, where it has one."""
     if not isinstance(encoding, Rope) or encoding.scaling == UNSCALED:
         return None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proofs_of
 from gnomon.numeric import checks
 from gnomon.numeric.arrays import lags_between
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         source="haviv2022",
         level=in_words("L0"),
         relative=True,
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "the identity",
@@ -57,7 +57,7 @@ class Nope(Encoding):
         """Name kernel alone."""
         return ("kernel",)
 
-    def turned(
+    def apply(
         self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
     ) -> Array:
         """Return vectors as they are."""

@@ -126,7 +126,7 @@ def _chosen(every: Floats, span: float, origin: float | None, *, calendar: bool)
     low, median, high = (float(x) for x in np.quantile(positive, (0.05, 0.5, 0.95)))
     unit = _unit(median, calendar=calendar)
     size = unit_of(unit)
-    shortest, longest = _rounded(2.0 * low / size, up=False), _rounded(2.0 * span / size, up=True)
+    shortest, longest = _round(2.0 * low / size, up=False), _round(2.0 * span / size, up=True)
     ties = int(every.size - positive.size)
     return TimeUnit(
         unit=unit,
@@ -182,7 +182,7 @@ def _unit(span: float, *, calendar: bool) -> Any:
     )
 
 
-def _rounded(value: float, *, up: bool) -> float:
+def _round(value: float, *, up: bool) -> float:
     """Return a number to three digits, outwards."""
     step = 10.0 ** (math.floor(math.log10(value)) - 2)
     whole = value / step

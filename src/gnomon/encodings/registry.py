@@ -131,7 +131,7 @@ def catalogue(
     ['alibi', 'sandwich', 'decay-time']
     """
     cards = [entry.card for entry in ENTRIES.values()]
-    return _chosen(cards, family=family, level=level, kind=kind, framework=framework)
+    return _choose_cards(cards, family=family, level=level, kind=kind, framework=framework)
 
 
 def encoding(name: str | PathLike[str] | Generator, **parameters: Any) -> Encoding:
@@ -182,9 +182,9 @@ def as_encoding(given: Any) -> Encoding:
 
 def _names_table(name: str) -> bool:
     """Whether a name that is no encoding's is that of a file; readers are loaded only then."""
-    from gnomon.encodings.tables import names_table
+    from gnomon.encodings.tables import Table
 
-    return names_table(name)
+    return Table.is_named(name)
 
 
 def entry_of(name: str) -> Entry:
@@ -212,7 +212,7 @@ def _check_names(entry: Entry, given: dict[str, Any]) -> None:
             raise EncodingError(f"The encoding {name!r} needs {parameter}; pass {parameter}=... .")
 
 
-def _chosen(
+def _choose_cards(
     cards: Sequence[Card],
     *,
     family: str | None = None,
@@ -285,17 +285,19 @@ def usual_parameters(name: str) -> dict[str, Any]:
     entry = entry_of(name)
     example = entry.examples[0] if entry.examples else {}
     usual = example | ({"dimension": _DIMENSION} if "dimension" in example else {}) | entry.shown
-    return {key: value for key, value in usual.items() if key in entry.shown or _needed(name, key)}
+    return {
+        key: value for key, value in usual.items() if key in entry.shown or _is_needed(name, key)
+    }
 
 
-def _declared_parameters(name: str) -> dict[str, Any]:
+def _parameters_of(name: str) -> dict[str, Any]:
     """Return the parameters of an encoding with their defaults; None where one must be given."""
     empty = inspect.Parameter.empty
     known = entry_of(name).parameters.items()
     return {key: None if value.default is empty else value.default for key, value in known}
 
 
-def _needed(name: str, parameter: str) -> bool:
+def _is_needed(name: str, parameter: str) -> bool:
     declared = entry_of(name).parameters.get(parameter)
     return declared is not None and declared.default is inspect.Parameter.empty
 
@@ -310,12 +312,12 @@ def described(
     made = shown(name, **(given or {})) if make or given or _names_table(name) else None
     card = entry_of(name).card if made is None else made.card
     known = name if made is None or not _names_table(name) else _entry_of_file(made)
-    declared = _declared_parameters(known)
+    declared = _parameters_of(known)
     contents = {
         **card.to_dict(),
         "citation": cite(card.source),
         "parameters": {key: _as_plain(value) for key, value in declared.items()},
-        "needs": [key for key in declared if _needed(known, key)],
+        "needs": [key for key in declared if _is_needed(known, key)],
         "made_with": None if made is None else made.parameters,
     }
     layer = _layer_of(name) if _names_table(name) else None

@@ -76,10 +76,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proofs_of
 from gnomon.encodings.frequencies import geometric_frequencies, phases
-from gnomon.encodings.scoring import scaled
-from gnomon.encodings.starting import drawn, kept, settled
+from gnomon.encodings.scoring import scale_logits
+from gnomon.encodings.starting import freeze_given, given_or_starts, normal
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 from gnomon.numeric.arrays import (
@@ -129,7 +129,7 @@ _SHAW_PURPOSES = {"table": 1, "value_table": 2}
             "authors define both and find no loss without those of values; a lag that is no whole "
             "number has the vector of the whole lag next to it towards 0"
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "transformers, Wav2Vec2-BERT (relative_key)",
@@ -184,7 +184,7 @@ class Shaw(Encoding):
                 "the table out."
             )
         for name in _SHAW_PURPOSES:
-            kept(self, name, (self.rows, self.dimension))
+            freeze_given(self, name, (self.rows, self.dimension))
 
     @property
     def card(self) -> Card:
@@ -205,14 +205,14 @@ class Shaw(Encoding):
         return self.largest_lag + self.after + 1
 
     @cached_property
-    def _learned(self) -> dict[str, NDArray[np.float64]]:
+    def _parameter_arrays(self) -> dict[str, NDArray[np.float64]]:
         shapes = dict.fromkeys(self.learnable, (self.rows, self.dimension))
-        return settled(self, _normal_numbers(self, shapes, _SHAW_PURPOSES))
+        return given_or_starts(self, _normal_numbers(self, shapes, _SHAW_PURPOSES))
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
         """Return the table of keys, and that of values where there is one."""
-        return dict(self._learned)
+        return dict(self._parameter_arrays)
 
     @property
     def learnable(self) -> tuple[str, ...]:
@@ -235,12 +235,12 @@ class Shaw(Encoding):
         del tokens
         _check_vectors(q, "q", dimension=self.dimension)
         _check_vectors(k, "k", dimension=self.dimension)
-        lags = _signed_lags(queries, keys, xp=xp)
+        lags = _lags(queries, keys, xp=xp)
         table = xp.astype(numbers["table"], q.dtype)
         by_lag = xp.matmul(q, xp.matrix_transpose(table))
-        found = _picked(by_lag, self._rows_of(lags, xp=xp), xp=xp)
+        found = _pick(by_lag, self._rows_of(lags, xp=xp), xp=xp)
         logits = xp.matmul(q, xp.matrix_transpose(k)) + found
-        return scaled(_or_nan_lags(logits, lags, xp=xp), scale)
+        return scale_logits(_or_nan_lags(logits, lags, xp=xp), scale)
 
     def value_terms(
         self,
@@ -254,13 +254,13 @@ class Shaw(Encoding):
         """Return what weights (..., n, m) add to their values: (..., n, dimension)."""
         if not self.with_values:
             return None
-        rows = self._rows_of(_signed_lags(queries, keys, xp=xp), xp=xp)
+        rows = self._rows_of(_lags(queries, keys, xp=xp), xp=xp)
         sums = sums_by_row(weights, rows, self.rows, xp=xp)
         return xp.matmul(sums, xp.astype(numbers["value_table"], weights.dtype))
 
     def _rows_of(self, lags: Array, *, xp: Namespace) -> Array:
         """Return the row of every lag i - j: that of j - i in the paper's order."""
-        return _clipped(-lags, -self.largest_lag, self.after, xp=xp)
+        return _clip(-lags, -self.largest_lag, self.after, xp=xp)
 
 
 def ricker(x: Array, *, xp: Namespace) -> Array:
@@ -289,7 +289,7 @@ def ricker(x: Array, *, xp: Namespace) -> Array:
             "stands before it; scales are 2^0 ... 2^(S-1), each with shifts 0 ... d/S - 1, S = 8 "
             "unless given; no code of the authors is known, so none was compared"
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "the second derivative of a Gaussian, by SciPy",
@@ -338,14 +338,14 @@ class Wavelet(Encoding):
         del tokens
         _check_vectors(q, "q", dimension=self.dimension)
         _check_vectors(k, "k", dimension=self.dimension)
-        lags = _signed_lags(queries, keys, xp=xp)
+        lags = _lags(queries, keys, xp=xp)
         content, span = xp.matmul(q, xp.matrix_transpose(k)), _whole_span(queries, keys)
         if span is None:
-            return scaled(_one_by_one(q, lags, content, numbers, xp=xp), scale)
+            return scale_logits(_one_by_one(q, lags, content, numbers, xp=xp), scale)
         known = xp.arange(span[0], span[1] + 1, dtype=lags.dtype, device=device_beside(q, xp=xp))
         table = ricker((known[:, None] - numbers["shift"]) / numbers["scale"], xp=xp)
         by_lag = xp.matmul(q, xp.matrix_transpose(xp.astype(table, q.dtype)))
-        return scaled(content + _picked(by_lag, _clipped(lags, *span, xp=xp), xp=xp), scale)
+        return scale_logits(content + _pick(by_lag, _clip(lags, *span, xp=xp), xp=xp), scale)
 
 
 def _one_by_one(q: Array, lags: Array, logits: Array, numbers: Numbers, *, xp: Namespace) -> Array:
@@ -375,7 +375,7 @@ _XL_PURPOSES = {"content_bias": 3, "position_bias": 4, "projection": 5}
             "sines stand before cosines in r, as in the published code; sines of keys after their "
             "query are those of negative lags, as in XLNet"
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "transformers, XLNet",
@@ -425,7 +425,7 @@ class TransformerXL(Encoding):
         checks.real("sigma", self.sigma, least=0.0)
         checks.whole("seed", self.seed, least=0)
         for name, shape in self._shapes.items():
-            kept(self, name, shape)
+            freeze_given(self, name, shape)
 
     @property
     def _sinusoid(self) -> int:
@@ -443,14 +443,14 @@ class TransformerXL(Encoding):
         }
 
     @cached_property
-    def _learned(self) -> dict[str, NDArray[np.float64]]:
-        return settled(self, _normal_numbers(self, self._shapes, _XL_PURPOSES))
+    def _parameter_arrays(self) -> dict[str, NDArray[np.float64]]:
+        return given_or_starts(self, _normal_numbers(self, self._shapes, _XL_PURPOSES))
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
         """Return u, v and W, and the frequencies of the sinusoid."""
         frequencies = geometric_frequencies(self._sinusoid, float(self.base))
-        return {**self._learned, "frequencies": frequencies}
+        return {**self._parameter_arrays, "frequencies": frequencies}
 
     @property
     def learnable(self) -> tuple[str, ...]:
@@ -477,13 +477,13 @@ class TransformerXL(Encoding):
         met = xp.matmul(q + u[:, None, :], xp.matrix_transpose(k))
         seen = xp.matmul(q + v[:, None, :], w)
         frequencies = numbers["frequencies"]
-        left = _turned_query(seen, phases(queries, frequencies, xp=xp), xp=xp)
+        left = _rotate_query(seen, phases(queries, frequencies, xp=xp), xp=xp)
         at_k = phases(keys, frequencies, xp=xp)
         right = xp.astype(xp.concat([xp.cos(at_k), xp.sin(at_k)], axis=-1), q.dtype)
-        return scaled(met + xp.matmul(left, xp.matrix_transpose(right)), scale)
+        return scale_logits(met + xp.matmul(left, xp.matrix_transpose(right)), scale)
 
 
-def _turned_query(seen: Array, angles: Array, *, xp: Namespace) -> Array:
+def _rotate_query(seen: Array, angles: Array, *, xp: Namespace) -> Array:
     """Return (a sin wi + b cos wi, b sin wi - a cos wi) for (a, b) (..., n, 2p), angles wi.
 
     In float32 or better, and rounded once to the type of the query.
@@ -539,7 +539,7 @@ def projected(table: Any, weight: Any, bias: Any = None, *, heads: int) -> NDArr
     checks.whole("heads", heads, least=1)
     if linear.shape[0] % heads:
         raise EncodingError(
-            f"weight has shape {linear.shape}, whose rows {heads} heads can not share evenly; pass "
+            f"weight has shape {linear.shape}, whose rows {heads} heads cannot share evenly; pass "
             "the number of heads of the model."
         )
     made = lags.astype(np.float64) @ linear.astype(np.float64).T
@@ -565,7 +565,7 @@ def projected(table: Any, weight: Any, bias: Any = None, *, heads: int) -> NDArr
             "encoding's and 1/sqrt d attention's; a lag that is no whole number has the row of the"
             " whole lag next to it towards 0"
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "transformers, DeBERTa",
@@ -619,7 +619,7 @@ class Deberta(Encoding):
         checks.real("sigma", self.sigma, least=0.0)
         checks.whole("seed", self.seed, least=0)
         for name in _DEBERTA_PURPOSES:
-            kept(self, name, self._shape)
+            freeze_given(self, name, self._shape)
 
     @property
     def reach(self) -> int:
@@ -631,9 +631,9 @@ class Deberta(Encoding):
         return (self.heads, 2 * self.reach, self.dimension)
 
     @cached_property
-    def _learned(self) -> dict[str, NDArray[np.float64]]:
+    def _parameter_arrays(self) -> dict[str, NDArray[np.float64]]:
         shapes = dict.fromkeys(_DEBERTA_PURPOSES, self._shape)
-        return settled(self, _normal_numbers(self, shapes, _DEBERTA_PURPOSES))
+        return given_or_starts(self, _normal_numbers(self, shapes, _DEBERTA_PURPOSES))
 
     @cached_property
     def _rows(self) -> NDArray[np.int64] | None:
@@ -650,7 +650,7 @@ class Deberta(Encoding):
     def numbers(self) -> dict[str, Any]:
         """Return the two tables, and the rows of lags where buckets decide them."""
         rows = {} if self._rows is None else {"rows": self._rows}
-        return {**self._learned, **rows}
+        return {**self._parameter_arrays, **rows}
 
     @property
     def learnable(self) -> tuple[str, ...]:
@@ -673,31 +673,31 @@ class Deberta(Encoding):
         del tokens
         _check_vectors(q, "q", dimension=self.dimension, heads=self.heads)
         _check_vectors(k, "k", dimension=self.dimension, heads=self.heads)
-        lags = _signed_lags(queries, keys, xp=xp)
+        lags = _lags(queries, keys, xp=xp)
         rows = self._rows_of(lags, numbers, xp=xp)
         of_keys, of_queries = (
             xp.matrix_transpose(xp.astype(numbers[name], q.dtype)) for name in self.learnable
         )
         content = xp.matmul(q, xp.matrix_transpose(k))
-        to_lags = _picked(xp.matmul(q, of_keys), rows, xp=xp)
-        from_lags = _picked(xp.matmul(k, of_queries), xp.matrix_transpose(rows), xp=xp)
+        to_lags = _pick(xp.matmul(q, of_keys), rows, xp=xp)
+        from_lags = _pick(xp.matmul(k, of_queries), xp.matrix_transpose(rows), xp=xp)
         logits = content + to_lags + xp.matrix_transpose(from_lags)
-        return scaled(_or_nan_lags(logits, lags, xp=xp), scale / math.sqrt(_TERMS))
+        return scale_logits(_or_nan_lags(logits, lags, xp=xp), scale / math.sqrt(_TERMS))
 
     def _rows_of(self, lags: Array, numbers: Numbers, *, xp: Namespace) -> Array:
         """Return the row of every lag i - j."""
         if self.buckets is None:
-            return _clipped(lags, -self.largest_lag, self.largest_lag - 1, xp=xp)
-        places = _clipped(lags, -self.largest_lag, self.largest_lag, xp=xp)
+            return _clip(lags, -self.largest_lag, self.largest_lag - 1, xp=xp)
+        places = _clip(lags, -self.largest_lag, self.largest_lag, xp=xp)
         return take(numbers["rows"], places, xp=xp)
 
 
-def _signed_lags(queries: Coordinates, keys: Coordinates, *, xp: Namespace) -> Array:
+def _lags(queries: Coordinates, keys: Coordinates, *, xp: Namespace) -> Array:
     """Return the lags i - j of one axis, shape (..., n, m)."""
     return lags_between(queries, keys, xp=xp)[..., 0]
 
 
-def _clipped(lags: Array, least: int, most: int, *, xp: Namespace) -> Array:
+def _clip(lags: Array, least: int, most: int, *, xp: Namespace) -> Array:
     """Return whole lags from `least` to `most`, counted from 0: others have the nearest of them."""
     kind = xp.int64 if lags.dtype == xp.float64 else xp.int32
     return xp.astype(within(xp.trunc(lags), least, most, xp=xp), kind) - least
@@ -718,13 +718,13 @@ def _whole_span(queries: Coordinates, keys: Coordinates) -> tuple[int, int] | No
     return (least, most) if near else None
 
 
-def _picked(scores: Array, rows: Array, *, xp: Namespace) -> Array:
+def _pick(scores: Array, rows: Array, *, xp: Namespace) -> Array:
     """Return scores[..., i, rows[..., i, j]] for scores (..., n, rows) and rows (..., n, m)."""
     axes = max(scores.ndim, rows.ndim)
-    return along(_raised(scores, axes), _raised(rows, axes), axis=-1, xp=xp)
+    return along(_raise(scores, axes), _raise(rows, axes), axis=-1, xp=xp)
 
 
-def _raised(x: Array, axes: int) -> Array:
+def _raise(x: Array, axes: int) -> Array:
     """Return an array with leading axes of one entry, so that it has so many."""
     for _ in range(axes - x.ndim):
         x = x[None, ...]
@@ -743,7 +743,7 @@ def _normal_numbers(
 ) -> dict[str, NDArray[np.float64]]:
     """Return the normal numbers from which training starts, by name."""
     return {
-        name: encoding.sigma * drawn(purposes[name], shape, encoding.seed)
+        name: encoding.sigma * normal(purposes[name], shape, encoding.seed)
         for name, shape in shapes.items()
     }
 

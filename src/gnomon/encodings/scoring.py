@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 
-def masked_scores(
+def mask_scores(
     encoding: Encoding,
     logits: Array,
     positions_q: Array,
@@ -119,7 +119,7 @@ def with_vectors(
     return x + xp.astype(vectors, x.dtype)
 
 
-def scaled(logits: Array, scale: float) -> Array:
+def scale_logits(logits: Array, scale: float) -> Array:
     """Return logits times a scale; times 1 they are the same, not a copy."""
     return logits if isinstance(scale, float) and scale == 1.0 else logits * scale
 

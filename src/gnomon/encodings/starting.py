@@ -42,7 +42,7 @@ def given(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[np.float64]
         raise EncodingError(
             f"{name} holds {array[tuple(at)]} at {at}; pass finite numbers of shape {shape}."
         )
-    return locked(array.astype(np.float64))
+    return lock(array.astype(np.float64))
 
 
 def learned(name: str, values: Any, start: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -54,26 +54,26 @@ def learned(name: str, values: Any, start: Any, shape: tuple[int, ...]) -> NDArr
     return given(name, np.broadcast_to(start, shape) if values is None else values, shape)
 
 
-def kept(encoding: Encoding, name: str, shape: tuple[int, ...]) -> None:
+def freeze_given(encoding: Encoding, name: str, shape: tuple[int, ...]) -> None:
     """Keep learned numbers that a field was given: read-only, finite, and of their shape."""
     values = getattr(encoding, name)
     if values is not None:
         object.__setattr__(encoding, name, given(name, values, shape))
 
 
-def locked(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def lock(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return numbers that are kept, and are the definition: nothing may be written into them."""
     values.flags.writeable = False
     return values
 
 
-def settled(
+def given_or_starts(
     encoding: Encoding, started: dict[str, NDArray[np.float64]]
 ) -> dict[str, NDArray[np.float64]]:
     """Return learned numbers by name: those the encoding was given, else those it starts from."""
     own = {name: getattr(encoding, name) for name in started}
     return {
-        name: locked(values) if own[name] is None else own[name] for name, values in started.items()
+        name: lock(values) if own[name] is None else own[name] for name, values in started.items()
     }
 
 
@@ -86,10 +86,10 @@ def of_each_head(heads: int | None, *shape: int) -> tuple[int, ...]:
     return shape if heads is None else (heads, *shape)
 
 
-def drawn(purpose: int, shape: tuple[int, ...], seed: int) -> NDArray[np.float64]:
+def normal(purpose: int, shape: tuple[int, ...], seed: int) -> NDArray[np.float64]:
     """Return standard normal numbers; a row is the last axis, counted over all others.
 
-    >>> drawn(0, (2, 3), 0).shape
+    >>> normal(0, (2, 3), 0).shape
     (2, 3)
     """
     rows = np.arange(int(np.prod(shape[:-1])))

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.card import ORACLE, Card, Row, catalogued, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, Row, catalogued, in_words, proofs_of
 from gnomon.encodings.starting import GOLDEN, mix, normal_rows
 from gnomon.errors import EncodingError, nearest
 from gnomon.files import PICKLED, say_converting
@@ -63,13 +63,27 @@ class Table(Encoding):
     kinds: ClassVar[tuple[str, ...]] = ("vectors",)
     on_grids: ClassVar[bool] = False
     whole_only: ClassVar[bool] = True
+    SUFFIXES: ClassVar[tuple[str, ...]] = (".npy", ".npz", ".safetensors")
+    """How the names of files end that are read."""
     values: NDArray[np.float64] = field(repr=False)
     source: str = "array"
     first_row: int = 0
     """Which row of the source is that of position 0."""
 
+    @staticmethod
+    def is_named(name: str) -> bool:
+        """Say whether a name is that of a file of numbers, with or without a member.
+
+        >>> Table.is_named("model.safetensors:embed.weight"), Table.is_named("rope")
+        (True, False)
+        """
+        suffix = _split(name, None)[0].suffix
+        return (
+            suffix in Table.SUFFIXES or suffix.lower() in PICKLED
+        )  # the latter to be refused in words
+
     def __post_init__(self) -> None:
-        checked = _checked_table(self.values, self.source)
+        checked = _check_table(self.values, self.source)
         checked.flags.writeable = False
         object.__setattr__(self, "values", checked)
 
@@ -84,6 +98,16 @@ class Table(Encoding):
     def dimension(self) -> int:
         """Return the number of coordinates of a row."""
         return int(self.values.shape[1])
+
+    @property
+    def query_width(self) -> int:
+        """Return the number of coordinates of a row."""
+        return self.dimension
+
+    @property
+    def row_shape(self) -> tuple[int, ...]:
+        """Return how many positions there are."""
+        return (len(self.values),)
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
@@ -116,7 +140,7 @@ def _table_rows(coordinates: Coordinates, values: Array, *, what: str, xp: Names
     return take(values, rows, xp=xp)
 
 
-def _checked_table(values: Any, source: str) -> NDArray[np.float64]:
+def _check_table(values: Any, source: str) -> NDArray[np.float64]:
     """Return a copy in float64, or say why the array is no table of position vectors."""
     array = checks.array(source, values)
     if array.ndim != 2 or 0 in array.shape:
@@ -147,7 +171,7 @@ def _checked_table(values: Any, source: str) -> NDArray[np.float64]:
         relative=False,
         learnable=True,
         extrapolation="none: positions past the table are refused",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "torch.nn.Embedding",
@@ -191,6 +215,11 @@ class Learned(Encoding):
         """Return how many positions there are."""
         return (self.rows,)
 
+    @property
+    def row_shape(self) -> tuple[int, ...]:
+        """Return how many positions there are."""
+        return (self.rows,)
+
     @cached_property
     def table(self) -> NDArray[np.float64]:
         """Return the rows: those that were learned, or those that training starts from."""
@@ -218,7 +247,7 @@ class Learned(Encoding):
 
 def given_table(values: Any, shape: tuple[int, ...], name: str = "values") -> NDArray[np.float64]:
     """Return learned numbers, read-only, or say why they do not fit."""
-    table = _checked_table(values, name)
+    table = _check_table(values, name)
     if table.shape != shape:
         raise EncodingError(
             f"{name} has shape {table.shape} and this encoding has {shape}; pass numbers of that "
@@ -237,7 +266,7 @@ def given_table(values: Any, shape: tuple[int, ...], name: str = "values") -> ND
         source="devlin2019",
         level=in_words("L6"),
         relative=False,
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "the normal law (Kolmogorov-Smirnov)",
@@ -306,7 +335,6 @@ def _drawn_rows(whole: Array, numbers: Numbers, *, xp: Namespace) -> Array:
 
 
 _PLAIN = {"F64", "F32", "F16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL"}
-SUFFIXES = (".npy", ".npz", ".safetensors")
 
 
 @catalogued(
@@ -319,7 +347,7 @@ SUFFIXES = (".npy", ".npz", ".safetensors")
         level=in_words("L6"),
         relative=False,
         learnable=True,
-        proofs=proved(
+        proofs=proofs_of(
             (
                 "the rows of the file",
                 "encodings/test_encoding_table.py",
@@ -339,7 +367,7 @@ def open_table(
     """
     checks.whole("first_row", first_row, least=0)
     if not isinstance(path, (str, os.PathLike)):
-        return _beginning(path, "array", first_row)
+        return _begin_at(path, "array", first_row)
     file, member = _split(os.fspath(path), member)
     if not file.is_file():
         what = f"{file} is no regular file" if file.exists() else f"There is no file {file}"
@@ -353,7 +381,7 @@ def open_table(
         )
     if reader is None:
         raise EncodingError(
-            f"{file} is no table that can be read; pass one of: {', '.join(SUFFIXES)}."
+            f"{file} is no table that can be read; pass one of: {', '.join(Table.SUFFIXES)}."
         )
     if file.suffix == ".safetensors" and member is None:
         from gnomon.encodings.files import open_encoding
@@ -368,14 +396,14 @@ def open_table(
             return stored
     values, name = reader(file, member)
     source = file.name if name is None else f"{file.name}:{name}"
-    return _beginning(values, source, first_row)
+    return _begin_at(values, source, first_row)
 
 
-def _beginning(values: Any, source: str, first_row: int) -> Table:
+def _begin_at(values: Any, source: str, first_row: int) -> Table:
     """Return the table whose position 0 is a given row of the values."""
     if not first_row:
         return Table(values=values, source=source)
-    whole = _checked_table(values, source)
+    whole = _check_table(values, source)
     if first_row >= len(whole):
         raise EncodingError(
             f"first_row is {first_row}, and {source} has rows 0 to {len(whole) - 1}; choose one of "
@@ -384,19 +412,9 @@ def _beginning(values: Any, source: str, first_row: int) -> Table:
     return Table(values=whole[first_row:], source=source, first_row=first_row)
 
 
-def names_table(name: str) -> bool:
-    """Say whether a name is that of a file of numbers, with or without a member.
-
-    >>> names_table("model.safetensors:embed.weight"), names_table("rope")
-    (True, False)
-    """
-    suffix = _split(name, None)[0].suffix
-    return suffix in SUFFIXES or suffix.lower() in PICKLED  # the latter to be refused in words
-
-
 def _split(path: str, member: str | None) -> tuple[Path, str | None]:
     head, colon, tail = path.rpartition(":")
-    if member is None and colon and head.endswith((*SUFFIXES, *PICKLED)):
+    if member is None and colon and head.endswith((*Table.SUFFIXES, *PICKLED)):
         return Path(head), tail
     return Path(path), member
 
@@ -479,5 +497,5 @@ def _chosen(file: Path, member: str | None, names: Iterable[str]) -> str:
 def _unreadable(file: Path, suffix: str, error: Exception) -> EncodingError:
     reason = " ".join(str(error).split()) or type(error).__name__
     return EncodingError(
-        f"{file} can not be read as {suffix} ({reason[:120]}); pass a whole file of plain numbers."
+        f"{file} cannot be read as {suffix} ({reason[:120]}); pass a whole file of plain numbers."
     )

@@ -51,7 +51,7 @@ import array_api_compat
 import numpy as np
 
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proofs_of
 from gnomon.encodings.starting import given, learned, stream
 from gnomon.errors import EncodingError
 from gnomon.groups import Block, Generator
@@ -59,12 +59,12 @@ from gnomon.numeric import checks
 from gnomon.numeric.arrays import (
     as_coordinates,
     beside_heads,
+    common_namespace,
     constant,
     device_beside,
     float_array,
     key_positions,
     namespace_of,
-    reconciled,
     row_numbers,
     seen_whole,
     take,
@@ -108,7 +108,7 @@ def sharpening(coordinates: Coordinates, strength: float, length: int, *, xp: Na
         level=in_words("L0"),
         relative=True,
         extrapolation="longer contexts than trained on, by its authors",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             ("transformers' SmolLM3", _AGREEMENT, "test_the_schedule_is_that_of_smollm3"),
             ("transformers' Llama 4", _AGREEMENT, "test_the_schedule_is_that_of_llama_4"),
@@ -179,9 +179,19 @@ class Interleaved(Encoding):
         return inner_encoding(self.inner)
 
     @property
+    def head_count(self) -> int | None:
+        """Return how many heads the inner encoding treats differently."""
+        return self.inside.head_count
+
+    @property
+    def query_width(self) -> int:
+        """Return how many coordinates a query of the inner encoding has."""
+        return self.inside.query_width
+
+    @property
     def dimension(self) -> int:
         """Return the dimension of a head."""
-        return int(getattr(self.inside, "dimension", 0))
+        return self.inside.query_width
 
     @property
     def encoded(self) -> bool:
@@ -233,12 +243,12 @@ class Interleaved(Encoding):
         """Name the lifts of the inner encoding, or kernel alone where there is none."""
         return self.inside.lifts if self.encoded else ("kernel",)
 
-    def turned(
+    def apply(
         self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
     ) -> Array:
         """Return vectors as the inner encoding turns them, as they are, or queries sharpened."""
         if self.encoded:
-            return self.inside.turned(x, coordinates, numbers, side=side, xp=xp)
+            return self.inside.apply(x, coordinates, numbers, side=side, xp=xp)
         self._check_dimension(x, side)
         if not self.temperature or side == "k":
             return x
@@ -303,26 +313,41 @@ class Moving(Encoding):
     wraps: ClassVar[bool] = True
     inner: Any
 
+    @property
+    def inside(self) -> Encoding:
+        """Return the encoding at the places."""
+        return self.inner
+
+    @property
+    def head_count(self) -> int | None:
+        """Return how many heads the inner encoding treats differently."""
+        return self.inner.head_count
+
+    @property
+    def query_width(self) -> int:
+        """Return how many coordinates a query of the inner encoding has."""
+        return self.inner.query_width
+
     @abstractmethod
-    def moved(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Coordinates:
+    def move(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Coordinates:
         """Return where coordinates (..., 1) come to stand."""
 
     def vectors_at(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Array:
         """Return the inner vectors there."""
-        return self.inner.vectors_at(self.moved(coordinates, numbers, xp=xp), numbers, xp=xp)
+        return self.inner.vectors_at(self.move(coordinates, numbers, xp=xp), numbers, xp=xp)
 
-    def turned(
+    def apply(
         self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
     ) -> Array:
         """Return queries or keys as the inner encoding turns them there."""
-        at = self.moved(coordinates, numbers, xp=xp)
-        return self.inner.turned(x, at, numbers, side=side, xp=xp)
+        at = self.move(coordinates, numbers, xp=xp)
+        return self.inner.apply(x, at, numbers, side=side, xp=xp)
 
     def bias_between(
         self, queries: Coordinates, keys: Coordinates, numbers: Numbers, *, xp: Namespace
     ) -> Array:
         """Return the inner bias between these places."""
-        at_q, at_k = (self.moved(at, numbers, xp=xp) for at in (queries, keys))
+        at_q, at_k = (self.move(at, numbers, xp=xp) for at in (queries, keys))
         return self.inner.bias_between(at_q, at_k, numbers, xp=xp)
 
     def value_terms(
@@ -335,7 +360,7 @@ class Moving(Encoding):
         xp: Namespace,
     ) -> Array | None:
         """Return what the inner encoding adds to values there."""
-        at_q, at_k = (self.moved(at, numbers, xp=xp) for at in (queries, keys))
+        at_q, at_k = (self.move(at, numbers, xp=xp) for at in (queries, keys))
         return self.inner.value_terms(weights, at_q, at_k, numbers, xp=xp)
 
 
@@ -358,7 +383,7 @@ _GROUPS = ("L0", "L1")
             "position, a rising spline of degree one whose slopes are learned, starting as the "
             "identity"
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             ("the inner encoding", _TESTS, "test_without_paces_it_is_the_inner_encoding"),
             ("NumPy's interpolation", _TESTS, "test_the_clock_is_the_interpolation_of_its_knots"),
@@ -406,7 +431,7 @@ class Clock(Moving):
         checks.one_axis("clock", self.axes)
         object.__setattr__(self, "inner", inner_encoding(self.inner))
         self._check_inner()
-        object.__setattr__(self, "knots", _rising(self.knots))
+        object.__setattr__(self, "knots", _check_rising(self.knots))
         shape = (len(self.knots) - 1,)
         object.__setattr__(self, "paces", learned("paces", self.paces, 0.0, shape))
         for name in ("kinds", "mixes_heads", "on_values", "reads_tokens"):
@@ -499,7 +524,7 @@ class Clock(Moving):
         dtype = xp.float32 if isinstance(coordinates, Limbs) else coordinates.dtype
         return warped(coordinates, self.knots, xp.astype(paces, dtype), xp=xp)
 
-    def moved(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Coordinates:
+    def move(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Coordinates:
         """Return the time at coordinates (..., 1)."""
         return self.shown(coordinates, numbers["paces"], xp=xp)
 
@@ -521,7 +546,7 @@ class Clock(Moving):
         numbers: Numbers | None = None,
     ) -> Array:
         """Return the logits of the inner encoding in the time of the clock."""
-        xp = reconciled(q, k)
+        xp = common_namespace(q, k)
         left, right = float_array(q, "q", xp=xp), float_array(k, "k", xp=xp)
         keys_at = key_positions(left, right, positions_q, positions_k)
         held = self.numbers_in(left, xp=xp) if numbers is None else numbers
@@ -534,7 +559,7 @@ class Clock(Moving):
         return made
 
 
-def _rising(knots: Any) -> tuple[float, ...]:
+def _check_rising(knots: Any) -> tuple[float, ...]:
     """Return knots as numbers that rise, or say why they are none."""
     values = given("knots", knots, np.shape(knots))
     if values.ndim != 1 or values.size < 2 or not (np.diff(values) > 0.0).all():
@@ -554,7 +579,7 @@ def _rising(knots: Any) -> tuple[float, ...]:
         level=in_words("L6"),
         relative=False,
         extrapolation="the authors claim that models generalise to lengths up to largest",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "the inner encoding at the drawn places",
@@ -656,6 +681,11 @@ class Randomised(Moving):
         return (self.length,)
 
     @property
+    def row_shape(self) -> tuple[int, ...]:
+        """Return how many positions have a place."""
+        return (self.length,)
+
+    @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
         """Return the numbers of the inner encoding, and the places."""
         return {**self.inner.numbers, "places": self.places}
@@ -669,7 +699,7 @@ class Randomised(Moving):
         """Return the same places with other learnable numbers of the inner encoding."""
         return dataclasses.replace(self, inner=self.inner.with_numbers(**numbers))
 
-    def placed(self, coordinates: Coordinates, places: Array, *, xp: Namespace) -> Coordinates:
+    def place(self, coordinates: Coordinates, places: Array, *, xp: Namespace) -> Coordinates:
         """Return the places of coordinates (..., 1); without one: refused, or NaN where unseen."""
         whole = seen_whole(coordinates, what="randomised positions")
         if whole is not None and ((whole < 0) | (whole >= self.length)).any():
@@ -685,9 +715,9 @@ class Randomised(Moving):
             return Limbs(whole=found, fraction=xp.astype(lost, xp.float32))
         return xp.where(there[..., None], xp.astype(found, xp.float64), xp.nan)
 
-    def moved(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Coordinates:
+    def move(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Coordinates:
         """Return the places of coordinates (..., 1)."""
-        return self.placed(coordinates, numbers["places"], xp=xp)
+        return self.place(coordinates, numbers["places"], xp=xp)
 
     @property
     def softmax_scale(self) -> float | None:  # type: ignore[override]
@@ -717,7 +747,7 @@ class Randomised(Moving):
         xp, coordinates = namespace_of(positions), as_coordinates(positions, 1)
         known = array_api_compat.is_array_api_obj(positions) and xp is not np
         device = device_beside(positions, xp=xp) if known else None
-        at = self.placed(coordinates, constant("places", self.places, device, xp=xp), xp=xp)
+        at = self.place(coordinates, constant("places", self.places, device, xp=xp), xp=xp)
         return at if isinstance(at, Limbs) else at[..., 0]
 
 

@@ -25,7 +25,7 @@ For a block of queries and a block of keys, with every key before every query, a
 keeps both factors bounded: one matrix product, and whatever underflows is truly 0. Where a block
 lies on the diagonal, r in its middle serves a group that only scales coordinates, as long as the
 factors stay within e^(|a| span / 2), which float32 holds unless positions are far apart; powers of
-the lag would cancel there. For those, and where positions can not be seen, pairs are weighed with
+the lag would cancel there. For those, and where positions cannot be seen, pairs are weighed with
 exp((t - s) X) itself: exact as well, and as many exponentials as there are products. Blocks whose
 keys are all later are masked unseen.
 

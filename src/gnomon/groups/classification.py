@@ -386,7 +386,7 @@ def _gaps(clusters: list[Cluster]) -> list[float]:
 
 
 def values_of(clusters: list[Cluster], units: Units) -> list[complex]:
-    """Return the eigenvalues, with a real part of zero where it can not be told from zero.
+    """Return the eigenvalues, with a real part of zero where it cannot be told from zero.
 
     The condition is of first order: it says nothing of moves as large as the gap to others, of
     which the conjugate is one. A turn that rounding has carried across the real axis is the same.
@@ -781,7 +781,7 @@ def _balance_chain(chain: Matrix) -> tuple[Matrix, float]:
 
 
 def generator_of(blocks: Sequence[Block], basis: Floats) -> Generator:
-    """Return the generator, or say that its basis can not be held."""
+    """Return the generator, or say that its basis cannot be held."""
     try:
         return Generator(blocks, basis)
     except GroupError as error:
@@ -866,5 +866,5 @@ def _real_vectors(cluster: Cluster) -> Floats:
     turn = real.T @ right
     nilpotent: Matrix = np.ascontiguousarray((turn @ exact @ turn.conj().T).real)
     made = staircase(nilpotent, weyr=cluster.stairs.weyr)
-    stairs = cluster.stairs if made is None else made  # None only where sizes grow: they can not
+    stairs = cluster.stairs if made is None else made  # None only where sizes grow: they cannot
     return np.asarray((real @ jordan_chains(stairs)).real)

@@ -87,7 +87,7 @@ Whole = NDArray[np.int64]
 FASTEST = 8.0
 """Decay per position beyond which a mode is as good as gone at lag 1 (3e-4 is left)."""
 SLOWEST = 0.02
-"""Decay over the whole length below which a mode can not be told from a straight line."""
+"""Decay over the whole length below which a mode cannot be told from a straight line."""
 ROUNDS = 8
 STEPS = 60
 _DENSE, _SPREAD = 32, 320

@@ -99,7 +99,7 @@ class Growth(Result):
     at: float
     end: float
     bound: float
-    """What the norm can not exceed anywhere in between."""
+    """What the norm cannot exceed anywhere in between."""
 
 
 class Generator:

@@ -5,7 +5,7 @@ r"""What is certified: a function that gives logits at positions, and how it may
 Whatever is to be certified is brought into this form: a pair of maps of queries and keys, one map
 for both, or logits themselves. Leading axes are heads, all certified together. A function is asked
 twice with the same arguments first, then with an odd number of calls between, and its first
-question of all again when everything was asked: one that does not answer alike can not be
+question of all again when everything was asked: one that does not answer alike cannot be
 certified.
 
 Clocks: an encoding that is a group in tau(t) and not in t, certified modulo tau.

@@ -16,7 +16,7 @@ Ladders of frequencies, first * ratio^-k: which base they have, and of which pai
 Rotary encoding turns pair k of n by base^(-k/n) per position [su2021]: a straight line in
 logarithms, that starts at 1. Interpolation divides all of it [chen2023]. NTK-aware scaling by s
 only changes the base, to b s^(n/(n-1)) [bloc972023]; dynamic scaling does the same with a number
-that grows with the length, which frequencies alone can not tell from it. Beside pairs that do not
+that grows with the length, which frequencies alone cannot tell from it. Beside pairs that do not
 turn, a ladder may be one of its own (partial), the head of a longer one (p-RoPE), or pairs out of
 its midst, one axis of M-RoPE [wang2024]: every one of them, or every second or third.
 

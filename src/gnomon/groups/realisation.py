@@ -279,7 +279,7 @@ def _rank_given(values: Floats, rank: int | None, tolerance: float | None) -> Ra
 def _check_choice(choice: RankChoice, lags: int, most: int) -> None:
     if choice.rank == 0:
         raise GroupError(
-            f"The kernel of {lags} lags can not be told from noise: no singular value of its "
+            f"The kernel of {lags} lags cannot be told from noise: no singular value of its "
             "Hankel matrix stands out; pass more lags, or the rank to fit."
         )
     if choice.rank > most:

@@ -6,7 +6,7 @@ On whole positions A(n) = A(1)^n, and any invertible matrix will do. It belongs 
 continuous time if A(1) = exp(X) with X real, which is so exactly if A(1) is invertible and every
 Jordan block of a negative eigenvalue occurs an even number of times [culver1966]. The logarithm
 keeps block sizes: J_m(mu) becomes J_m(ln |mu| + i arg mu), and two blocks of mu < 0 become one that
-turns by pi. Frequencies are those up to pi: whole positions can not tell 2 pi more. A cyclic roll
+turns by pi. Frequencies are those up to pi: whole positions cannot tell 2 pi more. A cyclic roll
 of even size has the eigenvalue -1 once, so it has no real generator; a nilpotent shift has only the
 eigenvalue 0, so it acts on lags n >= 0 only, as tables of finitely many lags do.
 
@@ -26,7 +26,7 @@ Where A(t) is orthogonal at every lag it is a sum of turns, and the planes that 
 all lags. The phase of a plane at lag t, known to e, gives its frequency to e / t: doubling the lag
 from one that no frequency outruns, and unwrapping each phase by the frequency known so far, reads
 slow pairs as well as their rounding lets them be read [higham2008 sec. 11.2 for one lag only]. In
-float32 one step can not: half of the frequencies of a long ladder lie below its rounding.
+float32 one step cannot: half of the frequencies of a long ladder lie below its rounding.
 
 The error is measured, not assumed: six lags of the last octave give six readings, and what they
 differ by, with the rounding of the type itself, is the error that names are held to.
@@ -150,7 +150,7 @@ def _obstacle(step: Structure) -> str:
 
 
 def _class_of_logarithm(one: Found, delta: float) -> Found:
-    """Return the blocks of the logarithm; a modulus of 1 is one that can not be told from it."""
+    """Return the blocks of the logarithm; a modulus of 1 is one that cannot be told from it."""
     value = complex(one.decay, one.frequency)
     found = logarithm_of(value, delta * one.condition)
     decay, turn = found.real, found.imag

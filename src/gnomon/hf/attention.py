@@ -23,7 +23,7 @@ from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS, RotaryEmbeddingConfigMixin
 from transformers.modeling_utils import AttentionInterface
 
-from gnomon.encodings import Encoding, Nope, reads_neighbours
+from gnomon.encodings import Encoding, Nope
 from gnomon.errors import EncodingError
 from gnomon.hf import rotary, tables
 from gnomon.hf.places import (
@@ -46,7 +46,7 @@ _SINKS = ("sinks", "s_aux")
 
 
 def check(model: Any, encoding: Encoding) -> None:
-    """Refuse models and encodings that this place can not join."""
+    """Refuse models and encodings that this place cannot join."""
     written(encoding)
     modules = attention_modules(model)
     _check_model(model, modules)
@@ -72,12 +72,12 @@ def _check_model(model: Any, modules: list[Any]) -> None:
         )
     if not modules or not model._can_set_attn_implementation():  # noqa: SLF001 - no other way to ask
         raise EncodingError(
-            f"{name} computes its attention itself, so an encoding can not join it; take a model "
+            f"{name} computes its attention itself, so an encoding cannot join it; take a model "
             "whose attention can be chosen (attn_implementation)."
         )
     if hidden_rotary(model) or not (rotary_modules(model) or position_tables(model)):
         raise EncodingError(
-            f"{name} does with positions what can not be switched off here, and a second encoding "
+            f"{name} does with positions what cannot be switched off here, and a second encoding "
             "beside it would be none; take a model with rotary parameters or a table of positions."
         )
     if getattr(config, "attn_logit_softcapping", None) or any(
@@ -119,7 +119,7 @@ def _check_window(model: Any, encoding: Encoding) -> None:
     windows = any("sliding" in name or "chunked" in name for name in types)
     if not types:
         windows = getattr(config, "sliding_window", None) is not None
-    if windows and reads_neighbours(encoding):
+    if windows and encoding.reads_neighbours:
         raise EncodingError(
             f"The encoding {encoding.name!r} reads the tokens before a key (kernel="
             f"{encoding.parameters['kernel']}), and a window of this model forgets them in a "
@@ -251,7 +251,7 @@ def attention_forward(
         m = int(places[-1]) + 1  # under such a rule queries are the last keys, not room to spare
         key, value, mask = key[..., :m, :], value[..., :m, :], mask[..., :m]
     keys = torch.arange(m, device=query.device)
-    if mask is not None and reads_neighbours(held.definition):
+    if mask is not None and held.definition.reads_neighbours:
         keys = falling(_first_of_documents(mask))[:, 0]
         places = keys[..., m - n :]
     output = attention(

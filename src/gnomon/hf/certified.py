@@ -34,7 +34,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from gnomon.encodings import Encoding, LayerSchedule, Nope, schedule
+from gnomon.encodings import Encoding, LayerSchedule, encoding, schedule
 from gnomon.errors import EncodingError, GnomonError
 from gnomon.groups import Coder, LogitFunction
 from gnomon.hf.foreign import first_line, open_config, pickled_weights
@@ -70,7 +70,7 @@ def subject_of_model(model: nn.Module) -> LogitFunction | Encoding | list[Layers
     Of a model that turns layers of different types differently, return one for each type.
     """
     found = _rotary(model)
-    apply = None if found is None else _applied(model, found)
+    apply = None if found is None else _apply(model, found)
     if found is None or apply is None:
         return _without_apply(model)
     types = _tables(found)
@@ -81,14 +81,14 @@ def subject_of_model(model: nn.Module) -> LogitFunction | Encoding | list[Layers
         Layers(str(kind), by_type.pop(str(kind), ()), _subject(model, found, apply, kind))
         for kind in types
     ]
-    return made + [Layers(kind, numbers, Nope()) for kind, numbers in by_type.items()]
+    return made + [Layers(kind, numbers, encoding("nope")) for kind, numbers in by_type.items()]
 
 
 def _without_apply(source: Any) -> Encoding | list[Layers]:
     """Return what is read of a model or a config, by its layers where these differ."""
     from gnomon.hf.reading import read
 
-    layers = _scheduled(getattr(source, "config", source))
+    layers = _read_schedule(getattr(source, "config", source))
     if not layers or all(one.acts_as(layers[0]) for one in layers):
         return read(source)
     groups: list[list[LayerSchedule]] = []
@@ -107,16 +107,16 @@ def _without_apply(source: Any) -> Encoding | list[Layers]:
 
 def _beside_still(config: Any, subject: LogitFunction) -> LogitFunction | Encoding | list[Layers]:
     """Return the rotary function of a model beside the layers that its config says use none."""
-    layers = _scheduled(config)
+    layers = _read_schedule(config)
     still = tuple(one.layer for one in layers if one.attends and one.encoding.name == "nope")
     if not still:
         return subject
     turned = tuple(one.layer for one in layers if one.attends and one.layer not in still)
-    unencoded = Layers("no encoding", still, Nope())
-    return [Layers("rotary", turned, subject), unencoded] if turned else Nope()
+    unencoded = Layers("no encoding", still, encoding("nope"))
+    return [Layers("rotary", turned, subject), unencoded] if turned else encoding("nope")
 
 
-def _scheduled(config: Any) -> tuple[LayerSchedule, ...]:
+def _read_schedule(config: Any) -> tuple[LayerSchedule, ...]:
     """Return the layers of a config, none where it does not say them."""
     try:
         return schedule(text_config(config).to_dict()).layers
@@ -180,7 +180,7 @@ def _subject(model: nn.Module, rotary: Any, apply: Any, kind: str | None) -> Log
         rounding=float(torch.finfo(torch.float32).eps),
         farthest=float(int(getattr(config, "max_position_embeddings", None) or 4096) - 1),
         coder=coder,
-        warnings=_changed(rotary, kind),
+        warnings=_find_change(rotary, kind),
     )
 
 
@@ -201,7 +201,7 @@ def subject_of_folder(folder: str | PathLike[str]) -> LogitFunction | Encoding |
     config = open_config(folder)
     model = _empty(config)
     rotary = None if model is None else _rotary(model)
-    if rotary is not None and _applied(model, rotary) is not None:
+    if rotary is not None and _apply(model, rotary) is not None:
         return subject_of_model(model)
     weighed = place.is_dir() and (any(place.glob("*.safetensors")) or pickled_weights(place))
     try:
@@ -239,7 +239,7 @@ def _reach(config: Any, kind: str | None) -> int:
     return 2 * int(original) - 1
 
 
-def _applied(model: nn.Module, rotary: Any) -> Any:
+def _apply(model: nn.Module, rotary: Any) -> Any:
     """Return the function that turns, from the file of the rotary module, or of the model."""
     interleaved = bool(getattr(rotary.config, "rope_interleave", False))
     names = _APPLIED if interleaved else _APPLIED[::-1]
@@ -284,11 +284,11 @@ def changes(model: nn.Module) -> list[str]:
         sentence
         for rotary in rotary_modules(model)
         for kind in _tables(rotary)
-        for sentence in _changed(rotary, kind)
+        for sentence in _find_change(rotary, kind)
     ]
 
 
-def _changed(rotary: Any, kind: str | None) -> tuple[str, ...]:
+def _find_change(rotary: Any, kind: str | None) -> tuple[str, ...]:
     """Warn of frequencies that are not those that the config makes."""
     held = _held(rotary, kind)
     if held.is_meta:

@@ -4,7 +4,7 @@ A folder, or a repository of the hub, can ask for much more than numbers: Python
 config names (`auto_map`), kernels that are fetched and run (`attn_implementation`), any object of
 transformers as its class (`architectures`), weights that are pickles, and an index of weights that
 names such files [wolf2020]. None of that is opened here: nothing is asked on the terminal, nothing
-is run, and what can not be opened without is refused in one sentence, before any weight is read.
+is run, and what cannot be opened without is refused in one sentence, before any weight is read.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def check_weights(place: str | os.PathLike[str], config: Any, **options: Any) ->
     """
     said = getattr(config, "transformers_weights", None)
     if said is not None and not str(said).endswith((".safetensors", ".safetensors.index.json")):
-        raise _pickled(place, str(said), config)
+        raise _is_pickled(place, str(said), config)
     middle = f".{options['variant']}" if options.get("variant") else ""
     name = f"model{middle}.safetensors" if said is None else str(said)
     if _found(place, _ADAPTER, options):
@@ -119,7 +119,7 @@ def check_weights(place: str | os.PathLike[str], config: Any, **options: Any) ->
     if listed is None:
         pickles = pickled_weights(Path(place, options.get("subfolder") or ""))
         if pickles or not Path(place).is_dir():
-            raise _pickled(place, ", ".join(pickles[:3]) or "no safetensors", config)
+            raise _is_pickled(place, ", ".join(pickles[:3]) or "no safetensors", config)
         raise EncodingError(f"{place} has no {name}; pass a folder that a model was saved in.")
     _check_index(listed, place, config)
 
@@ -162,12 +162,12 @@ def _check_index(index: str, place: Any, config: Any) -> None:
         parts = set(json.loads(Path(index).read_text(encoding="utf-8"))["weight_map"].values())
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise EncodingError(
-            f"The index of weights {index} can not be read ({first_line(error)}); save the model "
+            f"The index of weights {index} cannot be read ({first_line(error)}); save the model "
             "again by save_pretrained."
         ) from error
     for part in parts:
         if not isinstance(part, str) or not part.endswith(".safetensors"):
-            raise _pickled(place, str(part), config)
+            raise _is_pickled(place, str(part), config)
         if Path(part).is_absolute() or ".." in Path(part).parts:
             raise EncodingError(
                 f"The index of weights {index} leads out of its folder ({part}); save the model "
@@ -175,7 +175,7 @@ def _check_index(index: str, place: Any, config: Any) -> None:
             )
 
 
-def _pickled(place: Any, found: str, config: Any) -> EncodingError:
+def _is_pickled(place: Any, found: str, config: Any) -> EncodingError:
     """Say that weights are pickles, and the line that makes them safe where they are trusted."""
     names = config.architectures
     kind = names[0] if isinstance(names, list) and names else "AutoModel"

@@ -127,7 +127,7 @@ def load(path: str | PathLike[str], *, model_class: Any = None, **options: Any) 
     kind = named_class(config, path) if model_class is None else model_class
     if not options.get("gguf_file"):
         check_weights(path, config, **options)
-    model = _opened(kind, path, given)
+    model = _open(kind, path, given)
     model.__class__ = kind
     _finish(model)
     return model
@@ -225,10 +225,10 @@ def _check_options(place: str, layer_type: str | None, part: str | None) -> None
         )
 
 
-def _opened(kind: Any, path: Any, options: dict[str, Any]) -> Any:
+def _open(kind: Any, path: Any, options: dict[str, Any]) -> Any:
     try:
         with opening():
-            return _prepared(kind).from_pretrained(path, **options, **SAFELY)
+            return _prepare_class(kind).from_pretrained(path, **options, **SAFELY)
     except GnomonError:
         raise
     except (KeyError, OSError, RuntimeError, SafetensorError, TypeError, ValueError) as error:
@@ -238,7 +238,7 @@ def _opened(kind: Any, path: Any, options: dict[str, Any]) -> Any:
         ) from error
 
 
-def _prepared(kind: Any) -> Any:
+def _prepare_class(kind: Any) -> Any:
     """Return a class of models that have the modules of their installed encoding from the start."""
 
     def initialised(self: Any, config: Any, *args: Any, **more: Any) -> None:

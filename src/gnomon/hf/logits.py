@@ -80,7 +80,7 @@ class Heads(Result):
         at = np.arange(self.q.shape[-2]) if positions is None else np.asarray(positions)
         if encoding.kinds != ("transform",) or encoding.card.causal_only:
             raise SpectrumError(
-                f"The encoding {encoding.name!r} does not turn queries and keys, so they can not "
+                f"The encoding {encoding.name!r} does not turn queries and keys, so they cannot "
                 "be turned back; pass the rotary encoding of the model."
             )
         basis = np.eye(self.q.shape[-1])
@@ -92,7 +92,7 @@ class Heads(Result):
             np.allclose(there[0], self.q, atol=1e-6) and np.allclose(there[1], self.k, atol=1e-6)
         ):
             raise SpectrumError(
-                f"Turning by {encoding.name!r} can not be undone by turning back; pass a rotary "
+                f"Turning by {encoding.name!r} cannot be undone by turning back; pass a rotary "
                 "encoding whose turns are a group."
             )
         return q, k
@@ -112,7 +112,7 @@ def collect(model: Any, input_ids: Any, **inputs: Any) -> tuple[Heads, ...]:
             model(input_ids=tokens.to(next(model.parameters()).device), use_cache=False, **inputs)
     except IndexError as error:
         raise SpectrumError(
-            f"{type(model).__name__} can not read these {tokens.shape[-1]} tokens ({error}); pass "
+            f"{type(model).__name__} cannot read these {tokens.shape[-1]} tokens ({error}); pass "
             "ids of its vocabulary, no more than it has positions."
         ) from error
     size = tokens.shape[-1]
@@ -135,7 +135,7 @@ def _heads(
     if mask is None and window:
         seen &= np.subtract.outer(np.arange(n), np.arange(n)) < window
     seen &= True if mask is None else _seen(mask)
-    biases = [one for one in (more.get("position_bias"), _added(mask)) if one is not None]
+    biases = [one for one in (more.get("position_bias"), _added_by_bias(mask)) if one is not None]
     return Heads(
         layer=place,
         q=_floats(q),
@@ -157,7 +157,7 @@ def _seen(mask: Tensor) -> NDArray[np.bool_]:
     return np.asarray(seen_in(mask)[0, 0].cpu().numpy())
 
 
-def _added(mask: Tensor | None) -> Tensor | None:
+def _added_by_bias(mask: Tensor | None) -> Tensor | None:
     """Return what a mask of numbers adds at keys that it leaves; None where that is nothing."""
     if mask is None or mask.dtype == torch.bool:
         return None
@@ -220,9 +220,9 @@ def first_layer_terms(model: Any, input_ids: Any) -> tuple[Terms, ...]:
             f"{type(model).__name__} has {len(found)} tables of positions; pass a model that adds "
             "one table to its embeddings, such as GPT-2 or BERT."
         )
-    first, own = _watched(model, tokens, found[0].module)
+    first, own = _watch(model, tokens, found[0].module)
     x, position = first["entered"], _position_part(first, model)
-    asked = [_asked(model, tokens, own, part) for part in (x - position, position, 0.0 * x)]
+    asked = [_ask(model, tokens, own, part) for part in (x - position, position, 0.0 * x)]
     whole = collect(model, tokens)[0]
     made = tuple(_terms(asked, whole, head) for head in range(whole.q.shape[1]))
     wanted = whole.logits()[0]
@@ -246,7 +246,7 @@ def _terms(asked: list[Heads], whole: Heads, head: int) -> Terms:
     return terms_of(*pairs, scale=whole.scale, causal=whole.causal)
 
 
-def _watched(model: Any, tokens: Tensor, table: nn.Embedding) -> tuple[dict[str, Any], nn.Module]:
+def _watch(model: Any, tokens: Tensor, table: nn.Embedding) -> tuple[dict[str, Any], nn.Module]:
     """Return what the first layer of attention was given, and what came before it."""
     seen: dict[str, Any] = {}
     own: list[nn.Module] = []
@@ -290,7 +290,7 @@ def _position_part(seen: dict[str, Any], model: Any) -> Tensor:
     return made.detach()
 
 
-def _asked(model: Any, tokens: Tensor, own: nn.Module, part: Tensor) -> Heads:
+def _ask(model: Any, tokens: Tensor, own: nn.Module, part: Tensor) -> Heads:
     """Return what the first layer makes of hidden states that are given to it."""
     with _given(own, part):
         return collect(model, tokens)[0]

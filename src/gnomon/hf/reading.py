@@ -33,12 +33,10 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from gnomon.encodings import (
-    ROTARY_WAYS,
-    TOP,
     Encoding,
     check_plain,
     encoding_within,
-    official_slopes,
+    names_rotary,
 )
 from gnomon.encodings import encoding as made
 from gnomon.errors import EncodingError
@@ -73,7 +71,7 @@ def read(
     if part not in (None, *PARTS):
         raise EncodingError(f"part is {part!r}; pass one of: {', '.join(PARTS)}.")
     source = _config(source)
-    written_down = _installed_in(source, part)
+    written_down = _find_installed(source, part)
     if written_down is not None:
         return written_down
     model = _model(source)
@@ -129,7 +127,7 @@ def _config_of(said: Mapping[str, Any]) -> PreTrainedConfig:
         ) from error
 
 
-def _installed_in(source: Any, part: str | None) -> Encoding | None:
+def _find_installed(source: Any, part: str | None) -> Encoding | None:
     """Return what was installed in a model, or in the model that a config belongs to."""
     if isinstance(source, PreTrainedModel):
         return installed(source, part=part)
@@ -203,9 +201,8 @@ def _turns(model: Any, part: str | None) -> bool:
     """Whether a model turns queries and keys: by a module of its own, or by keys of its config."""
     said = text_config(model.config, part).to_dict()
     if isinstance(said.get("position_embedding_type"), str):
-        return said["position_embedding_type"] in ROTARY_WAYS
-    asked = any(said.get(key) is not None for key in TOP if key != "rope_interleave")
-    return bool(rotary_modules(model)) or asked
+        return names_rotary(said)
+    return bool(rotary_modules(model)) or names_rotary(said)
 
 
 def _table(model: Any, part: str | None) -> Encoding:
@@ -245,7 +242,8 @@ def _falcon(config: Any) -> Encoding | None:
         return None
     heads = int(config.num_attention_heads)
     scale = math.sqrt(config.hidden_size // heads)
-    return made("alibi", slopes=tuple(slope / scale for slope in official_slopes(heads)))
+    official: Any = made("alibi", heads=heads)
+    return made("alibi", slopes=tuple(slope / scale for slope in official.slopes))
 
 
 def _deberta(config: Any) -> Encoding | None:

@@ -42,9 +42,9 @@ class _State(NamedTuple):
 
 def turns_by_tables(encoding: Encoding) -> bool:
     """Whether an encoding is one ladder of frequencies for all heads, or none at all."""
-    if isinstance(encoding, Nope):
+    if encoding.is_one_of("nope"):
         return True
-    plain = isinstance(encoding, Rotating) and type(encoding).turned is Rotating.turned
+    plain = isinstance(encoding, Rotating) and type(encoding).apply is Rotating.apply
     return plain and encoding.numbers["frequencies"].ndim == 2 and not encoding.learnable
 
 

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gnomon.encodings import Encoding, Fitted, Nope
+from gnomon.encodings import Encoding, Fitted
 from gnomon.errors import EncodingError
 from gnomon.hf.places import (
     Table,
@@ -40,7 +40,7 @@ _OLD, _FIRST = "_gnomon_old", "_gnomon_first"
 
 def serves(encoding: Encoding) -> bool:
     """Whether an encoding can be rows: it has vectors, or leaves no trace."""
-    return "vectors" in encoding.kinds or isinstance(encoding, Nope)
+    return "vectors" in encoding.kinds or encoding.is_one_of("nope")
 
 
 def check(model: Any, encoding: Encoding, *, learn: bool) -> None:
@@ -59,7 +59,7 @@ def check(model: Any, encoding: Encoding, *, learn: bool) -> None:
 def _rows_of(encoding: Encoding, table: Table) -> np.ndarray[Any, Any]:
     """Return one row for each position of a table."""
     width = int(table.module.embedding_dim)
-    if isinstance(encoding, Nope):
+    if encoding.is_one_of("nope"):
         return np.zeros((table.rows, width))
     if encoding.axes != 1:
         raise EncodingError(
@@ -151,7 +151,7 @@ def _compute(table: Table, encoding: Encoding) -> None:
     made = layer(encoding, kind="vectors", dtype=weight.dtype)
     setattr(module, COMPUTED, on_device_of(weight, made))
     module.__dict__[_FIRST] = table.first
-    module.__dict__["forward"] = partial(computed, module)  # a bound method can not be pickled
+    module.__dict__["forward"] = partial(computed, module)  # a bound method cannot be pickled
 
 
 def computed(self: Any, positions: Tensor) -> Tensor:

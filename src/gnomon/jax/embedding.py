@@ -8,12 +8,13 @@ factors that are multiplied here, because they are trained, round for themselves
 not trainable passes no gradient; `gain`, there only where the scale is learned, always does.
 
 Past the end. Where values can be seen, a position that is refused raises `EncodingError`. Under
-`jit`, `vmap` and the like they can not: there a position outside of the table, before its
+`jit`, `vmap` and the like they cannot: there a position outside of the table, before its
 beginning or masked and refused gives a vector of NaN.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -22,7 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gnomon.encodings import Fitted, Rules, factors, opened, retrained, rules_of
+from gnomon.encodings import Fitted, Rules
 from gnomon.errors import EncodingError
 
 Array = Any
@@ -72,16 +73,16 @@ def load(
     (..., axes), or are row numbers with `flat`. `match`, a token embedding or the root mean square
     of its entries, gives the vectors that scale: those of a corpus may be far smaller, and drown.
     """
-    fitted = opened(source, match)
+    fitted = Fitted.open(source, match)
     kind = jnp.float32 if dtype is None else dtype
     apart = fitted.factored and trainable if factored is None else factored
-    left, right = (jnp.asarray(part, kind) for part in factors(fitted)) if apart else (None, None)
+    left, right = (jnp.asarray(part, kind) for part in fitted.factors()) if apart else (None, None)
     return PositionVectors(
         table=None if apart else jnp.asarray(fitted.table(), kind),
         left=left,
         right=right,
         gain=jnp.asarray(fitted.gain, kind) if fitted.scale == "learned" else None,
-        rules=rules_of(fitted, flat=flat),
+        rules=dataclasses.replace(fitted.rules, flat=flat),
         trainable=trainable,
     )
 
@@ -105,10 +106,10 @@ def to_fitted(encoding: PositionVectors, source: Fitted | str | PathLike[str]) -
     The card says `trained` where they have changed; `save` and `save_pretrained` write them. What
     was loaded with a `match` is `source.matched(match)`.
     """
-    own, apart = opened(source), encoding.table is None
+    own, apart = Fitted.open(source), encoding.table is None
     held: Any = encoding.left if apart else encoding.table
     fresh = load(own, factored=apart, dtype=held.dtype)
-    return retrained(own, _numbers(encoding), _numbers(fresh))
+    return own.retrain(_numbers(encoding), _numbers(fresh))
 
 
 def _numbers(encoding: PositionVectors) -> dict[str, Any]:

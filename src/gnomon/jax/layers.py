@@ -18,7 +18,7 @@ two layers made alike share their compiled code, whatever they have learned sinc
 its formula are prepared once, as NumPy arrays in the types that JAX will hold them in, because an
 array made while JAX traces must not outlive the trace.
 
-Compiled code can not look at values: what is refused in words outside of it (NaN, a position past
+Compiled code cannot look at values: what is refused in words outside of it (NaN, a position past
 the end of a table) is NaN inside.
 """
 
@@ -96,12 +96,12 @@ class Layer:
         """
         ways: dict[str, Any] = {
             "vectors": self.vectors,
-            "transform": self._counted,
+            "transform": self._count,
             "bias": self.bias,
         }
         return ways.get(self.definition.encoding.kinds[0], self.scores)(*arguments, **named)
 
-    def _counted(
+    def _count(
         self,
         q: Array,
         k: Array,
@@ -121,7 +121,7 @@ class Layer:
         left, right = _floats(q, "q"), _floats(k, "k")
         if left.shape[-2] != right.shape[-2]:
             raise EncodingError(
-                f"q has {left.shape[-2]} vectors and k {right.shape[-2]}, so positions can not be "
+                f"q has {left.shape[-2]} vectors and k {right.shape[-2]}, so positions cannot be "
                 "counted for both; pass positions_q and positions_k."
             )
         return self.transform(
@@ -144,7 +144,7 @@ class Layer:
         numbers, turned = self.all_numbers, []
         for values, positions, side in ((left, positions_q, "q"), (right, keys_at, "k")):
             coordinates = self._coordinates(positions, like=values)
-            turned.append(encoding.turned(values, coordinates, numbers, side=side, xp=jnp))
+            turned.append(encoding.apply(values, coordinates, numbers, side=side, xp=jnp))
         return turned[0], turned[1]
 
     def bias(self, positions_q: Array, positions_k: Array | None = None) -> Array:
@@ -187,7 +187,7 @@ class Layer:
         values, turning = _floats(x, side), self._turning
         if isinstance(tables, Places):
             at, encoding = tables.coordinates, self.definition.encoding
-            return encoding.turned(values, at, self.all_numbers, side=side, xp=jnp)
+            return encoding.apply(values, at, self.all_numbers, side=side, xp=jnp)
         if turning is None or not isinstance(tables, Tables):
             raise EncodingError(
                 f"These are no tables of the encoding {self.definition.encoding.name!r}; pass what "
@@ -215,7 +215,7 @@ class Layer:
     def _turning(self) -> Rotating | None:
         """Return the encoding where all it does is to turn by one table."""
         encoding = self.definition.encoding
-        if isinstance(encoding, Rotating) and type(encoding).turned is Rotating.turned:
+        if isinstance(encoding, Rotating) and type(encoding).apply is Rotating.apply:
             return encoding
         return None
 
@@ -267,7 +267,7 @@ class Definition:
         self.encoding = encoding
         self._identity = _identity_of(encoding)
         self._hash = hash(self._identity)
-        self._prepared: dict[bool, dict[str, Any]] = {}
+        self._prepare: dict[bool, dict[str, Any]] = {}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Definition):
@@ -283,13 +283,13 @@ class Definition:
     def constants(self) -> dict[str, Any]:
         """Return the numbers that are not learned, for the precision that is on at present."""
         wide = has_float64(jnp)
-        if wide not in self._prepared:
-            self._prepared[wide] = _prepared(self.encoding, wide=wide)
-        constants: dict[str, Any] = jax.tree.map(jnp.asarray, self._prepared[wide])
+        if wide not in self._prepare:
+            self._prepare[wide] = _prepare(self.encoding, wide=wide)
+        constants: dict[str, Any] = jax.tree.map(jnp.asarray, self._prepare[wide])
         return constants
 
 
-def _prepared(encoding: Encoding, *, wide: bool) -> dict[str, Any]:
+def _prepare(encoding: Encoding, *, wide: bool) -> dict[str, Any]:
     """Return the constants in NumPy: no array of JAX is made, which `shard_map` would trace."""
     fixed = {n: v for n, v in encoding.numbers.items() if n not in encoding.learnable}
     return {name: stored(name, values, wide=wide) for name, values in fixed.items()}

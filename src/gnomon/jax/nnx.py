@@ -12,7 +12,7 @@ from typing import Any
 
 import jax
 
-from gnomon.encodings import Encoding, Fitted, opened
+from gnomon.encodings import Encoding, Fitted
 from gnomon.errors import MissingExtraError
 from gnomon.jax import layers
 from gnomon.jax.embedding import PositionVectors, embed, load, to_fitted
@@ -44,7 +44,7 @@ class PositionEmbedding(nnx.Module):  # type: ignore[misc]  # flax is not follow
         rngs: nnx.Rngs | None = None,
     ) -> None:
         del rngs  # nothing is drawn; modules of Flax are handed one
-        fitted = opened(source, match)
+        fitted = Fitted.open(source, match)
         loaded = load(fitted, trainable=trainable, factored=factored, flat=flat, dtype=dtype)
         kind = nnx.Param if trainable else Frozen
         for name in ("table", "left", "right"):

@@ -15,53 +15,53 @@ from typing import TYPE_CHECKING, Any
 from gnomon.fronts import front
 
 if TYPE_CHECKING:
-    from gnomon.lab.activations import logits_report as logits_report
-    from gnomon.lab.building import DATA as DATA
-    from gnomon.lab.building import model_for as model_for
-    from gnomon.lab.building import parts_for as parts_for
-    from gnomon.lab.building import task_of as task_of
-    from gnomon.lab.ceilings import Ceiling as Ceiling
-    from gnomon.lab.cells import Cell as Cell
-    from gnomon.lab.compact import compact_folder as compact_folder
-    from gnomon.lab.config import ModelConfig as ModelConfig
-    from gnomon.lab.config import PartConfig as PartConfig
-    from gnomon.lab.config import TrainingConfig as TrainingConfig
-    from gnomon.lab.executor import Executor as Executor
-    from gnomon.lab.executor import Processes as Processes
+    from gnomon.lab.encode import Placement as Placement
+    from gnomon.lab.grid import Cell as Cell
     from gnomon.lab.grid import EncodingEntry as EncodingEntry
     from gnomon.lab.grid import Grid as Grid
+    from gnomon.lab.grid import ModelConfig as ModelConfig
+    from gnomon.lab.grid import PartConfig as PartConfig
     from gnomon.lab.grid import TaskEntry as TaskEntry
+    from gnomon.lab.grid import TrainingConfig as TrainingConfig
+    from gnomon.lab.grid import built_in_grids as built_in_grids
     from gnomon.lab.grid import read_grid as read_grid
-    from gnomon.lab.grid import shipped as shipped
-    from gnomon.lab.measures.hessian import top_eigenvalue as top_eigenvalue
-    from gnomon.lab.measures.intervals import over_seeds as over_seeds
-    from gnomon.lab.measures.stability import largest_stable_rate as largest_stable_rate
-    from gnomon.lab.measures.trials import trial_losses as trial_losses
+    from gnomon.lab.measures import logits_report as logits_report
+    from gnomon.lab.measures import top_eigenvalue as top_eigenvalue
     from gnomon.lab.model import Transformer as Transformer
-    from gnomon.lab.parts import Part as Part
-    from gnomon.lab.planning import Selection as Selection
-    from gnomon.lab.record_shape import NUMBER as NUMBER
-    from gnomon.lab.record_shape import holding as holding
-    from gnomon.lab.record_shape import maybe as maybe
+    from gnomon.lab.records import NUMBER as NUMBER
     from gnomon.lab.records import Record as Record
+    from gnomon.lab.records import nullable as nullable
     from gnomon.lab.records import read_record as read_record
-    from gnomon.lab.running import Status as Status
-    from gnomon.lab.running import run_grid as run_grid
-    from gnomon.lab.running import status as status
+    from gnomon.lab.records import table_of as table_of
+    from gnomon.lab.run import Selection as Selection
+    from gnomon.lab.run import Status as Status
+    from gnomon.lab.run import run_grid as run_grid
+    from gnomon.lab.run import status as status
     from gnomon.lab.scoring import loss as loss
     from gnomon.lab.scoring import score as score
+    from gnomon.lab.stability import largest_stable_rate as largest_stable_rate
+    from gnomon.lab.stability import trial_losses as trial_losses
+    from gnomon.lab.table import folder_table as folder_table
+    from gnomon.lab.table import over_seeds as over_seeds
+    from gnomon.lab.tasks import DATA as DATA
+    from gnomon.lab.tasks import TASKS as TASKS
+    from gnomon.lab.tasks import build_task as build_task
+    from gnomon.lab.tasks import task as task
     from gnomon.lab.tasks.alignment import Alignment as Alignment
     from gnomon.lab.tasks.base import Batch as Batch
+    from gnomon.lab.tasks.base import Ceiling as Ceiling
     from gnomon.lab.tasks.base import Task as Task
-    from gnomon.lab.tasks.real.digits import Digits as Digits
-    from gnomon.lab.tasks.real.digits import DigitsRaster as DigitsRaster
-    from gnomon.lab.tasks.real.documents import TRAIN as TRAIN
-    from gnomon.lab.tasks.real.documents import Labelled as Labelled
-    from gnomon.lab.tasks.real.documents import digest_of as digest_of
-    from gnomon.lab.tasks.registry import TASKS as TASKS
-    from gnomon.lab.tasks.registry import task as task
-    from gnomon.lab.training import starting_seed as starting_seed
+    from gnomon.lab.tasks.digits import Digits as Digits
+    from gnomon.lab.tasks.digits import DigitsRaster as DigitsRaster
+    from gnomon.lab.tasks.documents import TRAIN as TRAIN
+    from gnomon.lab.tasks.documents import Labelled as Labelled
+    from gnomon.lab.tasks.documents import digest_of as digest_of
     from gnomon.lab.training import train as train
+    from gnomon.lab.training import weights_seed as weights_seed
+    from gnomon.lab.variants import build_model as build_model
+    from gnomon.lab.variants import build_placements as build_placements
+    from gnomon.lab.worker import Executor as Executor
+    from gnomon.lab.worker import Processes as Processes
 
 __all__ = [
     "TASKS",
@@ -70,7 +70,7 @@ __all__ = [
     "Cell",
     "Grid",
     "ModelConfig",
-    "Part",
+    "Placement",
     "Record",
     "Task",
     "TrainingConfig",
@@ -84,36 +84,38 @@ __all__ = [
     "train",
 ]
 
-_TRAINED = ("Transformer", "loss", "score", "train")
+_TRAINED = ("Placement", "Transformer", "loss", "score", "train")
 
 _load, __dir__ = front(
     __name__,
     {
-        "activations": ("logits_report",),
-        "building": ("DATA", "model_for", "parts_for", "task_of"),
-        "ceilings": ("Ceiling",),
-        "cells": ("Cell",),
-        "compact": ("compact_folder",),
-        "config": ("ModelConfig", "PartConfig", "TrainingConfig"),
-        "executor": ("Executor", "Processes"),
-        "grid": ("EncodingEntry", "Grid", "TaskEntry", "read_grid", "shipped"),
-        "measures.hessian": ("top_eigenvalue",),
-        "measures.intervals": ("over_seeds",),
-        "measures.stability": ("largest_stable_rate",),
-        "measures.trials": ("trial_losses",),
+        "encode": ("Placement",),
+        "grid": (
+            "Cell",
+            "EncodingEntry",
+            "Grid",
+            "ModelConfig",
+            "PartConfig",
+            "TaskEntry",
+            "TrainingConfig",
+            "built_in_grids",
+            "read_grid",
+        ),
+        "measures": ("logits_report", "top_eigenvalue"),
         "model": ("Transformer",),
-        "parts": ("Part",),
-        "planning": ("Selection",),
-        "record_shape": ("NUMBER", "holding", "maybe"),
-        "records": ("Record", "read_record"),
-        "running": ("Status", "run_grid", "status"),
+        "records": ("NUMBER", "Record", "nullable", "read_record", "table_of"),
+        "run": ("Selection", "Status", "run_grid", "status"),
         "scoring": ("loss", "score"),
+        "stability": ("largest_stable_rate", "trial_losses"),
+        "table": ("folder_table", "over_seeds"),
+        "tasks": ("DATA", "TASKS", "build_task", "task"),
         "tasks.alignment": ("Alignment",),
-        "tasks.base": ("Batch", "Task"),
-        "tasks.real.digits": ("Digits", "DigitsRaster"),
-        "tasks.real.documents": ("Labelled", "TRAIN", "digest_of"),
-        "tasks.registry": ("TASKS", "task"),
-        "training": ("starting_seed", "train"),
+        "tasks.base": ("Batch", "Ceiling", "Task"),
+        "tasks.digits": ("Digits", "DigitsRaster"),
+        "tasks.documents": ("Labelled", "TRAIN", "digest_of"),
+        "training": ("train", "weights_seed"),
+        "variants": ("build_model", "build_placements"),
+        "worker": ("Executor", "Processes"),
     },
 )
 

@@ -7,6 +7,10 @@ what was measured afterwards, library versions, and what it cost. `status` is "d
     area         mean score over the points of the curve
     steps_to_90  first step whose score is at least 90 % of the way from the best constant answer to
                  the ceiling
+
+Records are read by many: a status, a table, a page, an experiment. So they are checked once, where
+they are read, against a JSON Schema, and the fault is named with its place. Only what somebody
+reads is asked for, and a record may hold more.
 """
 
 from __future__ import annotations
@@ -18,14 +22,12 @@ from typing import Any
 
 from gnomon.errors import LabError
 from gnomon.files import dump_json, write_text
-from gnomon.lab.cells import Cell
-from gnomon.lab.record_shape import RECORD
+from gnomon.lab.grid import Cell
 from gnomon.pipeline import fault
 from gnomon.reading import read_written
 from gnomon.results import Result
 
 SCHEMA = 1
-STATES = ("done", "diverged", "failed")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,7 +58,7 @@ class Record(Result):
     schema_version: int = SCHEMA
 
     @property
-    def finished(self) -> bool:
+    def is_final(self) -> bool:
         """Whether the run need not be repeated."""
         return self.status in ("done", "diverged")
 
@@ -97,15 +99,90 @@ def read_records(folder: Path) -> list[Record]:
     return [read_record(path) for path in sorted(folder.glob("*/*/*.json"))]
 
 
-def area(curve: tuple[Mapping[str, Any], ...]) -> float | None:
+def mean_score(curve: tuple[Mapping[str, Any], ...]) -> float | None:
     """Return the mean score over the points of a curve.
 
-    >>> area(({"score": 0.5}, {"score": 1.0}))
+    >>> mean_score(({"score": 0.5}, {"score": 1.0}))
     0.75
     """
     return sum(point["score"] for point in curve) / len(curve) if curve else None
 
 
-def steps_to(curve: tuple[Mapping[str, Any], ...], level: float) -> int | None:
+def steps_to_score(curve: tuple[Mapping[str, Any], ...], level: float) -> int | None:
     """Return the first step of a curve with at least that score, or None."""
     return next((int(point["step"]) for point in curve if point["score"] >= level), None)
+
+
+Schema = dict[str, Any]
+NUMBER: Schema = {"type": "number"}
+COUNT: Schema = {"type": "integer", "minimum": 0, "maximum": 2**62}
+TEXT: Schema = {"type": "string"}
+TABLE: Schema = {"type": "object"}
+
+
+def nullable(schema: Schema) -> Schema:
+    """Return the schema of a value that may be null."""
+    return {**schema, "type": [schema["type"], "null"]}
+
+
+def table_of(needed: dict[str, Schema], **optional: Schema) -> Schema:
+    """Return the schema of a table with these keys, of which the optional may be left out."""
+    return {"type": "object", "required": list(needed), "properties": {**needed, **optional}}
+
+
+def list_of(items: Schema, least: int = 0) -> Schema:
+    """Return the schema of a list."""
+    return {"type": "array", "items": items, "minItems": least}
+
+
+_ROWS = list_of(list_of(NUMBER), 1)
+_SHARES = dict.fromkeys(("index", "effective_heads", "gini"), nullable(NUMBER))
+_LAYER = table_of(
+    _SHARES
+    | {"layer": COUNT, "deposit": {"type": "boolean"}, "largest": NUMBER, "uniform": NUMBER},
+    noise_band=NUMBER,
+    null=nullable(NUMBER),
+)
+_DROPS = table_of({"drops": _ROWS})
+_HEADS = table_of(
+    dict.fromkeys(("zero_concentration", "mean_concentration"), list_of(_LAYER, 1)),
+    zero=_DROPS,
+    mean=_DROPS,
+)
+_HESSIAN = table_of({"value": nullable(NUMBER)})
+_MEASURES = table_of(
+    {},
+    heads=_HEADS,
+    redundancy=table_of({"excess": _ROWS, "excess_errors": _ROWS}),
+    pairs=table_of({"drops": list_of(list_of(nullable(NUMBER))), "reason": nullable(TEXT)}),
+    hessian=_HESSIAN,
+    logits=table_of({"contraction": _ROWS, "toeplitz_share": _ROWS}),
+)
+_CELL = table_of(
+    {"task": TEXT, "encoding": TEXT, "seed": {**COUNT, "maximum": 2**128}},
+    phase=TEXT,
+    parts=list_of(table_of({"name": TEXT}, parameters=TABLE)),
+    model=TABLE,
+    training=table_of({}, steps=COUNT, held_out=COUNT, learning_rate=NUMBER),
+    choice=TABLE,
+)
+_CEILING = table_of({}, value=NUMBER, constant=NUMBER, measure=TEXT, how=TEXT, note=TEXT)
+_DATA = table_of({}, digest=TEXT, test=COUNT, one_answer={"type": "boolean"})
+_POINT = table_of({"step": COUNT, "score": NUMBER}, loss=nullable(NUMBER), hessian=_HESSIAN)
+RECORD = table_of(
+    {
+        "cell": _CELL,
+        "status": {"enum": ["done", "diverged", "failed"]},
+        "curve": list_of(_POINT),
+        "lengths": list_of(table_of({"length": COUNT, "score": nullable(NUMBER)})),
+    },
+    reason=TEXT,
+    **dict.fromkeys(("score", "loss", "area", "wall_seconds", "cpu_seconds"), nullable(NUMBER)),
+    **dict.fromkeys(("steps_to_90", "parameters"), nullable(COUNT)),
+    ceiling=_CEILING,
+    data=_DATA,
+    measures=_MEASURES,
+    versions={"type": "object", "additionalProperties": TEXT},
+    attempts=COUNT,
+    schema_version=COUNT,
+)

@@ -9,6 +9,8 @@ sequence, targets (b, n) one for each token, weighted as the batch says, padding
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -39,46 +41,54 @@ def inputs(model: Any, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
 def loss(model: Any, batch: Batch) -> Tensor:
     """Return the mean loss of a batch, for training."""
     entered, beside = inputs(model, batch)
-    return _loss(model(entered, **beside), batch)
+    return _mean_loss(model(entered, **beside), batch)
 
 
-@torch.no_grad()
 def outputs(model: Any, batch: Batch) -> Tensor:
     """Return the answers of a model to a batch, in slices, as it would be used."""
+    made = []
+    with in_use(model):
+        for first in range(0, len(batch.tokens), SLICE):
+            entered, beside = inputs(model, batch.rows(slice(first, first + SLICE)))
+            made.append(model(entered, **beside))
+    return torch.cat(made)
+
+
+@contextmanager
+def in_use(model: Any) -> Iterator[None]:
+    """Have a model answer as it would be used, without gradients and dropout, for a while."""
     was = model.training
     model.eval()
-    made = []
-    for first in range(0, len(batch.tokens), SLICE):
-        entered, beside = inputs(model, batch.rows(slice(first, first + SLICE)))
-        made.append(model(entered, **beside))
-    model.train(was)
-    return torch.cat(made)
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        model.train(was)
 
 
 def score(model: Any, batch: Batch) -> float:
     """Return the accuracy on a batch, or R^2 where targets are real numbers."""
-    return scored(outputs(model, batch), batch)
+    return score_answers(outputs(model, batch), batch)
 
 
 def held_out_loss(model: Any, batch: Batch) -> float:
     """Return the mean loss on a batch, without gradients."""
-    return float(_loss(outputs(model, batch), batch))
+    return float(_mean_loss(outputs(model, batch), batch))
 
 
-@torch.no_grad()
 def head_means(model: Any, batch: Batch) -> Tensor:
     """Return the mean output of every head on a batch, (layers, heads, width)."""
-    was = model.training
-    model.eval()
     entered, beside = inputs(model, batch)
-    means: Tensor = model.head_means(entered, **beside)
-    model.train(was)
+    with in_use(model):
+        means: Tensor = model.heads().measure_means(
+            lambda: model(entered, **beside), mask=beside.get("mask")
+        )
     return means
 
 
-def scored(answers: Tensor, batch: Batch) -> float:
+def score_answers(answers: Tensor, batch: Batch) -> float:
     """Return the accuracy or R^2 of answers that are there."""
-    targets, weights = _targets(batch)
+    targets, weights = _targets_and_weights(batch)
     if targets.is_floating_point():
         errors = (weights * (answers - targets).square()).sum()
         mean = (weights * targets).sum() / weights.sum()
@@ -87,8 +97,8 @@ def scored(answers: Tensor, batch: Batch) -> float:
     return float((weights * right).sum() / weights.sum())
 
 
-def _loss(answers: Tensor, batch: Batch) -> Tensor:
-    targets, weights = _targets(batch)
+def _mean_loss(answers: Tensor, batch: Batch) -> Tensor:
+    targets, weights = _targets_and_weights(batch)
     if targets.is_floating_point():
         return (weights * (answers - targets).square()).sum() / weights.sum()
     if targets.ndim == 1:
@@ -97,7 +107,7 @@ def _loss(answers: Tensor, batch: Batch) -> Tensor:
     return (weights.flatten() * each).sum() / weights.sum()
 
 
-def _targets(batch: Batch) -> tuple[Tensor, Tensor]:
+def _targets_and_weights(batch: Batch) -> tuple[Tensor, Tensor]:
     """Return targets, and how much each of them counts."""
     targets = torch.from_numpy(batch.targets)
     if targets.ndim == 1:

@@ -9,13 +9,21 @@ whatever its gradient, so a table that must reach the size of logits needs more 
 Data and held-out data are drawn by (seed, purpose), the same for all encodings, and so are starting
 weights in models of the same shapes: differences between encodings can be taken seed by seed. A
 model of other shapes (latent attention, a recurrence) draws other weights from where it differs.
+
+A run in the middle is kept in one file: weights, moments of the optimiser, and the curve so far. It
+is a `.safetensors` (no pickle), written whole or not at all, and carries the digest of its cell:
+one of other settings is passed over. Batches are drawn by (seed, purpose, step), so nothing of the
+data has to be kept, and a run that was killed goes on to the same last bit as one that was not;
+dropout takes its numbers from the generator, whose state is kept.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,14 +34,13 @@ from torch import nn
 
 import gnomon
 from gnomon.errors import LabError
-from gnomon.lab import checkpoints
-from gnomon.lab.building import model_for
-from gnomon.lab.cells import Cell
-from gnomon.lab.config import ModelConfig, TrainingConfig, whole
-from gnomon.lab.measuring import measured
-from gnomon.lab.records import Record, area, steps_to
+from gnomon.files import write_with
+from gnomon.lab.grid import Cell, ModelConfig, TrainingConfig, check_int
+from gnomon.lab.measures import take_measures
+from gnomon.lab.records import Record, mean_score, steps_to_score
 from gnomon.lab.scoring import held_out_loss, loss, score
 from gnomon.lab.tasks.base import Batch, Task
+from gnomon.lab.variants import build_model
 
 PURPOSES = {"weights": 0, "training": 1, "held-out": 2, "lengths": 3}
 GOAL = 0.9
@@ -72,8 +79,8 @@ def train(
     shape = ModelConfig() if model is None else model
     _check_given(task, shape, how, seed)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(starting_seed(seed))
-        made = model_for(encoding, shape, task)
+        torch.manual_seed(weights_seed(seed))
+        made = build_model(encoding, shape, task)
         scored = task.held_out("report" if cell is None else cell.phase)
         run = _Run(task, scored, made, how, seed, "" if cell is None else cell.digest, checkpoint)
         try:
@@ -81,11 +88,11 @@ def train(
             ended = {"status": "done", **run.final(() if cell is None else cell.measures)}
         except _Diverged as error:
             ended = {"status": "diverged", "reason": str(error)}
-    told = _described(task, made, shape, how, seed) if cell is None else cell.to_dict()
+    told = _describe_run(task, made, shape, how, seed) if cell is None else cell.to_dict()
     record = Record(
         cell=told,
         curve=tuple(run.curve),
-        area=area(tuple(run.curve)) if ended["status"] == "done" else None,
+        area=mean_score(tuple(run.curve)) if ended["status"] == "done" else None,
         ceiling=run.ceiling.to_dict(),
         data=task.data_read(),
         parameters=sum(p.numel() for p in made.parameters()),
@@ -110,7 +117,7 @@ def _check_given(task: Any, model: Any, training: Any, seed: Any) -> None:
             )
     model.check("model")
     training.check("training")
-    whole("train", "seed", seed, least=0)
+    check_int("train", "seed", seed, least=0)
 
 
 class _Run:
@@ -130,8 +137,8 @@ class _Run:
         self.scored = scored
         self.digest, self.checkpoint = digest, checkpoint
         self.ceiling = task.ceiling()
-        self.held_out = drawn(scored, seed, "held-out", how.held_out)
-        self.optimiser = optimiser_for(model, how)
+        self.held_out = draw_batch(scored, seed, "held-out", how.held_out)
+        self.optimiser = build_optimiser(model, how)
         self.rates = [group["lr"] for group in self.optimiser.param_groups]
         self.step, self.curve, self.losses = 0, [], []  # type: ignore[var-annotated]
         self.spent = [0.0, 0.0]
@@ -160,9 +167,9 @@ class _Run:
         return {
             "score": score(self.model, self.held_out),
             "loss": left,
-            "steps_to_90": steps_to(tuple(self.curve), goal),
+            "steps_to_90": steps_to_score(tuple(self.curve), goal),
             "lengths": tuple(self._at_length(length) for length in self.how.lengths),
-            "measures": measured(measures, self.model, some),
+            "measures": take_measures(measures, self.model, some),
         }
 
     def wall(self) -> float:
@@ -177,7 +184,7 @@ class _Run:
         factor = rate(self.step + 1, self.how)
         for group, full in zip(self.optimiser.param_groups, self.rates, strict=True):
             group["lr"] = factor * full
-        batch = drawn(self.task, self.seed, "training", self.how.batch, self.step)
+        batch = draw_batch(self.task, self.seed, "training", self.how.batch, self.step)
         self.optimiser.zero_grad(set_to_none=True)
         value = loss(self.model, batch)
         value.backward()
@@ -195,14 +202,14 @@ class _Run:
         found = score(self.model, some)
         if not math.isfinite(found):
             raise _Diverged(f"the answers were no numbers at step {self.step}")
-        watched = measured(self.how.watch, self.model, some.rows(slice(0, WATCHED)))
+        watched = take_measures(self.how.watch, self.model, some.rows(slice(0, WATCHED)))
         self.model.train()
         self.curve.append({"step": self.step, "score": found, "loss": mean, **watched})
         self.losses = []
 
     def _at_length(self, length: int) -> dict[str, Any]:
         size = self.how.curve_samples
-        batch = drawn(self.scored, self.seed, "lengths", size, length, length=length)
+        batch = draw_batch(self.scored, self.seed, "lengths", size, length, length=length)
         return {"length": length, "score": score(self.model, batch)}
 
     def _keep(self) -> None:
@@ -210,12 +217,12 @@ class _Run:
             return
         told = {"digest": self.digest, "step": self.step, "curve": self.curve}
         told |= {"losses": self.losses, "spent": [self.wall(), self.cpu()]}
-        checkpoints.save(self.checkpoint, self.model, self.optimiser, told)
+        _save_checkpoint(self.checkpoint, self.model, self.optimiser, told)
 
     def _resume(self) -> None:
         if self.checkpoint is None:
             return
-        told = checkpoints.load(self.checkpoint, self.model, self.optimiser, self.digest)
+        told = _load_checkpoint(self.checkpoint, self.model, self.optimiser, self.digest)
         if told is not None:
             self.step, self.curve = told["step"], told["curve"]
             self.losses, self.spent = told["losses"], told["spent"]
@@ -235,7 +242,7 @@ def rate(step: int, how: TrainingConfig) -> float:
     return how.floor + (1 - how.floor) * (1 + math.cos(turn)) / 2
 
 
-def optimiser_for(model: Any, how: TrainingConfig) -> torch.optim.AdamW:
+def build_optimiser(model: Any, how: TrainingConfig) -> torch.optim.AdamW:
     """Return the optimiser of what is trained."""
     groups = parameter_groups(model, how)
     return torch.optim.AdamW(groups, lr=how.learning_rate, betas=how.betas, fused=True)
@@ -245,7 +252,8 @@ def parameter_groups(model: Any, how: TrainingConfig) -> list[dict[str, Any]]:
     """Return what is trained: matrices, what does not decay, and each encoding with its rate."""
     groups = []
     taken: set[int] = set()
-    for held, multiplier in model.learned_parts():
+    own = model.trainable_by_placement() if hasattr(model, "trainable_by_placement") else []
+    for held, multiplier in own:
         taken |= {id(one) for one in held}
         if held:
             rate = how.learning_rate * multiplier
@@ -261,7 +269,7 @@ def parameter_groups(model: Any, how: TrainingConfig) -> list[dict[str, Any]]:
     ]
 
 
-def drawn(
+def draw_batch(
     task: Task, seed: int, purpose: str, size: int, number: int = 0, length: int | None = None
 ) -> Batch:
     """Return the batch of a task that belongs to (seed, purpose, number)."""
@@ -280,13 +288,13 @@ def versions() -> dict[str, str]:
     }
 
 
-def starting_seed(seed: int) -> int:
+def weights_seed(seed: int) -> int:
     """Return what the generator of starting weights is seeded with in a run of this seed."""
     words = np.random.SeedSequence([seed, PURPOSES["weights"]]).generate_state(2, np.uint32)
     return int(words[0]) << 31 ^ int(words[1])
 
 
-def _described(
+def _describe_run(
     task: Task, model: Any, shape: ModelConfig, how: TrainingConfig, seed: int
 ) -> dict[str, Any]:
     """Return what was run, where no cell says so."""
@@ -303,3 +311,67 @@ def _described(
         "model": shape.to_dict(),
         "training": how.to_dict(),
     }
+
+
+def _save_checkpoint(path: Path, model: nn.Module, optimiser: Any, told: dict[str, Any]) -> None:
+    """Write a checkpoint; `told` are plain values, with the digest of the cell among them."""
+    from safetensors.torch import save as packed
+
+    tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
+    for number, held in optimiser.state_dict()["state"].items():
+        tensors |= {f"optimiser.{number}.{name}": value for name, value in held.items()}
+    tensors["generator"] = torch.get_rng_state()
+    data = packed({name: _copy(value) for name, value in tensors.items()}, _header(told))
+    write_with(path, lambda handle: handle.write(data))
+
+
+def _load_checkpoint(
+    path: Path, model: nn.Module, optimiser: Any, digest: str
+) -> dict[str, Any] | None:
+    """Put a checkpoint into model and optimiser; return what was told, or None where none fits."""
+    from safetensors import SafetensorError, safe_open
+
+    if not path.exists():
+        return None
+    try:
+        with safe_open(str(path), framework="pt") as opened:
+            told: dict[str, Any] = json.loads((opened.metadata() or {}).get("run", "{}"))
+            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - no mapping
+    except (SafetensorError, OSError, ValueError):
+        return None  # half a file of another program: the run begins anew
+    if told.get("digest") != digest:
+        return None
+    prefix = "model."
+    model.load_state_dict({n[len(prefix) :]: v for n, v in tensors.items() if n.startswith(prefix)})
+    state: dict[int, dict[str, Any]] = {}
+    for name, value in tensors.items():
+        if name.startswith("optimiser."):
+            _, number, what = name.split(".")
+            state.setdefault(int(number), {})[what] = value
+    groups = optimiser.state_dict()["param_groups"]
+    optimiser.load_state_dict({"state": state, "param_groups": groups})
+    torch.set_rng_state(tensors["generator"])
+    return told
+
+
+def save_weights(path: Path, model: nn.Module) -> None:
+    """Write trained weights."""
+    from safetensors.torch import save as packed
+
+    data = packed({name: _copy(value) for name, value in model.state_dict().items()})
+    write_with(path, lambda handle: handle.write(data))
+
+
+def remove_checkpoint(path: Path) -> None:
+    """Remove a checkpoint that is no longer needed."""
+    with suppress(OSError):
+        path.unlink()
+
+
+def _copy(value: torch.Tensor) -> torch.Tensor:
+    """Return a tensor with memory of its own, as the format asks for."""
+    return value.detach().clone().contiguous()
+
+
+def _header(told: dict[str, Any]) -> dict[str, str]:
+    return {"run": json.dumps(told, allow_nan=False)}

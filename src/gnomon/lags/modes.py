@@ -408,23 +408,20 @@ def _confirm(
 ) -> tuple[tuple[Comb, ...], tuple[Unconfirmed, ...], LagKernel, Fit]:
     """Return the combs that are confirmed where modes do not fit, those that are not, and the fit.
 
-    They bring the modes nearer to the kernel, at all its lags, and are found again.
+    With them comes the kernel that holds again what is not confirmed.
     """
     waves, fit = fitted
     scale = float(np.sqrt(fit.chi2_per_dof))
-    kept: list[Comb] = []
-    doubted: list[tuple[Comb, str]] = []
+    doubts: dict[Comb, str] = {}
     for comb in sharp:
         others = [one for one in sharp if one is not comb]
         reason = doubt(comb, wide, others, reach=scale * _reach_of(comb))
-        if reason is None:
-            kept.append(comb)
-        else:
-            doubted.append((comb, reason))
-    rest = _put_back(rest, [comb for comb, _ in doubted])
-    made = tuple(kept)
-    fit = replace(_fit(whole, rest, waves, _numbers(made)), withheld=fit.withheld + len(doubted))
-    return made, tuple(_describe(comb, reason, scale) for comb, reason in doubted), rest, fit
+        if reason is not None:
+            doubts[comb] = reason
+    rest = _put_back(rest, doubts)
+    kept = tuple(comb for comb in sharp if comb not in doubts)
+    fit = replace(_fit(whole, rest, waves, _numbers(kept)), withheld=fit.withheld + len(doubts))
+    return kept, tuple(_describe(comb, doubts[comb], scale) for comb in doubts), rest, fit
 
 
 def _describe(comb: Comb, reason: str, scale: float) -> Unconfirmed:

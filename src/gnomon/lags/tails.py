@@ -111,7 +111,7 @@ def fit_decay_law(
 
 
 def _agree(law: DecayLaw, all_lags: float, equal: float | None) -> DecayLaw:
-    """Return the law, or that it can not be told where all lags or equal tokens speak against it.
+    """Return the law, or that it cannot be told where all lags or equal tokens speak against it.
 
     Evidence is above 0 for a power law.
     """

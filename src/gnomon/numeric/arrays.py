@@ -2,11 +2,11 @@
 
 *Values.* A compiler traces formulas without any. What only a value can tell (a position out of
 range, a factor that leaves its type) is checked where it can be seen, and left to the result where
-it can not.
+it cannot.
 
 *Devices* on which a formula makes constants beside an array. PyTorch must be told, for it joins no
 arrays of two devices. JAX must not: it puts a constant where it is needed, and an array made on a
-device that was named is committed to it, as is all that is computed with it, so that it can not go
+device that was named is committed to it, as is all that is computed with it, so that it cannot go
 to another device any more [array-api].
 
 *Sums by row*, sums[..., r] = sum over j with rows[..., j] = r of values[..., j]. The array standard
@@ -29,7 +29,7 @@ has a place for each; with two less, (..., n) leaves the heads out and serves ev
 
 Rows of a table stand at whole positions: (c_1, ..., c_k) on axes of sizes (n_1, ..., n_k) has row
 (...(c_1 n_2 + c_2) n_3 + ...) + c_k. Where positions can be seen, the encodings themselves refuse
-those without a row, in words. Where they can not, in code that is being compiled, such a position
+those without a row, in words. Where they cannot, in code that is being compiled, such a position
 gives a vector of NaN: a plain gather would count a negative position from the end, or clamp it, and
 nothing would say so.
 """
@@ -150,7 +150,7 @@ def centred(queries: Array | Limbs, keys: Array | Limbs) -> tuple[Array, Array] 
 
     A product x w errs by an ulp of it: at 1.7e9 seconds and a period of two, 5e-7 radians. What
     depends on lags alone may be counted from anywhere, and from a whole number near both nothing is
-    lost. Limbs have exact products anyway. None: they are near, or can not be seen.
+    lost. Limbs have exact products anyway. None: they are near, or cannot be seen.
     """
     if isinstance(queries, Limbs) or isinstance(keys, Limbs):
         return None
@@ -312,7 +312,7 @@ def _as_numpy(positions: Array) -> np.ndarray[Any, Any]:
     except (ValueError, TypeError, RuntimeError) as error:
         if array_api_compat.is_array_api_obj(positions):
             raise EncodingError(
-                f"The positions are a {type(positions).__module__} array that NumPy can not read "
+                f"The positions are a {type(positions).__module__} array that NumPy cannot read "
                 f"({error}); pass positions of the library and device of q."
             ) from error
         raise EncodingError(
@@ -357,7 +357,7 @@ def _unfit_type(farthest: float, dtype: Any, most: float) -> EncodingError:
     )
 
 
-def reconciled(first: Array, second: Array) -> Namespace:
+def common_namespace(first: Array, second: Array) -> Namespace:
     """Return the one library of two arrays; a list, or positions in limbs, follow the other."""
     spaces = {namespace_of(x) for x in (first, second) if array_api_compat.is_array_api_obj(x)}
     foreign = spaces - {np}
@@ -372,7 +372,7 @@ def reconciled(first: Array, second: Array) -> Namespace:
 def partner_of(first: Array, second: Array) -> Array:
     """Return the array, of two positions, whose library and device decide for both."""
     first, second = (x.whole if isinstance(x, Limbs) else x for x in (first, second))
-    reconciled(first, second)
+    common_namespace(first, second)
     return first if array_api_compat.is_array_api_obj(first) else second
 
 

@@ -96,7 +96,7 @@ def array(name: str, values: Any) -> NDArray[Any]:
     except (TypeError, ValueError, RuntimeError) as error:
         reason = str(error).split("\n", maxsplit=1)[0].rstrip(".")
         raise EncodingError(
-            f"{name} can not be read as an array ({reason}); pass numbers of NumPy, of a tensor "
+            f"{name} cannot be read as an array ({reason}); pass numbers of NumPy, of a tensor "
             "its .detach().float().cpu().numpy()."
         ) from error
 

@@ -3,7 +3,7 @@ r"""Exponentials of matrices over the array standard, and of one matrix at many 
 `expm`: scaling and squaring [moler2003]. A matrix is halved s times, until its norm (largest sum of
 a row) is at most 1; a Taylor polynomial of degree 19 is then right to 1e-17, and is squared s
 times. s is counted for each matrix and enters by selection, so that no code branches on values and
-slopes are right at 0, too. Where values can not be seen (compiled code), s is at most 20: a matrix
+slopes are right at 0, too. Where values cannot be seen (compiled code), s is at most 20: a matrix
 of norm above 2^20 gives NaN there, not a wrong number.
 
 `doubled`: exp(t X) v for whole t >= 0 at once. t is a sum of powers of two, so b matrices
@@ -26,7 +26,7 @@ from gnomon.numeric.arrays import device_beside
 Array = Any
 Namespace = Any
 MOST = 20
-"""Squarings where values can not be seen."""
+"""Squarings where values cannot be seen."""
 _TERMS = 20
 """Terms of the polynomial, five groups of four: 1 / 20! is 4e-19."""
 

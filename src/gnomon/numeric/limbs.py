@@ -101,7 +101,7 @@ def split(positions: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.float3
 def limbs_of(values: Array, *, xp: Namespace) -> Limbs:
     """Return an array's positions in limbs; what int32 does not hold, and NaN, becomes NaN.
 
-    Code that can look at values refuses them before; code that is being compiled can not.
+    Code that can look at values refuses them before; code that is being compiled cannot.
     """
     if xp.isdtype(values.dtype, "integral"):
         whole = xp.astype(values, xp.int32)

@@ -55,7 +55,7 @@ def _check_environment() -> None:
 
 
 def _load_numba() -> None:
-    """Load numba, which goes on with a warning and a traceback where it can not read a variable."""
+    """Load numba, which goes on with a warning and a traceback where it cannot read a variable."""
     if "numba" in sys.modules:
         return
     with warnings.catch_warnings():
@@ -65,7 +65,7 @@ def _load_numba() -> None:
         except RuntimeWarning as error:
             found = str(error).split("\n", maxsplit=1)[0].rstrip(".")
             raise InputError(
-                f"numba can not be configured: {found[0].lower()}{found[1:]}; set it to what numba "
+                f"numba cannot be configured: {found[0].lower()}{found[1:]}; set it to what numba "
                 "knows, or unset it."
             ) from error
 

@@ -128,8 +128,8 @@ def mlp(encoding: Any, at_q: Point, at_k: Point, head: int) -> Real:
         lags = [mp.sign(x) * mp.log(1 + abs(x)) for x in lags]
     hidden = layer(lags, encoding.weights_in, encoding.biases_in)
     for weights, biases in zip(encoding.weights, encoding.biases, strict=True):
-        hidden = layer(_gated(hidden), weights, biases)
-    return layer(_gated(hidden), encoding.weights_out, encoding.biases_out)[head]
+        hidden = layer(_gate(hidden), weights, biases)
+    return layer(_gate(hidden), encoding.weights_out, encoding.biases_out)[head]
 
 
 def decay_time(encoding: Any, at_q: Point, at_k: Point, head: int) -> Real:
@@ -160,7 +160,7 @@ def _slopes(given: Any) -> list[Real]:
     return exact if same else slopes
 
 
-def _gated(values: Vector) -> Vector:
+def _gate(values: Vector) -> Vector:
     """Return x / (1 + e^(-x)) of every number."""
     return [x / (1 + context().exp(-x)) for x in values]
 

@@ -105,7 +105,7 @@ def dape(encoding: Any, inner: Definition) -> Definition:
             for j, at_k in enumerate(content.at_keys):
                 seen = [content.scale * dot(queries[i], keys[j]) for queries, keys in every]
                 added = [bias(encoding.inner, at_q, at_k, head) for head in range(len(every))]
-                change = _mixed(network, [*seen, *added], content.head)
+                change = _mix(network, [*seen, *added], content.head)
                 row.append(seen[content.head] + added[content.head] + change)
             made.append(row)
         return made
@@ -312,7 +312,7 @@ def _network(encoding: Any, heads: int) -> list[list[Vector]]:
     return made
 
 
-def _mixed(network: list[list[Vector]], seen: Vector, head: int) -> Real:
+def _mix(network: list[list[Vector]], seen: Vector, head: int) -> Real:
     """Return what the network of two layers adds to the logit of one head."""
     first, first_bias, second, second_bias = network
     inside = []

@@ -44,7 +44,7 @@ def _each_pair(rule: Pair) -> Callable[[Any, Content], list[Vector]]:
     return logits
 
 
-def _learned_row(
+def _row_of(
     encoding: Any, name: str, at: list[int], purpose: int, size: int, each: int = 1
 ) -> Vector:
     """Return a row of a learned array: what was given, or what the seed starts it with.
@@ -77,16 +77,16 @@ def shaw(encoding: Any, q: Vector, k: Vector, lag: Real, head: int) -> Real:
     most = encoding.largest_lag_after
     most = encoding.largest_lag if most is None else most
     row = held(-lag, -encoding.largest_lag, most) + encoding.largest_lag
-    return dot(q, k) + dot(q, _learned_row(encoding, "table", [row], 1, len(q)))
+    return dot(q, k) + dot(q, _row_of(encoding, "table", [row], 1, len(q)))
 
 
 def transformer_xl(encoding: Any, content: Content) -> list[Vector]:
     """Return s ((q + u).k + (q + v).W r), the last product as (W^T (q + v)).r."""
     head, d = content.head, len(content.queries[0]) if content.queries else 0
     size, base = encoding.model_dimension or encoding.heads * d, number(encoding.base)
-    u = _learned_row(encoding, "content_bias", [head], 3, d)
-    v = _learned_row(encoding, "position_bias", [head], 4, d)
-    rows = [_learned_row(encoding, "projection", [head, row], 5, size, d) for row in range(d)]
+    u = _row_of(encoding, "content_bias", [head], 3, d)
+    v = _row_of(encoding, "position_bias", [head], 4, d)
+    rows = [_row_of(encoding, "projection", [head, row], 5, size, d) for row in range(d)]
     logits = []
     for q, at_q in zip(content.queries, content.at_queries, strict=True):
         with_u, with_v = ([a + b for a, b in zip(q, x, strict=True)] for x in (u, v))
@@ -129,8 +129,8 @@ def deberta(encoding: Any, q: Vector, k: Vector, lag: Real, head: int) -> Real:
         capped = min(abs(whole), encoding.largest_lag)
         whole = bucket(capped, size, encoding.largest_lag) * (1 if whole > 0 else -1)
     row = [head, held(whole, -size, size - 1) + size]
-    of_key = _learned_row(encoding, "key_table", row, 6, len(q), 2 * size)
-    of_query = _learned_row(encoding, "query_table", row, 7, len(q), 2 * size)
+    of_key = _row_of(encoding, "key_table", row, 6, len(q), 2 * size)
+    of_query = _row_of(encoding, "query_table", row, 7, len(q), 2 * size)
     return (dot(q, k) + dot(q, of_key) + dot(k, of_query)) / context().sqrt(3)
 
 

@@ -112,7 +112,7 @@ def rotary(turning_of: Callable[[Any, int], Turning]) -> Definition:
     return Definition(turned=turned)
 
 
-def decaying(
+def decay_definition(
     turning_of: Callable[[Any, int], Turning], rates_of: Callable[[Any, int], Sequence[Real]]
 ) -> Definition:
     """Return the definition of a family from its turns and its rates of decay, pair by pair."""
@@ -209,7 +209,7 @@ def same(encoding: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
     return x
 
 
-def nothing(encoding: Any, at_q: Point, at_k: Point, head: int) -> Real:
+def no_transform(encoding: Any, at_q: Point, at_k: Point, head: int) -> Real:
     """Return no bias."""
     del encoding, at_q, at_k, head
     return context().zero
@@ -263,7 +263,7 @@ def _mrope(encoding: Any, head: int) -> Turning:
     return Turning(waves=waves, factor=attention_factor(scaling))
 
 
-def _mixed(encoding: Any, head: int) -> Turning:
+def _mix(encoding: Any, head: int) -> Turning:
     return Turning(waves=[vector(row, "frequencies") for row in encoding.frequencies[head]])
 
 
@@ -334,7 +334,7 @@ def _retnet_rates(encoding: Any, head: int) -> list[Real]:
     return [mp.log(gamma)] * (encoding.dimension // 2)
 
 
-def _unscaled(rotated: int, base: Real, given: Parameters) -> list[Real]:
+def _plain(rotated: int, base: Real, given: Parameters) -> list[Real]:
     del given
     return plain(rotated, base)
 
@@ -343,20 +343,20 @@ def _linear(rotated: int, base: Real, given: Parameters) -> list[Real]:
     return [w / number(given["factor"]) for w in plain(rotated, base)]
 
 
-def _stretched(rotated: int, base: Real, stretch: Real) -> list[Real]:
+def _stretch(rotated: int, base: Real, stretch: Real) -> list[Real]:
     """Return the ladder of base s^(r/(r-2)): the slowest pair is slowed by s, the fastest not."""
     return plain(rotated, base * context().power(stretch, context().mpf(rotated) / (rotated - 2)))
 
 
 def _ntk(rotated: int, base: Real, given: Parameters) -> list[Real]:
-    return _stretched(rotated, base, number(given["factor"]))
+    return _stretch(rotated, base, number(given["factor"]))
 
 
 def _dynamic(rotated: int, base: Real, given: Parameters) -> list[Real]:
     trained, length, s = given["original_length"], given["length"], number(given["factor"])
     if length is None or length <= trained:
         return plain(rotated, base)
-    return _stretched(rotated, base, s * length / trained - (s - 1))
+    return _stretch(rotated, base, s * length / trained - (s - 1))
 
 
 def _yarn(rotated: int, base: Real, given: Parameters) -> list[Real]:
@@ -414,7 +414,7 @@ def _yarn_factor(given: Parameters) -> Real:
 
 
 RULES: dict[str, Rule] = {
-    "unscaled": _unscaled,
+    "unscaled": _plain,
     "linear": _linear,
     "ntk": _ntk,
     "dynamic": _dynamic,
@@ -424,17 +424,17 @@ RULES: dict[str, Rule] = {
 }
 
 DEFINITIONS = {
-    "Nope": Definition(turned=same, bias=nothing),
+    "Nope": Definition(turned=same, bias=no_transform),
     "Rope": rotary(_rope),
     "Fope": Definition(turned=fope),
     "RopePlusPlus": Definition(turned=plus),
     "MRope": rotary(_mrope),
-    "Mixed": rotary(_mixed),
+    "Mixed": rotary(_mix),
     "Pixel": rotary(_pixel),
     "Patches": rotary(_patches),
     "Mla": rotary(_mla),
     "Proportional": rotary(_proportional),
     "RopeTime": rotary(_rope_time),
-    "XPos": decaying(_xpos_turns, _xpos_rates),
-    "RetNet": decaying(_retnet_turns, _retnet_rates),
+    "XPos": decay_definition(_xpos_turns, _xpos_rates),
+    "RetNet": decay_definition(_retnet_turns, _retnet_rates),
 }

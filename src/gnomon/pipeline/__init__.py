@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from gnomon.pipeline.fitting import fit as fit
     from gnomon.pipeline.fitting import fit_place as fit_place
     from gnomon.pipeline.lag_fit import fit_lags as fit_lags
+    from gnomon.pipeline.lag_groups import fit_group as fit_group
+    from gnomon.pipeline.lag_groups import longest_life as longest_life
     from gnomon.pipeline.lags import LagStructure as LagStructure
     from gnomon.pipeline.lags import dependence as dependence
     from gnomon.pipeline.measured import Measured as Measured
@@ -56,18 +58,44 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = front(
     __name__,
     {
-        "cost": ("estimate", "estimate_text"),
-        "debiased_stress": ("DebiasedTarget", "scale_free"),
-        "fitting": ("fit", "fit_place"),
-        "lag_fit": ("fit_lags",),
-        "lags": (
-            "LagStructure",
-            "dependence",
+        "cost": (
+            "estimate",
+            "estimate_text",
         ),
-        "measured": ("Measured", "count_groups", "measure_corpus"),
-        "noise": ("NoiseReport", "Tests", "in_folds"),
-        "options": ("DEFAULT_SHUFFLES", "FitOptions", "SurveyOptions"),
-        "page_data": ("Pictures", "load_pictures", "pictures"),
+        "debiased_stress": (
+            "DebiasedTarget",
+            "scale_free",
+        ),
+        "fitting": (
+            "fit",
+            "fit_place",
+        ),
+        "lag_fit": ("fit_lags",),
+        "lag_groups": (
+            "fit_group",
+            "longest_life",
+        ),
+        "lags": ("LagStructure", "dependence"),
+        "measured": (
+            "Measured",
+            "count_groups",
+            "measure_corpus",
+        ),
+        "noise": (
+            "NoiseReport",
+            "Tests",
+            "in_folds",
+        ),
+        "options": (
+            "DEFAULT_SHUFFLES",
+            "FitOptions",
+            "SurveyOptions",
+        ),
+        "page_data": (
+            "Pictures",
+            "load_pictures",
+            "pictures",
+        ),
         "rows": ("debiased_encoding",),
         "stress": (
             "DEBIASED",
@@ -76,8 +104,16 @@ __getattr__, __dir__ = front(
             "rows_in_words",
             "stress_place",
         ),
-        "survey_file": ("SCHEMA_VERSION", "fault", "save_survey"),
-        "surveys": ("provenance", "survey", "survey_with"),
+        "survey_file": (
+            "SCHEMA_VERSION",
+            "fault",
+            "save_survey",
+        ),
+        "surveys": (
+            "provenance",
+            "survey",
+            "survey_with",
+        ),
         "words": (
             "blocks_in_words",
             "either_way",

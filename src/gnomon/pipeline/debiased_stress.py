@@ -7,7 +7,7 @@ With h the low-rank distances between core positions and D those of an encoding,
 A square root turns truly zero distances with noise into small positive ones, so `squared` is the
 one to trust where most pairs are not significantly apart. Intervals push every fold-deleted
 geometry through the same formula and hold sampling noise only. `skill` compares with equal
-distances; it is left out where the distances can not be told from equal ones: where the simplex's
+distances; it is left out where the distances cannot be told from equal ones: where the simplex's
 own stress is below the 95 % quantile that equal distances with the known noise would show.
 
 An encoding is *close* where its stress is at most a tenth, and at most three tenths of what equal

@@ -18,17 +18,7 @@ import numpy as np
 import gnomon
 from gnomon.corpus import CountOptions, PositionCounts, Progress, Silence, load_counts
 from gnomon.distances import Debiased, check_distances, measure
-from gnomon.encodings import (
-    GIVEN,
-    Fitted,
-    Places,
-    Points,
-    check_rank,
-    directions,
-    finish,
-    places_of,
-    points_of_distances,
-)
+from gnomon.encodings import Finish, Fitted, Places, Points
 from gnomon.errors import EncodingError
 from gnomon.numeric.checks import reals
 from gnomon.options import make_options, takes_options
@@ -219,7 +209,7 @@ def _fit_distances(source: Any, options: FitOptions) -> Fitted:
     """Fit distances as they are given: nobody knows their noise, so all directions count."""
     known = hasattr(source, "distances")
     given = source if known else _square(source)
-    own = str(source.estimator) if known else GIVEN
+    own = str(source.estimator) if known else Points.GIVEN
     if options.estimator not in (None, own):
         raise EncodingError(
             f"estimator is {options.estimator!r}, and these distances are {own} ones; pass counts "
@@ -230,7 +220,7 @@ def _fit_distances(source: Any, options: FitOptions) -> Fitted:
             f"metric is {options.metric!r}, and these distances are what they are; pass counts or "
             "a survey, or leave the metric out."
         )
-    points = _span(given, options, len(places_of(given).units))
+    points = _span(given, options, len(Places.of(given).units))
     noisy = ("Plug-in distances hold sampling noise.",) if own == "plugin" else ()
     alike = () if points.coordinates.any() else ("All distances are 0, so every vector is 0.",)
     return _finish(points, options, (*alike, *noisy), {"seed": options.seed})
@@ -243,10 +233,10 @@ def _span(
 
     What is said of the rest is counted only where the dimension leaves something out.
     """
-    count = len(places_of(geometry).units)
+    count = len(Places.of(geometry).units)
     most = max(count - 1, 1)
     wanted = _rank(options, min(effective, most), most, f"{count} positions span {most} directions")
-    points = points_of_distances(
+    points = Points.of_distances(
         geometry,
         method=options.method,
         dimension=options.dimension,
@@ -256,8 +246,12 @@ def _span(
     there = int(np.count_nonzero(points.coordinates.any(axis=0)))
     if isinstance(options.rank, int) and there:
         what = f"these distances span {there} direction{'s' if there > 1 else ''}"
-        check_rank(options.rank, dimension=options.dimension, most=there, what=what)
-    whole = min(wanted, directions(geometry)) if there == options.dimension < wanted else there
+        Finish.check_rank(options.rank, dimension=options.dimension, most=there, what=what)
+    whole = (
+        min(wanted, Points.count_directions(geometry))
+        if there == options.dimension < wanted
+        else there
+    )
     return replace(
         points,
         coordinates=points.coordinates[:, : max(there, 1)],
@@ -273,7 +267,7 @@ def _square(source: Any) -> Any:
         kind=EncodingError,
         advice="pass a survey, counts, a geometry or a square array of distances",
     )
-    if len(places_of(given).units) < 2:
+    if len(Places.of(given).units) < 2:
         raise EncodingError(
             f"The distances have shape {given.shape}; pass those of two positions or more."
         )
@@ -290,7 +284,7 @@ def _rank(options: FitOptions, effective: int, most: int, what: str) -> int:
     """Return how many directions are asked for, before the dimension keeps fewer."""
     if isinstance(options.rank, str):
         return effective if options.rank == "effective" else most
-    check_rank(options.rank, dimension=options.dimension, most=most, what=what)
+    Finish.check_rank(options.rank, dimension=options.dimension, most=most, what=what)
     return options.rank
 
 
@@ -299,7 +293,7 @@ def _finish(
 ) -> Fitted:
     about = {**points.origin, **origin, "gnomon": gnomon.__version__}
     said = replace(points, warnings=(*warnings, *points.warnings), origin=about)
-    return finish(said, options.finish)
+    return said.finish(options.finish)
 
 
 def _about(basis: Basis, estimator: str) -> tuple[str, ...]:

@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 
 from gnomon.corpus import CountOptions
-from gnomon.encodings import Encoding, longest_life, usable
+from gnomon.encodings import Encoding
 from gnomon.errors import InputError
 from gnomon.numeric import checks
+from gnomon.pipeline.lag_groups import longest_life, usable_modes
 from gnomon.pipeline.lags import LagStructure, dependence_with
-from gnomon.results import Result
 
 HEAD = 64
 """Dimension of a head, where none is asked for."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LagFit(Result):
+class LagFit:
     """What was found, and the encoding that has it."""
 
     found: LagStructure
@@ -111,7 +111,7 @@ def _check_order(source: str) -> None:
 
 def _why_nothing(found: LagStructure, family: str) -> str | None:
     """Say why there is nothing to encode; None where there is something."""
-    if found.slopes if family == "alibi" else usable(found.both.modes):
+    if found.slopes if family == "alibi" else usable_modes(found.both.modes):
         return None
     if family != "alibi" and found.both.modes:
         return "what was found is below 0 at near lags, and pairs add up with one sign"

@@ -32,7 +32,7 @@ from gnomon.corpus import (
     open_tokens,
     tokenizer_for,
 )
-from gnomon.encodings import Encoding, biases_of, encoding_of, slopes_of
+from gnomon.encodings import Encoding
 from gnomon.errors import CorpusError, EncodingError
 from gnomon.lags import (
     FEWEST,
@@ -53,6 +53,7 @@ from gnomon.lags import (
 )
 from gnomon.lags import dependence as modes_of
 from gnomon.options import make_options, takes_options
+from gnomon.pipeline.lag_groups import fit_group, fit_slopes, slopes_of
 from gnomon.results import Result
 
 MOST = 20_000_000
@@ -119,7 +120,7 @@ class LagStructure(Result):
         """
         if family == "group":
             modes = self.both if positions else self.found
-            return encoding_of(modes, dimension=_given(dimension), heads=heads)
+            return fit_group(modes, dimension=_given(dimension), heads=heads)
         if family != "alibi":
             raise EncodingError(f"family is {family!r}; choose 'group' or 'alibi'.")
         if dimension is not None:
@@ -127,7 +128,7 @@ class LagStructure(Result):
                 f"dimension is {dimension} and biases of family 'alibi' have none; leave it out."
             )
         many = HEADS if heads is None else heads
-        return biases_of(self.found, self.law, reach=self.information.reach, heads=many)
+        return fit_slopes(self.found, self.law, reach=self.information.reach, heads=many)
 
     def layer_fit(self, encoding: Encoding) -> LayerFit:
         """Return how near the kernel of an encoding is to the measured one, over its lags.

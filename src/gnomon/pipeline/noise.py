@@ -166,7 +166,7 @@ class NoiseReport(Result):
     survivorship: Survivorship | None
     pattern: Pattern
     unshared: tuple[Unshared, ...]
-    """Positions that can not be debiased since nobody shares their tokens, and what is known."""
+    """Positions that cannot be debiased since nobody shares their tokens, and what is known."""
     replicates: tuple[Floats, ...]
     """Low-rank squared distances of the core, once for every fold left out; empty at rank 0."""
     participation: Figure | None
@@ -667,7 +667,7 @@ def _apart(found: list[Unshared]) -> str:
     its = "Its" if len(found) == 1 else "Their"
     return (
         f"{_subject(found)} no token with a second group of documents, as row ids do. {its} "
-        "distance can not be debiased, which compares groups, and is no part of the geometry; its "
+        "distance cannot be debiased, which compares groups, and is no part of the geometry; its "
         f"square to the others is {', '.join(known)} (2 is the largest there is)."
     )
 

@@ -93,12 +93,12 @@ class SurveyOptions:
 
 def open_match(text: str | None) -> Any:
     """Return what the scale is to match: the number, or the table of a file, that a text names."""
-    from gnomon.encodings import names_table, open_table
+    from gnomon.encodings import Table, encoding
 
     if text is None:
         return None
-    if names_table(text):
-        return _rows_of(open_table(text), text)
+    if Table.is_named(text):
+        return _rows_of(encoding("table", path=text), text)
     try:
         return float(text)
     except ValueError as error:
@@ -183,7 +183,7 @@ class FitOptions:
     def __post_init__(self) -> None:
         """Refuse what nothing could be fitted with, before anything is counted."""
         from gnomon.distances import ESTIMATORS, METHODS, check_metric
-        from gnomon.encodings import check_rank
+        from gnomon.encodings import Finish
 
         checks.one_of("method", self.method, METHODS)
         checks.whole("seed", self.seed, least=0)
@@ -200,7 +200,7 @@ class FitOptions:
             checks.whole("rank", self.rank, least=1)
         self.finish  # noqa: B018 - it checks its own part
         if isinstance(self.rank, int):
-            check_rank(self.rank, dimension=self.dimension, most=self.rank, what="")
+            Finish.check_rank(self.rank, dimension=self.dimension, most=self.rank, what="")
 
     @property
     def finish(self) -> Finish:

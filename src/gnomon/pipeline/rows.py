@@ -50,8 +50,6 @@ from gnomon.diagnostics import (
 from gnomon.distances import Debiased, Geometry, angle, outside_core, project, scale
 from gnomon.encodings import (
     ENTRIES,
-    MEASURED,
-    PROJECTED,
     Encoding,
     Finish,
     Fitted,
@@ -60,24 +58,21 @@ from gnomon.encodings import (
     Row,
     Table,
     best_slope,
-    distances_between,
     encoding,
     entry_of,
-    finish,
     fit,
-    places_of,
-    takes,
     usual_parameters,
 )
 from gnomon.encodings import lift as lift_encoding
 from gnomon.errors import EncodingError
+from gnomon.numeric.rows import distances_between
 from gnomon.pipeline.debiased_stress import DebiasedStress, DebiasedTarget, scale_at_pairs
 from gnomon.pipeline.noise import NoiseReport
 from gnomon.results import Result, plain
 
 NONMETRIC_UP_TO = 1024
 """Non-metric stress sorts all pairs: beyond this many positions a survey leaves it out."""
-ALIKE = "skill: the distances can not be told from equal ones with the noise there is"
+ALIKE = "skill: the distances cannot be told from equal ones with the noise there is"
 Floats = NDArray[np.float64]
 MOST_LEADING = 4
 APART = 2.0
@@ -231,7 +226,7 @@ def _from_user(
 
 
 def check_tables(paths: tuple[str | Path, ...], first_rows: tuple[int, ...]) -> None:
-    """Refuse tables that can not be read."""
+    """Refuse tables that cannot be read."""
     for _ in _tables(paths, first_rows):
         pass
 
@@ -268,12 +263,12 @@ def _fits(geometry: Geometry, dimension: int, rank: int) -> Iterator[Candidate]:
 def debiased_encoding(noise: NoiseReport, geometry: Geometry, dimension: int) -> Fitted:
     """Return the debiased points as an encoding; what could not be estimated follows the rule."""
     found = noise.debiased
-    places = places_of(geometry)
+    places = Places.of(geometry)
     units = places.units[np.searchsorted(geometry.positions, found.positions)]
     points = debiased_points(
         replace(found, positions=units), places, rank=min(found.rank, dimension)
     )
-    return finish(points, Finish(dimension=dimension, masked="continue"), factored=True)
+    return points.finish(Finish(dimension=dimension, masked="continue"), factored=True)
 
 
 def entry(
@@ -346,7 +341,7 @@ def _settings(name: str, row: Row, *, dimension: int, axes: int, seed: int) -> d
     """Return what the survey decides and the encoding takes, then what the row decides."""
     usable = _divisible(dimension, 2 * axes) if row.pairs else dimension
     decided = {"dimension": usable, "axes": axes, "seed": seed}
-    known = takes(name)
+    known = entry_of(name).parameters
     return {key: value for key, value in decided.items() if key in known} | row.parameters
 
 
@@ -488,8 +483,8 @@ def debiased_points(
 ) -> Points:
     """Return the estimated positions as points of that rank; `places` says where units lie."""
     whole = coordinates_of(found)
-    status = np.full(len(whole), PROJECTED, dtype=np.uint8)
-    status[found.core] = MEASURED
+    status = np.full(len(whole), Fitted.PROJECTED, dtype=np.uint8)
+    status[found.core] = Fitted.MEASURED
     rows, minimises = whole[:, :rank], STRAIN
     if (method, metric) != ("classical", "chord"):
         made = scale(_distances(whole, metric), method, dimension=rank)

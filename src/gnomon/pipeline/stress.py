@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from gnomon.corpus import BUILTIN, CountOptions, PositionCounts, Progress, Silence, load_counts
 from gnomon.diagnostics import lifted_of, stress, target_of
 from gnomon.distances import Geometry, dealt_geometry, dealt_null, measure
-from gnomon.encodings import Table, encoding, names_table, takes
+from gnomon.encodings import Table, encoding, entry_of
 from gnomon.errors import InputError
 from gnomon.pipeline.debiased_stress import LeftOut, is_close
 from gnomon.pipeline.measured import count_groups, measure_counts
@@ -61,7 +61,7 @@ class EncodingChoice:
 
     def __post_init__(self) -> None:
         """Refuse a first row of what has no rows."""
-        if self.first_row and not names_table(self.name):
+        if self.first_row and not Table.is_named(self.name):
             raise InputError(
                 f"--first-row {self.first_row} is for tables, and {self.name} is none; leave it "
                 "out."
@@ -69,9 +69,9 @@ class EncodingChoice:
 
     def encoding(self, target: Any, axes: int) -> Any:
         """Return the encoding; a fitted one is fitted to the target."""
-        if names_table(self.name):
+        if Table.is_named(self.name):
             return encoding("table", path=self.name, first_row=self.first_row)
-        known = takes(self.name)
+        known = entry_of(self.name).parameters
         defaults = {
             "dimension": self.dimension,
             "axes": axes,
@@ -84,7 +84,7 @@ class EncodingChoice:
     @property
     def fitted(self) -> bool:
         """Whether the encoding is made for a geometry."""
-        return not names_table(self.name) and "geometry" in takes(self.name)
+        return not Table.is_named(self.name) and "geometry" in entry_of(self.name).parameters
 
     @property
     def rng(self) -> np.random.Generator:
@@ -147,7 +147,7 @@ def against_distances(choice: EncodingChoice, distances: Any) -> dict[str, Any]:
     report = stress(lifted, wanted.distances, nonmetric=True).to_dict()
     value = _describe(made, "given", report, lifted, wanted.coordinates)
     value["conclusion"] = _conclude(value, "distances", value["scale_free"], value["simplex"])
-    return _without_null(value, "distances alone can not be dealt at random; pass counts")
+    return _without_null(value, "distances alone cannot be dealt at random; pass counts")
 
 
 def against_counts(

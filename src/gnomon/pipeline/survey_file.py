@@ -78,10 +78,9 @@ def _writer(content: bytes) -> Writer:
 
 def encoding_bytes(survey: Survey) -> bytes:
     """Return the fitted encoding of a survey as a file, its card in the header."""
-    from gnomon.encodings import fitted_bytes
     from gnomon.pipeline.fitting import fit_survey
 
-    return fitted_bytes(fit_survey(survey))
+    return fit_survey(survey).to_bytes()
 
 
 def read_survey(

@@ -32,7 +32,7 @@ FEW = 4
 FAR = 100
 """The lag that what documents tell as a whole is told at, or the last one."""
 CLEAR = 5.0
-"""Errors above 0 from which a law of positions, or a slow change, is spoken of."""
+"""Errors above 0 from which a token distribution by position, or a slow change, is spoken of."""
 PARTS, LITTLE = 8, 0.25
 """Part of the lags at both ends that a slow change is told by, and its size beside the largest."""
 
@@ -54,7 +54,7 @@ def lag_lines(structure: LagStructure, slopes: Sequence[float]) -> list[str]:
     lines = [f"note: {note}" for note in structure.notes]
     lines += [
         *_information_lines(information, structure.kernel.pairs),
-        *_decay_law_lines(structure.law),
+        *_decay_lines(structure.law),
     ]
     slow = list(_slow_change_lines(found, structure.kernel))
     if found.modes:
@@ -171,18 +171,18 @@ def _information_lines(information: LagInformation, pairs: Integers) -> Iterator
         )
 
 
-def _decay_law_lines(law: DecayLaw) -> Iterator[str]:
-    """Yield the law of the tail, where there is one to speak of."""
-    if law.law == "power law" and law.exponent is not None:
-        power = f"lag^-{law.exponent:.3g}{_between(law.exponent_interval)}"
-        yield f"it falls as a power law, {power}, from lag {law.begins:g} on"
-    elif law.law == "exponential" and law.half_life is not None:
-        life = f"{law.half_life:.3g}{_between(law.half_life_interval)}"
-        yield f"it falls exponentially, by half every {life} tokens, from lag {law.begins:g} on"
-    elif law.law != "none":
-        yield f"whether it falls as a power law or exponentially cannot be decided: {law.reason}"
-    elif law.evidence is not None:
-        yield f"neither a power law nor an exponential describes how it falls: {law.reason}"
+def _decay_lines(decay: DecayLaw) -> Iterator[str]:
+    """Yield how the tail falls, where there is one to speak of."""
+    if decay.law == "power law" and decay.exponent is not None:
+        power = f"lag^-{decay.exponent:.3g}{_between(decay.exponent_interval)}"
+        yield f"it falls as a power law, {power}, from lag {decay.begins:g} on"
+    elif decay.law == "exponential" and decay.half_life is not None:
+        life = f"{decay.half_life:.3g}{_between(decay.half_life_interval)}"
+        yield f"it falls exponentially, by half every {life} tokens, from lag {decay.begins:g} on"
+    elif decay.law != "none":
+        yield f"whether it falls as a power law or exponentially cannot be decided: {decay.reason}"
+    elif decay.evidence is not None:
+        yield f"neither a power law nor an exponential describes how it falls: {decay.reason}"
 
 
 def mode_lines(found: Dependence) -> Iterator[str]:
@@ -292,8 +292,8 @@ def _period_phrase(family: tuple[Mode, ...], lags: int) -> str:
     """Return a period in words, with its half-life, harmonics and size."""
     first, strongest = family[0], max(family, key=lambda mode: mode.amplitude)
     low, high = first.period_interval or (0.0, 0.0)
-    whole = (first.harmonic * low, first.harmonic * high) if first.period_interval else None
-    said = f"a period of {first.fundamental:.5g}{_between(whole)} tokens"
+    ends = (first.harmonic * low, first.harmonic * high) if first.period_interval else None
+    said = f"a period of {first.fundamental:.5g}{_between(ends)} tokens"
     if _alternates(first):
         said = "a period of 2 tokens (it alternates)"
     if np.isfinite(first.half_life):

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from gnomon.fronts import front
 
 if TYPE_CHECKING:
+    from gnomon.reproduce.claims import reproduction_text as reproduction_text
     from gnomon.reproduce.registry import REPRODUCTIONS as REPRODUCTIONS
     from gnomon.reproduce.registry import reproduce as reproduce
-    from gnomon.reproduce.text import reproduction_text as reproduction_text
 
 __getattr__, __dir__ = front(
     __name__,
     {
+        "claims": ("reproduction_text",),
         "registry": ("REPRODUCTIONS", "reproduce"),
-        "text": ("reproduction_text",),
     },
 )

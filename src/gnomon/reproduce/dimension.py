@@ -20,16 +20,8 @@ from gnomon.corpus import Progress
 from gnomon.diagnostics import StressReport, stress
 from gnomon.encodings import encoding
 from gnomon.pipeline import provenance
-from gnomon.reproduce.claims import (
-    LOST,
-    Published,
-    Reproduction,
-    Row,
-    Verdict,
-    agreement,
-    spread,
-)
-from gnomon.reproduce.samples import Options, Sample, setting_of, three_regime_samples
+from gnomon.reproduce.claims import LOST, Published, Reproduction, Row, Verdict, agreement, spread
+from gnomon.reproduce.subjects import Options, RegimeSample, describe_setting, draw_three_regimes
 
 TITLE = "stress of the sinusoid against dimension"
 DIMENSIONS = (8, 16, 32, 64, 128, 256, 512, 1024)
@@ -61,20 +53,20 @@ class Fits:
         return min(FORMS, key=lambda form: self.errors[form])
 
 
-def stress_vs_dimension(options: Options, progress: Progress) -> Reproduction:
+def make(options: Options, progress: Progress) -> Reproduction:
     """Make the curve again, raw and scale-free."""
-    samples = three_regime_samples(options, progress)
+    samples = draw_three_regimes(options, progress)
     progress.stage("stress at every dimension")
     reports = {d: _reports(samples, d) for d in DIMENSIONS}
     raw = np.array([[report.raw for report in reports[d]] for d in DIMENSIONS]).T
     free = np.array([[report.scale_free for report in reports[d]] for d in DIMENSIONS]).T
     long = np.array(DIMENSIONS) >= FITTED_FROM
-    fits = [fitted(np.array(DIMENSIONS)[long], curve[long]) for curve in raw]
+    fits = [fit_forms(np.array(DIMENSIONS)[long], curve[long]) for curve in raw]
     return Reproduction(
         name="stress-vs-dimension",
         title=TITLE,
         source="cirrincione2026",
-        setting=f"sinusoidal, d = {DIMENSIONS[0]} to {DIMENSIONS[-1]}; {setting_of(options)}",
+        setting=f"sinusoidal, d = {DIMENSIONS[0]} to {DIMENSIONS[-1]}; {describe_setting(options)}",
         rows=tuple(_row(d, raw[:, k], free[:, k]) for k, d in enumerate(DIMENSIONS)),
         verdicts=(judge_growth(fits), judge_alignment(free[:, 0], free[:, -1])),
         notes=(ELSEWHERE,),
@@ -82,7 +74,7 @@ def stress_vs_dimension(options: Options, progress: Progress) -> Reproduction:
     )
 
 
-def _reports(samples: Sequence[Sample], dimension: int) -> list[StressReport]:
+def _reports(samples: Sequence[RegimeSample], dimension: int) -> list[StressReport]:
     made = encoding("sinusoidal", dimension=dimension)
     return [stress(made, sample.geometry) for sample in samples]
 
@@ -99,7 +91,7 @@ def _row(dimension: int, raw: Floats, scale_free: Floats) -> Row:
     )
 
 
-def fitted(dimensions: NDArray[np.int64], stresses: Floats) -> Fits:
+def fit_forms(dimensions: NDArray[np.int64], stresses: Floats) -> Fits:
     """Fit the three forms by least squares of the relative error.
 
     >>> fitted(np.array([1, 2, 4, 8]), np.array([3.0, 6.0, 12.0, 24.0])).slope
@@ -107,9 +99,9 @@ def fitted(dimensions: NDArray[np.int64], stresses: Floats) -> Fits:
     """
     d, logs = np.asarray(dimensions, dtype=np.float64), np.log(stresses)
     ones = np.ones_like(d)
-    linear = _solved(np.stack([ones, d], axis=1) / stresses[:, None], ones)
-    rate = _solved(np.stack([ones, d], axis=1), logs)
-    power = _solved(np.stack([ones, np.log(d)], axis=1), logs)
+    linear = _solve(np.stack([ones, d], axis=1) / stresses[:, None], ones)
+    rate = _solve(np.stack([ones, d], axis=1), logs)
+    power = _solve(np.stack([ones, np.log(d)], axis=1), logs)
     line = linear[0] + linear[1] * d
     errors = {
         "linear": _rms(logs - np.log(line)) if (line > 0.0).all() else float("inf"),
@@ -120,7 +112,7 @@ def fitted(dimensions: NDArray[np.int64], stresses: Floats) -> Fits:
     return Fits(errors=errors, slope=round(float(power[1]), 12), last=float(last))
 
 
-def _solved(design: Floats, wanted: Floats) -> Floats:
+def _solve(design: Floats, wanted: Floats) -> Floats:
     return np.asarray(np.linalg.lstsq(design, wanted, rcond=None)[0], dtype=np.float64)
 
 

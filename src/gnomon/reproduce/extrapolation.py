@@ -2,12 +2,12 @@
 
 What is claimed: ALiBi keeps its quality beyond the trained length, sinusoids and RoPE do not
 [press2021]; attention without an encoding generalises in length, under a causal mask
-[kazemnejad2023]; xPos extrapolates better than RoPE [sun2022]; a learned table can not.
+[kazemnejad2023]; xPos extrapolates better than RoPE [sun2022]; a learned table cannot.
 
 Quality is the share of the way from the best constant answer to the ceiling. An encoding that has
 learned a task (a third of the way or more) *keeps* it where the share at the longest length is
 within 0.1 of that at the trained length, and *loses* it where it is not. What it has not learned it
-can not keep: such tasks are left out, and of others the seeds that have not learned.
+cannot keep: such tasks are left out, and of others the seeds that have not learned.
 """
 
 from __future__ import annotations
@@ -15,11 +15,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gnomon.corpus import Progress
-from gnomon.reproduce.claims import Reproduction
-from gnomon.reproduce.contrasts import Claim, Contrast, Side, claim
-from gnomon.reproduce.lab_run import of_one_grid
-from gnomon.reproduce.lab_tables import FEWEST, Table, share_of
-from gnomon.reproduce.samples import Options
+from gnomon.reproduce.claims import Claim, Contrast, Reproduction, Side, claim
+from gnomon.reproduce.grids import FEWEST, Table, of_one_grid, share_of
+from gnomon.reproduce.subjects import Options
 
 TITLE = "trained on short sequences, tested on long ones"
 KEPT, LEARNED = 0.1, 1.0 / 3.0
@@ -32,19 +30,19 @@ KEEPS = ("alibi", "t5", "kerple-log")
 LOSES = ("sinusoidal", "learned", "rope")
 
 
-def extrapolation(options: Options, progress: Progress) -> Reproduction:
+def make(options: Options, progress: Progress) -> Reproduction:
     """Run or resume the grid, and judge by encoding."""
     return of_one_grid(
-        "extrapolation", TITLE, options, progress, source="press2021", claims=claims, notes=NOTES
+        "extrapolation", TITLE, options, progress, source="press2021", claims=judge, notes=NOTES
     )
 
 
-def claims(table: Table) -> list[Claim]:
+def judge(table: Table) -> list[Claim]:
     """Judge what is claimed of each encoding."""
     return [
-        *(_kept(table, name) for name in KEEPS),
-        *(_lost(table, name) for name in LOSES),
-        _judged(
+        *(_judge_keeping(table, name) for name in KEEPS),
+        *(_judge_losing(table, name) for name in LOSES),
+        _judge(
             table,
             "nope",
             "without an encoding a causal model keeps what it has learned",
@@ -56,25 +54,21 @@ def claims(table: Table) -> list[Claim]:
     ]
 
 
-def _kept(table: Table, encoding: str) -> Claim:
-    return _judged(
-        table, encoding, f"{encoding} keeps what it has learned on longer sequences", ">"
-    )
+def _judge_keeping(table: Table, encoding: str) -> Claim:
+    return _judge(table, encoding, f"{encoding} keeps what it has learned on longer sequences", ">")
 
 
-def _lost(table: Table, encoding: str) -> Claim:
-    return _judged(
-        table, encoding, f"{encoding} loses what it has learned on longer sequences", "<"
-    )
+def _judge_losing(table: Table, encoding: str) -> Claim:
+    return _judge(table, encoding, f"{encoding} loses what it has learned on longer sequences", "<")
 
 
-def _judged(
+def _judge(
     table: Table, encoding: str, text: str, side: Side, tasks: Sequence[str] | None = None
 ) -> Claim:
     found: list[Contrast] = []
     left: list[str] = []
     for task in table.tasks if tasks is None else tasks:
-        changes = changed(table, task, encoding)
+        changes = changes_by_seed(table, task, encoding)
         if absent := table.absent(task, encoding):
             found += absent
             continue
@@ -100,7 +94,7 @@ def than_rope(table: Table, encoding: str) -> Claim:
     """Judge whether an encoding keeps more than RoPE does, on tasks that both have learned."""
     found = []
     for task in table.tasks:
-        ours, theirs = changed(table, task, encoding), changed(table, task, "rope")
+        ours, theirs = changes_by_seed(table, task, encoding), changes_by_seed(table, task, "rope")
         common = sorted(ours.keys() & theirs.keys())
         found += [one for name in (encoding, "rope") for one in table.absent(task, name)]
         if len(common) >= FEWEST:
@@ -115,7 +109,7 @@ def ends(table: Table, task: str, encoding: str) -> tuple[int, int]:
     return int(lengths[0]), int(lengths[-1])
 
 
-def changed(table: Table, task: str, encoding: str) -> dict[int, float]:
+def changes_by_seed(table: Table, task: str, encoding: str) -> dict[int, float]:
     """Return by seed that has learned how the share changes, from trained length to longest."""
     row = table.rows.get((task, encoding))
     if row is None or not row["lengths"]:

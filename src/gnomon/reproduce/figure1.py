@@ -27,16 +27,16 @@ from gnomon.reproduce.claims import (
     ABSENT,
     LOST,
     Figure,
+    Judged,
     Published,
     Reproduction,
     Row,
     Spread,
+    compare,
     spread,
 )
-from gnomon.reproduce.debiasing import Estimate
-from gnomon.reproduce.evidence import Judged, compared
-from gnomon.reproduce.samples import Options
-from gnomon.reproduce.subjects import Sample, Subject, reproduction, subjects
+from gnomon.reproduce.readings import Estimate
+from gnomon.reproduce.subjects import Options, Sample, Subject, read_subjects, reproduction
 
 TITLE = "the Hellinger matrix and its eigenvalues"
 SHOWN = 8
@@ -54,15 +54,15 @@ THIRDS = ("initial", "medial", "terminal")
 Floats = NDArray[np.float64]
 
 
-def figure1(options: Options, progress: Progress) -> Reproduction:
+def make(options: Options, progress: Progress) -> Reproduction:
     """Make Figure 1 again on the three-regime corpus, or on corpora."""
-    studied = subjects("figure1", options, progress)
+    studied = read_subjects("figure1", options, progress)
     return reproduction(
         "figure1",
         TITLE,
         setting="eigenvalues of B = -1/2 J D^2 J, descending",
         rows={one.name: [*_eigenvalues(one), *_thirds(one)] for one in studied},
-        judged={one.name: _judged(one) for one in studied},
+        judged={one.name: _judge(one) for one in studied},
         studied=studied,
         options=options,
         notes=NOTES,
@@ -76,12 +76,12 @@ def cumulative_share(squares: Floats, count: int) -> float:
     return float(values[:count].sum()) / total if total > 0.0 else 1.0
 
 
-def captured(sample: Sample, count: int) -> Estimate | None:
+def share_captured(sample: Sample, count: int) -> Estimate | None:
     """Return the share of the first directions in the debiased geometry."""
     return sample.estimate(lambda squares: cumulative_share(squares, count))
 
 
-def _published(subject: Subject, quantity: str) -> Published:
+def _as_published(subject: Subject, quantity: str) -> Published:
     return Published(quantity=quantity, reason=LOST if subject.drawn else ABSENT)
 
 
@@ -93,10 +93,10 @@ def _eigenvalues(subject: Subject) -> Iterator[Row]:
             "share so far": subject.over(_share(k)),
             "null share so far": subject.over(_null_share(k)),
         }
-        columns |= subject.debiased("debiased", _captured(k + 1))
+        columns |= subject.columns_of_debiased("debiased", _row_of_captured(k + 1))
         yield Row(
             what=f"eigenvalue {k + 1}",
-            published=_published(subject, "eigenvalue"),
+            published=_as_published(subject, "eigenvalue"),
             ours=columns,
             reasons=_reasons(subject, columns),
             group=subject.name,
@@ -104,7 +104,7 @@ def _eigenvalues(subject: Subject) -> Iterator[Row]:
 
 
 def _reasons(subject: Subject, columns: dict[str, Figure]) -> dict[str, str] | None:
-    return {key: subject.missing for key, value in columns.items() if value is None} or None
+    return {key: subject.reason for key, value in columns.items() if value is None} or None
 
 
 def _eigenvalue(k: int) -> Callable[[Sample], float]:
@@ -127,8 +127,8 @@ def _null_share(k: int) -> Callable[[Sample], float]:
     return share
 
 
-def _captured(count: int) -> Callable[[Sample], Estimate | None]:
-    return lambda sample: captured(sample, count)
+def _row_of_captured(count: int) -> Callable[[Sample], Estimate | None]:
+    return lambda sample: share_captured(sample, count)
 
 
 def _thirds(subject: Subject) -> Iterator[Row]:
@@ -142,10 +142,10 @@ def _thirds(subject: Subject) -> Iterator[Row]:
             name: _over([block.get(name) for block in blocks])
             for name in ("plug-in", "dealt", "debiased")
         }
-        reason = subject.missing or "no two core positions lie there"
+        reason = subject.reason or "no two core positions lie there"
         yield Row(
             what=f"{THIRDS[pair[0]]} - {THIRDS[pair[1]]}",
-            published=_published(subject, "squared distance"),
+            published=_as_published(subject, "squared distance"),
             ours=columns,
             reasons={key: reason for key, value in columns.items() if value is None} or None,
             group=f"{subject.name}: mean squared distance between thirds",
@@ -186,7 +186,7 @@ def _pairs(third: NDArray[np.int64], first: int, second: int) -> NDArray[np.bool
     return chosen
 
 
-def _judged(subject: Subject) -> list[Judged]:
+def _judge(subject: Subject) -> list[Judged]:
     return [_dominant(subject), _low(subject), _negative(subject)]
 
 
@@ -216,13 +216,13 @@ def _dominant(subject: Subject) -> Judged:
     above = [s.above for s in subject.samples]
     known = [s.effective for s in subject.samples if s.effective is not None]
     whole = len(known) == len(subject.samples)
-    debiased = typical(known) if whole else f"none, since {subject.missing}"
+    debiased = typical(known) if whole else f"none, since {subject.reason}"
     return Judged(
         claim="two eigenvalues are dominant",
         evidence=(
-            *compared("eigenvalues before the largest drop", drops, "==", DOMINANT),
-            *compared("eigenvalues above the null band", above, "==", DOMINANT),
-            *compared(
+            *compare("eigenvalues before the largest drop", drops, "==", DOMINANT),
+            *compare("eigenvalues above the null band", above, "==", DOMINANT),
+            *compare(
                 "directions above the noise edge",
                 [s.effective for s in subject.samples],
                 "==",
@@ -238,16 +238,16 @@ def _dominant(subject: Subject) -> Judged:
 def _low(subject: Subject) -> Judged:
     plugin = [_share(1)(s) for s in subject.samples]
     null = [_null_share(1)(s) for s in subject.samples]
-    found = [captured(s, DOMINANT) for s in subject.samples]
+    found = [share_captured(s, DOMINANT) for s in subject.samples]
     known = [one for one in found if one is not None]
-    debiased = _shares(known) if known else f"none, since {subject.missing}"
+    debiased = _shares(known) if known else f"none, since {subject.reason}"
     ranks = [s.rank for s in subject.samples]
     return Judged(
         claim=f"intrinsic dimensionality is low: two directions hold {100 * MOST:.0f} % of the "
         "squared distances or more",
         evidence=(
-            *compared("share of the first two, plug-in", plugin, ">=", MOST),
-            *compared(
+            *compare("share of the first two, plug-in", plugin, ">=", MOST),
+            *compare(
                 "share of the first two, debiased",
                 [None if one is None else one.value for one in found],
                 ">=",
@@ -266,7 +266,7 @@ def _negative(subject: Subject) -> Judged:
     curved = spectrum(double_centred(np.square(angle(first.distances))))
     return Judged(
         claim="an exact isometry is unattainable: B has negative eigenvalues, which are clipped",
-        evidence=compared(
+        evidence=compare(
             "smallest eigenvalue of B", smallest, "<", [-tolerance for tolerance in rounding]
         ),
         reason=f"the smallest eigenvalue is {min(smallest):.1e} and rounding reaches "

@@ -18,22 +18,19 @@ import numpy as np
 from gnomon.corpus import Progress
 from gnomon.errors import GnomonError
 from gnomon.lab import EncodingEntry, Grid
-from gnomon.reproduce.claims import Reproduction
-from gnomon.reproduce.contrasts import Claim, claim
-from gnomon.reproduce.lab_fitting import (
+from gnomon.reproduce.claims import Claim, Reproduction, claim
+from gnomon.reproduce.fits import (
     LEFT,
-    data_notes,
     group_in_words,
     group_parts,
     mds_part,
-    named,
+    name_rows,
     task_in,
     with_data,
     with_parts,
 )
-from gnomon.reproduce.lab_run import grid_named, ran, reproduced
-from gnomon.reproduce.lab_tables import Table, words
-from gnomon.reproduce.samples import Options
+from gnomon.reproduce.grids import Table, data_notes, grid_named, report_grids, run_named, words
+from gnomon.reproduce.subjects import Options
 
 TITLE = "encodings fitted to a corpus against the usual ones"
 MDS, GROUP = "mds", "group"
@@ -49,7 +46,7 @@ NOTES = (
 )
 
 
-def fitted(options: Options, progress: Progress) -> Reproduction:
+def make(options: Options, progress: Progress) -> Reproduction:
     """Fit to every task, run or resume the grid, and judge."""
     grid, left = with_data(grid_named("fitted", options.records), options)
     whole, without = _with_fits(grid, options, progress)
@@ -58,19 +55,19 @@ def fitted(options: Options, progress: Progress) -> Reproduction:
         for label, one in whole.encodings.items()
         if label.startswith(f"{GROUP}.")
     ]
-    table = named(ran(whole, options, progress), (MDS, GROUP))
+    table = name_rows(run_named(whole, options, progress), (MDS, GROUP))
     notes = [
         *NOTES,
         *data_notes(table),
         f"groups that were found: {'; '.join(groups)}.",
         *_absences(left, without),
     ]
-    return reproduced(
+    return report_grids(
         "fitted",
         TITLE,
         source="cirrincione2026",
         grids=[table],
-        claims=claims(Table(table)),
+        claims=judge(Table(table)),
         notes=notes,
     )
 
@@ -103,28 +100,32 @@ def _absences(left: list[str], without: list[str]) -> list[str]:
     return told
 
 
-def claims(table: Table) -> list[Claim]:
+def judge(table: Table) -> list[Claim]:
     """Judge both kinds of fits against single rivals and against the best of the usual ones."""
     return [
-        against(table, MDS, "sinusoidal", "MDS of a corpus learns its task better than a sinusoid"),
-        against(
+        judge_against(
+            table, MDS, "sinusoidal", "MDS of a corpus learns its task better than a sinusoid"
+        ),
+        judge_against(
             table, MDS, "learned", "MDS of a corpus learns its task better than a learned table"
         ),
-        best(table, MDS, "MDS of a corpus learns its task better than every usual encoding"),
-        against(table, GROUP, "rope", "the group of a corpus learns its task better than RoPE"),
-        against(
+        judge_best(table, MDS, "MDS of a corpus learns its task better than every usual encoding"),
+        judge_against(
+            table, GROUP, "rope", "the group of a corpus learns its task better than RoPE"
+        ),
+        judge_against(
             table,
             GROUP,
             "rope-alibi",
             "the group of a corpus learns its task better than RoPE with ALiBi",
         ),
-        best(
+        judge_best(
             table, GROUP, "the group of a corpus learns its task better than every usual encoding"
         ),
     ]
 
 
-def against(table: Table, ours: str, other: str, text: str) -> Claim:
+def judge_against(table: Table, ours: str, other: str, text: str) -> Claim:
     """Judge one encoding against another, task by task."""
     found = [
         one for task in table.tasks for one in table.contrast((task, ours), (task, other), "areas")
@@ -137,7 +138,7 @@ def against(table: Table, ours: str, other: str, text: str) -> Claim:
     return claim(text, found, f"Scores at the end: {told}." if told else "")
 
 
-def best(table: Table, ours: str, text: str) -> Claim:
+def judge_best(table: Table, ours: str, text: str) -> Claim:
     """Judge an encoding against the usual one that the seeds of the choice found best, by task."""
     found = []
     for task in table.tasks:

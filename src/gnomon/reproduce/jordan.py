@@ -15,11 +15,9 @@ from __future__ import annotations
 from math import log
 
 from gnomon.corpus import Progress
-from gnomon.reproduce.claims import Reproduction
-from gnomon.reproduce.contrasts import Claim, claim
-from gnomon.reproduce.lab_run import of_one_grid
-from gnomon.reproduce.lab_tables import Table, words
-from gnomon.reproduce.samples import Options
+from gnomon.reproduce.claims import Claim, Reproduction, claim
+from gnomon.reproduce.grids import Table, of_one_grid, words
+from gnomon.reproduce.subjects import Options
 
 TITLE = "non-semisimple groups against RoPE, ALiBi and both together"
 NAMES = {"rope": "RoPE", "alibi": "ALiBi", "rope-alibi": "RoPE and ALiBi together"}
@@ -38,20 +36,20 @@ NOTES = (
 )
 
 
-def jordan(options: Options, progress: Progress) -> Reproduction:
+def make(options: Options, progress: Progress) -> Reproduction:
     """Run or resume the grid, and judge task by task."""
     return of_one_grid(
-        "jordan", TITLE, options, progress, source="puranik2026", claims=claims, notes=NOTES
+        "jordan", TITLE, options, progress, source="puranik2026", claims=judge, notes=NOTES
     )
 
 
-def claims(table: Table) -> list[Claim]:
+def judge(table: Table) -> list[Claim]:
     """Judge every task and rival, learned numbers, and the cost."""
-    found = [better(table, task, other) for task in table.tasks for other in OTHERS]
-    return [*(one for one in found if one.contrasts), learned(table), cheap(table)]
+    found = [judge_better(table, task, other) for task in table.tasks for other in OTHERS]
+    return [*(one for one in found if one.contrasts), judge_learned(table), judge_cost(table)]
 
 
-def better(table: Table, task: str, other: str) -> Claim:
+def judge_better(table: Table, task: str, other: str) -> Claim:
     """Judge whether the Jordan class learns a task better than a rival."""
     found = [one for ours in OURS for one in table.contrast((task, ours), (task, other), "areas")]
     told = words(table, task, "scores", (*OURS, other))
@@ -62,7 +60,7 @@ def better(table: Table, task: str, other: str) -> Claim:
     )
 
 
-def learned(table: Table) -> Claim:
+def judge_learned(table: Table) -> Claim:
     """Judge whether it is better where numbers of both are learned."""
     first, second = LEARNED
     found = [
@@ -73,7 +71,7 @@ def learned(table: Table) -> Claim:
     return claim("a Jordan block whose numbers are learned beats RoPE whose are", found)
 
 
-def cheap(table: Table) -> Claim:
+def judge_cost(table: Table) -> Claim:
     """Judge whether it costs hardly more than RoPE."""
     found = [
         one

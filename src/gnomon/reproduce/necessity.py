@@ -13,11 +13,9 @@ no worse.
 from __future__ import annotations
 
 from gnomon.corpus import Progress
-from gnomon.reproduce.claims import Reproduction
-from gnomon.reproduce.contrasts import Claim, Contrast, Side, claim
-from gnomon.reproduce.lab_run import of_one_grid
-from gnomon.reproduce.lab_tables import FEWEST, Table
-from gnomon.reproduce.samples import Options
+from gnomon.reproduce.claims import Claim, Contrast, Reproduction, Side, claim
+from gnomon.reproduce.grids import FEWEST, Table, of_one_grid
+from gnomon.reproduce.subjects import Options
 
 TITLE = "which models need an encoding to tell order?"
 BLIND, MARGIN = 0.1, 0.02
@@ -34,14 +32,14 @@ NOTES = (
 )
 
 
-def necessity(options: Options, progress: Progress) -> Reproduction:
+def make(options: Options, progress: Progress) -> Reproduction:
     """Run or resume the grid, and judge by model."""
     return of_one_grid(
-        "necessity", TITLE, options, progress, source="cirrincione2026", claims=claims, notes=NOTES
+        "necessity", TITLE, options, progress, source="cirrincione2026", claims=judge, notes=NOTES
     )
 
 
-def claims(table: Table) -> list[Claim]:
+def judge(table: Table) -> list[Claim]:
     """Judge what tells order, and whether an encoding still helps there."""
     return [
         _share(table, "attention", "<", "attention without mask and encoding is blind to order"),

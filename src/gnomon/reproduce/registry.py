@@ -13,7 +13,7 @@ from gnomon.errors import InputError, nearest
 if TYPE_CHECKING:
     from gnomon.corpus import Progress
     from gnomon.reproduce.claims import Reproduction
-    from gnomon.reproduce.samples import Options
+    from gnomon.reproduce.subjects import Options
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Entry:
 
     description: str
     home: str
-    function: str
+    """The module that makes it, by a function `make`."""
     reads_corpora: bool = False
     draws: bool = True
     """Whether it draws the three-regime corpus where no corpus is given."""
@@ -35,26 +35,21 @@ class Entry:
     @property
     def run(self) -> Callable[[Options, Progress], Reproduction]:
         """Load the function that makes it."""
-        found: Callable[[Options, Progress], Reproduction] = getattr(
-            import_module(f"gnomon.reproduce.{self.home}"), self.function
-        )
+        found: Callable[[Options, Progress], Reproduction]
+        found = import_module(f"gnomon.reproduce.{self.home}").make
         return found
 
 
 OF_GRIDS = ("records", "workers", "data")
 """Options of reproductions that train."""
 REPRODUCTIONS: dict[str, Entry] = {
-    "table2": Entry(
-        "rank, stress and parameters of the MDS encoding, n = 32, d = 128", "table2", "table2"
-    ),
+    "table2": Entry("rank, stress and parameters of the MDS encoding, n = 32, d = 128", "table2"),
     "table3": Entry(
         "stress of MDS, sinusoidal and random encodings on the three-regime corpus",
-        "table3",
         "table3",
     ),
     "table4": Entry(
         "five encodings on real corpora: pass SST-2, IMDB or your own",
-        "table4",
         "table4",
         reads_corpora=True,
         draws=False,
@@ -63,12 +58,10 @@ REPRODUCTIONS: dict[str, Entry] = {
     "figure1": Entry(
         "the Hellinger matrix and its eigenvalues, against chance; on corpora, too",
         "figure1",
-        "figure1",
         reads_corpora=True,
     ),
     "figure2": Entry(
         "the map of positions and bars of stress; on corpora, too",
-        "figure2",
         "figure2",
         reads_corpora=True,
         has_dimension=True,
@@ -76,22 +69,17 @@ REPRODUCTIONS: dict[str, Entry] = {
     "figure4": Entry(
         "stress against dimension: MDS, sinusoid and RoPE; on corpora, too",
         "figure4",
-        "figure4",
         reads_corpora=True,
     ),
     "remark8": Entry(
         "rank, parameters and variance: how few numbers do; on corpora, too",
         "remark8",
-        "remark8",
         reads_corpora=True,
         has_dimension=True,
     ),
-    "stress-vs-dimension": Entry(
-        "stress of the sinusoid against its dimension", "dimension", "stress_vs_dimension"
-    ),
+    "stress-vs-dimension": Entry("stress of the sinusoid against its dimension", "dimension"),
     "scaling": Entry(
         "perplexity by position of a model under each scaling: pass the model, then long texts",
-        "scaling",
         "scaling",
         draws=False,
         reads_models=True,
@@ -99,13 +87,11 @@ REPRODUCTIONS: dict[str, Entry] = {
     "deposit": Entry(
         "which encodings learn position, and whether one head does it: a grid of trained models",
         "deposit",
-        "deposit",
         draws=False,
         runs_grids=True,
     ),
     "jordan": Entry(
         "non-semisimple groups against RoPE and ALiBi: a grid of trained models",
-        "jordan",
         "jordan",
         draws=False,
         runs_grids=True,
@@ -113,13 +99,11 @@ REPRODUCTIONS: dict[str, Entry] = {
     "extrapolation": Entry(
         "trained on short sequences, tested on long ones: a grid of trained models",
         "extrapolation",
-        "extrapolation",
         draws=False,
         runs_grids=True,
     ),
     "fitted": Entry(
         "encodings fitted to a corpus against the usual ones: a grid of trained models",
-        "fitted",
         "fitted",
         draws=False,
         runs_grids=True,
@@ -127,13 +111,11 @@ REPRODUCTIONS: dict[str, Entry] = {
     "necessity": Entry(
         "which models need an encoding to tell order: a grid of trained models",
         "necessity",
-        "necessity",
         draws=False,
         runs_grids=True,
     ),
     "stress-accuracy": Entry(
         "whether lower stress goes with higher accuracy: a grid of trained models",
-        "stress_accuracy",
         "stress_accuracy",
         draws=False,
         runs_grids=True,
@@ -157,9 +139,9 @@ def reproduce(
     ['does not hold', 'does not hold']
     """
     from gnomon.corpus import Silence
-    from gnomon.reproduce.samples import Options
+    from gnomon.reproduce.subjects import Options
 
-    entry = _known(name)
+    entry = _entry_of(name)
     corpora = (corpora,) if isinstance(corpora, (str, PathLike)) else corpora
     if entry.reads_models:
         return entry.run(_for_models(name, tuple(corpora), options), progress or Silence())
@@ -168,14 +150,14 @@ def reproduce(
     _refuse_for_others(name, options)
     own = {k: options.pop(k) for k in ("seed", "seeds", "dimension") if k in options}
     _refuse_idle(name, entry, corpora, {k: v for k, v in (own | options).items() if v is not None})
-    counting = _counting(options, int(own.get("seed", 0))) if entry.reads_corpora else None
+    counting = _count_options(options, int(own.get("seed", 0))) if entry.reads_corpora else None
     settings = Options(corpora=tuple(corpora), counting=counting, **own)
     return entry.run(settings, progress or Silence())
 
 
-def _known(name: str) -> Entry:
+def _entry_of(name: str) -> Entry:
     if name not in REPRODUCTIONS:
-        raise InputError(f"{name!r} can not be reproduced; {nearest(name, REPRODUCTIONS)}.")
+        raise InputError(f"{name!r} cannot be reproduced; {nearest(name, REPRODUCTIONS)}.")
     return REPRODUCTIONS[name]
 
 
@@ -191,8 +173,8 @@ def _refuse_idle(name: str, entry: Entry, corpora: Sequence[Any], given: dict[st
     if idle and entry.draws and not corpora:
         other = "pass a corpus" if entry.reads_corpora else "reproduce table4"
         raise InputError(
-            f"{_option(idle[0])} changes nothing in {name}, which draws its own corpus; leave it "
-            f"out, or {other}."
+            f"{_option_name(idle[0])} changes nothing in {name}, which draws its own corpus; leave "
+            f"it out, or {other}."
         )
     if "dimension" in idle:
         raise InputError(
@@ -203,21 +185,21 @@ def _refuse_idle(name: str, entry: Entry, corpora: Sequence[Any], given: dict[st
 
 def _for_models(name: str, corpora: tuple[Any, ...], options: dict[str, Any]) -> Options:
     """Return the options of a reproduction that runs a model; one that is None was not given."""
-    from gnomon.reproduce.samples import Options
+    from gnomon.reproduce.subjects import Options
 
     given = {key: value for key, value in options.items() if value is not None}
     taken = {"seed", "seeds", "length", "factor"}  # every command has a seed; nothing is drawn here
     idle = sorted(set(given) - taken)
     if idle:
         raise InputError(
-            f"{_option(idle[0])} changes nothing in {name}, which runs a model; leave it out."
+            f"{_option_name(idle[0])} changes nothing in {name}, which runs a model; leave it out."
         )
     return Options(corpora=corpora, **given)
 
 
 def _for_grids(name: str, corpora: tuple[Any, ...], options: dict[str, Any]) -> Options:
     """Return the options of a reproduction that trains; the seeds are those of its grids."""
-    from gnomon.reproduce.samples import Options
+    from gnomon.reproduce.subjects import Options
 
     if corpora:
         raise InputError(
@@ -228,7 +210,8 @@ def _for_grids(name: str, corpora: tuple[Any, ...], options: dict[str, Any]) -> 
     idle = sorted(set(given) - {"seed", "seeds", *OF_GRIDS})
     if idle:
         raise InputError(
-            f"{_option(idle[0])} changes nothing in {name}, which trains by a grid; leave it out."
+            f"{_option_name(idle[0])} changes nothing in {name}, which trains by a grid; leave it "
+            "out."
         )
     return Options(**{key: given[key] for key in OF_GRIDS if key in given})
 
@@ -239,15 +222,16 @@ def _refuse_for_others(name: str, options: dict[str, Any]) -> None:
     for option, other in others.items():
         if options.pop(option, None) is not None:
             raise InputError(
-                f"{_option(option)} changes nothing in {name}; leave it out, or reproduce {other}."
+                f"{_option_name(option)} changes nothing in {name}; leave it out, or reproduce "
+                f"{other}."
             )
 
 
-def _option(name: str) -> str:
+def _option_name(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def _counting(options: dict[str, Any], seed: int) -> Any:
+def _count_options(options: dict[str, Any], seed: int) -> Any:
     """Return the options of counting; an option that is None was not given."""
     from gnomon.corpus import CountOptions
 

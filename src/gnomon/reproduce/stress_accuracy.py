@@ -25,25 +25,22 @@ from numpy.typing import NDArray
 
 from gnomon.corpus import CountOptions, Progress
 from gnomon.diagnostics import stress
-from gnomon.encodings import distances_between, encoding
+from gnomon.encodings import encoding
 from gnomon.lab import EncodingEntry, Grid, over_seeds
+from gnomon.numeric.rows import distances_between
 from gnomon.pipeline import measure_corpus
-from gnomon.reproduce.claims import Reproduction
-from gnomon.reproduce.contrasts import Claim, Contrast, claim
-from gnomon.reproduce.lab_fitting import (
+from gnomon.reproduce.claims import Claim, Contrast, Reproduction, claim, rank_correlation
+from gnomon.reproduce.fits import (
     LEFT,
     corpus_of,
-    data_notes,
     mds_part,
-    named,
+    name_rows,
     task_in,
     with_data,
     with_parts,
 )
-from gnomon.reproduce.lab_run import grid_named, ran, reproduced
-from gnomon.reproduce.lab_tables import Table, share_of
-from gnomon.reproduce.optimisation import rank_correlation
-from gnomon.reproduce.samples import Options
+from gnomon.reproduce.grids import Table, data_notes, grid_named, report_grids, run_named, share_of
+from gnomon.reproduce.subjects import Options
 
 TITLE = "does lower stress go with higher accuracy?"
 KINDS = {"raw": "raw stress", "scale_free": "scale-free stress", "debiased": "debiased stress"}
@@ -61,22 +58,22 @@ Line = dict[str, Any]
 Floats = NDArray[np.float64]
 
 
-def stress_accuracy(options: Options, progress: Progress) -> Reproduction:
+def make(options: Options, progress: Progress) -> Reproduction:
     """Fit, run or resume the grid, measure stress, and judge."""
     grid, left = with_data(grid_named("stress-accuracy", options.records), options)
     whole = _with_mds(grid, options, progress)
     labels = {label.rpartition(".")[0] for label in whole.encodings if label not in grid.encodings}
-    table = named(ran(whole, options, progress), labels)
-    lines = measured(whole, Table(table), options, progress)
+    table = name_rows(run_named(whole, options, progress), labels)
+    lines = measure_stresses(whole, Table(table), options, progress)
     notes = [*NOTES, *data_notes(table)]
     if left:
         notes.append(f"{LEFT}: {', '.join(left)}.")
-    return reproduced(
+    return report_grids(
         "stress-accuracy",
         TITLE,
         source="cirrincione2026",
         grids=[table],
-        claims=claims(lines),
+        claims=judge(lines),
         notes=notes,
         more={"stress": lines, "correlations": correlations_of(lines)},
     )
@@ -102,7 +99,7 @@ def _scale(entry: EncodingEntry) -> float:
     return float(dict(entry.model).get("extra", {}).get("vectors_rms", 0.5))
 
 
-def measured(grid: Grid, table: Table, options: Options, progress: Progress) -> list[Line]:
+def measure_stresses(grid: Grid, table: Table, options: Options, progress: Progress) -> list[Line]:
     """Return stress and share of every encoding on every corpus."""
     lines: list[Line] = []
     for corpus in table.tasks:
@@ -181,12 +178,12 @@ def correlations_of(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def claims(lines: Sequence[Mapping[str, Any]]) -> list[Claim]:
+def judge(lines: Sequence[Mapping[str, Any]]) -> list[Claim]:
     """Judge each kind of stress, and the encoding of least stress."""
-    return [*(together(lines, kind) for kind in KINDS), least(lines)]
+    return [*(judge_together(lines, kind) for kind in KINDS), judge_least(lines)]
 
 
-def together(lines: Sequence[Mapping[str, Any]], kind: str) -> Claim:
+def judge_together(lines: Sequence[Mapping[str, Any]], kind: str) -> Claim:
     """Judge whether one kind of stress falls where accuracy rises."""
     contrasts, told = [], []
     for reached, words in REACHED.items():
@@ -200,12 +197,12 @@ def together(lines: Sequence[Mapping[str, Any]], kind: str) -> Claim:
     return claim(f"lower {KINDS[kind]} goes with higher accuracy", contrasts, " ".join(told))
 
 
-def least(lines: Sequence[Mapping[str, Any]]) -> Claim:
+def judge_least(lines: Sequence[Mapping[str, Any]]) -> Claim:
     """Judge whether MDS, of least stress by construction, reaches more than a sinusoid."""
     scales = sorted({float(line["scale"]) for line in lines})
     contrasts = []
     for scale in scales:
-        ours, theirs = (_reached(lines, name, scale) for name in ("mds", "sinusoidal"))
+        ours, theirs = (_score_reached(lines, name, scale) for name in ("mds", "sinusoidal"))
         common = [corpus for corpus in ours if corpus in theirs]
         if len(common) > 1:
             values = tuple(ours[corpus] - theirs[corpus] for corpus in common)
@@ -214,6 +211,6 @@ def least(lines: Sequence[Mapping[str, Any]]) -> Claim:
     return claim("MDS, of least stress, reaches more than a sinusoid of the same size", contrasts)
 
 
-def _reached(lines: Sequence[Mapping[str, Any]], name: str, scale: float) -> dict[str, float]:
+def _score_reached(lines: Sequence[Mapping[str, Any]], name: str, scale: float) -> dict[str, float]:
     own = [line for line in lines if line["encoding"] == name and line["scale"] == scale]
     return {str(line["corpus"]): float(line["along"]) for line in own}

@@ -34,13 +34,13 @@ from gnomon.reproduce.claims import (
     agreement,
     spread,
 )
-from gnomon.reproduce.samples import (
+from gnomon.reproduce.subjects import (
     Options,
-    Sample,
-    above_noise,
-    dealt,
-    setting_of,
-    three_regime_samples,
+    RegimeSample,
+    count_above_noise,
+    deal_once,
+    describe_setting,
+    draw_three_regimes,
 )
 
 TITLE = "rank, stress and parameters of the MDS encoding"
@@ -63,9 +63,9 @@ class Stresses:
     scale_free: Floats
 
 
-def table2(options: Options, progress: Progress) -> Reproduction:
+def make(options: Options, progress: Progress) -> Reproduction:
     """Make Table 2 again on the three-regime corpus."""
-    samples = three_regime_samples(options, progress)
+    samples = draw_three_regimes(options, progress)
     progress.stage("scaling at every rank")
     classical, least = _classical(samples), _smacof(samples)
     counts = {row.rank: row for row in parameter_table(LENGTH, DIMENSION, RANKS).rows}
@@ -74,13 +74,13 @@ def table2(options: Options, progress: Progress) -> Reproduction:
         name="table2",
         title=TITLE,
         source="cirrincione2026",
-        setting=f"d = {DIMENSION}; {setting_of(options)}",
+        setting=f"d = {DIMENSION}; {describe_setting(options)}",
         rows=(*rows, _free_row()),
         verdicts=(
             judge_counts(factorisations(FREE, SURVIVING[3], RANKS)),
             judge_saving(counts[3].saving, parameter_table(LENGTH, DIMENSION, RANKS).break_even),
             judge_minimal(counts),
-            _judged_rank(samples),
+            _judge_rank_of(samples),
             judge_least_stress(classical.raw, least.raw),
         ),
         notes=(
@@ -91,7 +91,7 @@ def table2(options: Options, progress: Progress) -> Reproduction:
     )
 
 
-def _classical(samples: Sequence[Sample]) -> Stresses:
+def _classical(samples: Sequence[RegimeSample]) -> Stresses:
     curves = [stress_by_dimension(sample.geometry, dimensions=RANKS) for sample in samples]
     return Stresses(
         raw=np.array([curve.raw for curve in curves]),
@@ -99,7 +99,7 @@ def _classical(samples: Sequence[Sample]) -> Stresses:
     )
 
 
-def _smacof(samples: Sequence[Sample]) -> Stresses:
+def _smacof(samples: Sequence[RegimeSample]) -> Stresses:
     found = [
         [stress(smacof(s.geometry.distances, rank), s.geometry) for rank in RANKS] for s in samples
     ]
@@ -201,12 +201,14 @@ def judge_minimal(counts: Mapping[int, ParameterCount]) -> Verdict:
     )
 
 
-def _judged_rank(samples: Sequence[Sample]) -> Verdict:
-    noise = [dealt(sample.counts, sample.seed) for sample in samples]
+def _judge_rank_of(samples: Sequence[RegimeSample]) -> Verdict:
+    noise = [deal_once(sample.counts, sample.seed) for sample in samples]
     return judge_rank(
         ranks=[s.geometry.spectrum.rank_numerical for s in samples],
         noise_ranks=[found.spectrum.rank_numerical for found in noise],
-        above=[above_noise(s.geometry, found) for s, found in zip(samples, noise, strict=True)],
+        above=[
+            count_above_noise(s.geometry, found) for s, found in zip(samples, noise, strict=True)
+        ],
         first_two=spread([float(s.geometry.spectrum.cumulative_share[1]) for s in samples]),
     )
 

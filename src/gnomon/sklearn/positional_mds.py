@@ -34,10 +34,11 @@ from gnomon.distances import (
     scale,
     spectrum,
 )
-from gnomon.encodings import FILLED, MEASURED, Fitted, check_rank, distances_between, filled
+from gnomon.encodings import Finish, Fitted, Points
 from gnomon.errors import CountsError
 from gnomon.numeric import checks
 from gnomon.numeric.checks import refuse_masked
+from gnomon.numeric.rows import distances_between
 from gnomon.pipeline import fit
 
 Floats = NDArray[np.float64]
@@ -159,7 +160,7 @@ class PositionalMDS(BaseEstimator):  # type: ignore[misc]  # sklearn is not foll
         checks.whole("minimum_count", self.minimum_count, least=0)
         if self.rank is not None:
             checks.whole("rank", self.rank, least=1)
-            check_rank(self.rank, dimension=self.n_components, most=self.rank, what="")
+            Finish.check_rank(self.rank, dimension=self.n_components, most=self.rank, what="")
 
     def _target(self, X: Any) -> Fitted:
         """Return points at the distances to be fitted, in as many dimensions as it takes."""
@@ -177,14 +178,14 @@ class PositionalMDS(BaseEstimator):  # type: ignore[misc]  # sklearn is not foll
 
     def _place(self, target: Fitted, given: Floats | None) -> None:
         """Scale the target's distances to the coordinates asked for; keep what was found."""
-        measured = target.status != FILLED
+        measured = target.status != Fitted.FILLED
         wanted = distances_between(target.left[measured]) if given is None else given
         gram = double_centred(np.square(wanted))
         kept = min(self.n_components, self.rank or self.n_components, max(len(wanted) - 1, 1))
         made = scale(wanted, self.method, dimension=kept)
         rows = np.zeros((len(measured), kept))
         rows[measured] = made.vectors
-        rows = filled(rows, target.status, target.shape, "continue")
+        rows = Points.fill(rows, target.status, target.shape, "continue")
         found = spectrum(gram)
         self.encoding_ = self._encoding(target, rows, str(made.minimises))
         self.embedding_ = rows @ np.eye(kept, self.n_components)
@@ -238,8 +239,8 @@ def _target_of_shares(X: Any, *, metric: str) -> Fitted:
     chords = distances_between(np.sqrt(weights[kept] / totals[kept, None]))
     points = _target_of_distances(angle(chords) if metric == "angle" else chords)
     left = np.full((len(totals), points.rank), np.nan)
-    status = np.full(len(totals), FILLED, dtype=np.uint8)
-    left[kept], status[kept] = points.left, MEASURED
+    status = np.full(len(totals), Fitted.FILLED, dtype=np.uint8)
+    left[kept], status[kept] = points.left, Fitted.MEASURED
     return replace(
         points,
         left=left,

@@ -3,7 +3,7 @@ r"""What theorems say of a coupling, whether their hypotheses hold, and what cam
 * Schur: for T positive semidefinite with ones on its diagonal, |A o T| <= |A| for any A, and if A
   is positive semidefinite, too, all eigenvalues of A o T lie between those of A
   [horn1991 thm. 5.3.4, 5.5.18]. Entries of such a T are at most 1 in size, so that the root of the
-  sum of squares can not grow, either.
+  sum of squares cannot grow, either.
 * Sums: | |A| - |B| | <= |A + B| <= |A| + |B| (Weyl's inequality for symmetric ones)
   [horn2013 thm. 4.3.1].
 * Moduli: in the coordinates of blocks the logit of a group is a sum over blocks, q^T exp(tX) k =
@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigvalsh
 
-from gnomon.encodings import Encoding, Nope, Pope, RopePlusPlus
+from gnomon.encodings import Encoding
 from gnomon.errors import EncodingError, SpectrumError
 from gnomon.groups import Block, Generator
 from gnomon.numeric.elementwise import softplus
@@ -96,13 +96,13 @@ class Sides:
 def bounds_of(encoding: Encoding, sides: Sides) -> tuple[tuple[Bound, ...], str]:
     """Return the bounds that are known for a coupling, and why there are no more."""
     known = active_encoding(encoding)
-    if isinstance(known, Nope):
+    if known.is_one_of("nope"):
         return schur(sides.before, np.ones_like(sides.before)), ""
     if "content" in known.kinds:
         return (), "the logit is a rule on content, which is no sum and no product with a kernel"
     if "transform" not in known.kinds:
         return (summed(sides.before, sides.after),), ""
-    return _of_map(sides) if isinstance(known, Pope) else _of_group(known, sides)
+    return _of_map(sides) if known.is_one_of("pope") else _of_group(known, sides)
 
 
 def schur(content: Any, kernel: Any) -> tuple[Bound, Bound, Bound]:
@@ -231,7 +231,7 @@ def _of_group(encoding: Any, sides: Sides) -> tuple[tuple[Bound, ...], str]:
     if any(block.order > 1 for block in group.blocks):
         return (general,), "Schur's need blocks that only turn and decay, not those that shear"
     z, w = (complex_columns(group, x, side) for x, side in ((sides.q, "q"), (sides.k, "k")))
-    odd = isinstance(encoding, RopePlusPlus) and bool(encoding.imaginary[sides.head])
+    odd = encoding.is_one_of("rope-plus-plus") and bool(encoding.imaginary[sides.head])
     one = {"one Gram for all pairs": _is_shared(z, w), "real Gram": _real(z, w)}
     given = {"kernel positive semidefinite": not odd, "unit diagonal": factor == 1.0 and not odd}
     small = {"kernel at most 1": factor <= 1.0}

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import svdvals
 
-from gnomon.encodings import Encoding, heads_of
+from gnomon.encodings import Encoding
 from gnomon.errors import EncodingError, SpectrumError
 from gnomon.numeric.checks import MOST_DIMENSION, MOST_SEED
 from gnomon.results import Result
@@ -193,7 +193,7 @@ def contraction(
     reasons = [one.condition_reason for row in rows for one in row if one.condition_reason]
     return Contraction(
         kind=kind_of(known),
-        head=(head or 0) if heads_of(known) > 1 else None,
+        head=(head or 0) if (known.head_count or 1) > 1 else None,
         length=n,
         dimension=d,
         draws=draws,
@@ -396,13 +396,13 @@ def _read_positions(positions: Any, length: int) -> Floats:
 def _logits(
     encoding: Encoding, q: Floats, k: Floats, at: Floats, head: int, scale: float
 ) -> Floats:
-    heads = heads_of(encoding)
+    heads = encoding.head_count or 1
     left, right = (np.broadcast_to(x, (heads, *x.shape)) for x in (q, k))
     try:
         made = np.asarray(encoding.scores(left, right, at, scale=scale), dtype=np.float64)
     except EncodingError as error:
         raise SpectrumError(
-            f"The encoding {encoding.name!r} can not be coupled with q and k of dimension "
+            f"The encoding {encoding.name!r} cannot be coupled with q and k of dimension "
             f"{q.shape[1]} at {len(q)} positions ({error}) Pass those it is made for."
         ) from error
     return np.asarray(made.reshape(-1, *made.shape[-2:])[head])

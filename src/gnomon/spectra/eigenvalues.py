@@ -10,7 +10,7 @@ They are computed by the cheapest way that is exact enough:
    `CLOSE` the second is given for the end; where they do not, the end is not known, and both are.
 
 Of eigenvalues or singular values one counts where |e| > tolerance max |e|; by default the tolerance
-is n eps, below which a solver can not tell it from 0. The condition number is max |e| / min |e|
+is n eps, below which a solver cannot tell it from 0. The condition number is max |e| / min |e|
 over those that count: kernels of rank below n have none on the whole space. Of a kernel whose
 eigenvalues fall without a gap, as those of rotary encoding do, the smallest that counts is near the
 tolerance whatever that is, and the number is one about floating point; so the tolerance stands
@@ -61,7 +61,7 @@ class Eigenvalues(Result):
     complete: bool
     """Whether all that are not zero are there."""
     rank_bound: int
-    """What the rank can not exceed, from the number of modes."""
+    """What the rank cannot exceed, from the number of modes."""
     largest: float | None
     smallest: float | None
     """The ends of the spectrum; None where they are not known to three digits."""
@@ -160,7 +160,7 @@ def all_of(values: Floats, length: int, method: str, rank_bound: int) -> Eigenva
 
 
 def check_length(length: Any) -> int:
-    """Return a number of positions, or refuse one whose matrix can not even be multiplied."""
+    """Return a number of positions, or refuse one whose matrix cannot even be multiplied."""
     return check_int("length", length, least=2, most=LONGEST, of=" of positions")
 
 
@@ -245,7 +245,7 @@ def _reason(length: int, ends: dict[str, End]) -> str:
         )
     if lost:
         said.append(
-            f"the {' and the '.join(lost)} eigenvalue can not be told: eigenvalues crowd there, "
+            f"the {' and the '.join(lost)} eigenvalue cannot be told: eigenvalues crowd there, "
             "and what no eigenvalue passes is far from what one reaches"
         )
     return "; ".join(said)

@@ -60,28 +60,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.encodings import (
-    Alibi,
     Card,
-    Decaying,
-    DecayTime,
-    Dense,
     Encoding,
-    Given,
-    Hyperbolic,
-    Interleaved,
-    Jordan,
-    Kerple,
     Moving,
     Nope,
-    Numbers,
-    Pope,
-    RopePlusPlus,
     Rotating,
-    Sandwich,
-    Sinusoidal,
-    TransformerXL,
-    dimension_of,
-    heads_of,
     in_words,
 )
 from gnomon.errors import EncodingError, SpectrumError
@@ -101,6 +84,8 @@ _ROUNDING = 1e-12
 """An odd part below this is none: logits were computed in float64."""
 
 LEVELS = ("L0", "L1", "L2", "L5")
+_DENSE = ("liere", "comrope")
+"""Encodings whose generators are matrices."""
 """Levels whose logits see the lag alone."""
 
 NOTES = {
@@ -218,7 +203,7 @@ class Line(Moving):
     def card(self) -> Card:
         """Return the card of the encoding; any matrices are a group on a line through 0."""
         card: Card = self.inner.card
-        level = in_words("L0") if isinstance(self.inner, Dense) else card.level
+        level = in_words("L0") if self.inner.is_one_of(*_DENSE) else card.level
         return dataclasses.replace(card, level=level)
 
     @property
@@ -242,7 +227,7 @@ class Line(Moving):
         known = getattr(self.inner, "frequencies", None)
         if known is not None:
             return np.asarray(known @ np.array(self.direction))[..., None]
-        if not isinstance(self.inner, Dense):
+        if not self.inner.is_one_of(*_DENSE):
             return None
         turns = np.linalg.eigvalsh(1j * self._skew())[..., ::-1][..., : self.inner.block // 2]
         return np.asarray(turns.reshape(*turns.shape[:-2], -1, 1))
@@ -258,7 +243,7 @@ class Line(Moving):
 
         from gnomon.groups import classify
 
-        if isinstance(self.inner, Dense):
+        if self.inner.is_one_of(*_DENSE):
             skew = self._skew()
             return classify(block_diag(*(skew if skew.ndim == 3 else skew[head]))).generator()
         known = self.inner.generator(head)
@@ -266,7 +251,7 @@ class Line(Moving):
             raise EncodingError(f"The encoding {self.name!r} has no generator for each axis.")
         return classify(np.tensordot(self.direction, np.stack(known.matrices), axes=1)).generator()
 
-    def moved(self, coordinates: Any, numbers: Numbers, *, xp: Any) -> Any:
+    def move(self, coordinates: Any, numbers: Any, *, xp: Any) -> Any:
         """Return t u of coordinates (..., 1)."""
         del numbers
         return coordinates * xp.asarray(self.direction)
@@ -294,11 +279,11 @@ class _Closed:
 
 def _exact_form(encoding: Encoding, head: int | None) -> _Closed | None:
     """Return the closed form of a kernel, or None where there is none."""
-    if isinstance(encoding, Nope):
+    if encoding.is_one_of("nope"):
         return _Closed(modes(np.ones(1)))
     inside = encoding.inner if isinstance(encoding, Line) else encoding
     for kind, read in _READERS:
-        if isinstance(inside, kind):
+        if isinstance(inside, Rotating) if kind is Rotating else inside.is_one_of(*kind):
             found = read(encoding, head)
             return _Closed(found) if isinstance(found, Modes) else found
     return None
@@ -318,7 +303,7 @@ def as_encoding(encoding: Any) -> Encoding:
 
 def check_head(encoding: Encoding, head: int | None) -> None:
     """Refuse a head that is not there."""
-    heads = heads_of(encoding)
+    heads = encoding.head_count or 1
     if head is None:
         return
     try:
@@ -333,11 +318,11 @@ def check_head(encoding: Encoding, head: int | None) -> None:
         ) from None
 
 
-def active_encoding(encoding: Encoding) -> Encoding:
+def active_encoding(encoding: Any) -> Any:
     """Return what acts in this layer of a schedule, along its line."""
     if isinstance(encoding, Line) and active_encoding(encoding.inner) is not encoding.inner:
         return dataclasses.replace(encoding, inner=active_encoding(encoding.inner))
-    if not isinstance(encoding, Interleaved) or encoding.temperature:
+    if not encoding.is_one_of("rope-nope-layers") or encoding.temperature:
         return encoding
     return encoding.inside if encoding.encoded else Nope(axes=encoding.axes)
 
@@ -380,13 +365,13 @@ def _which(encoding: Encoding, head: int | None) -> str:
     """Return the words for one head of several or their mean, and for a line in several axes."""
     steps = ", ".join(f"{step:.4g}" for step in getattr(encoding, "direction", ()))
     line = f", from 0 along steps of ({steps})" if steps else ""
-    if heads_of(encoding) == 1:
+    if (encoding.head_count or 1) == 1:
         return line
     return (", the mean over heads" if head is None else f", head {head}") + line
 
 
 def _grows(encoding: Encoding) -> bool | None:
-    return True if isinstance(encoding, Kerple) else None
+    return True if encoding.is_one_of("kerple-log", "kerple-power") else None
 
 
 def _ask(encoding: Encoding, kind: str, head: int | None) -> LagValues:
@@ -416,21 +401,21 @@ def _of_head(values: Any, head: int | None) -> Floats:
 
 
 def _trace(encoding: Encoding, query: Floats, keys: Floats, head: int | None) -> Floats:
-    dimension, total = dimension_of(encoding), np.zeros(len(keys))
+    dimension, total = encoding.query_width, np.zeros(len(keys))
     for unit in np.eye(dimension):
         total += _logits(encoding, unit, query, keys, head, 1.0 / dimension)
     return total
 
 
 def _content(encoding: Encoding, query: Floats, keys: Floats, head: int | None) -> Floats:
-    dimension = dimension_of(encoding)
+    dimension = encoding.query_width
     return _logits(encoding, _drawn_vector(dimension), query, keys, head, dimension**-0.5)
 
 
 def _logits(
     encoding: Encoding, vector: Floats, query: Floats, keys: Floats, head: int | None, scale: float
 ) -> Floats:
-    heads, size = heads_of(encoding), len(vector)
+    heads, size = (encoding.head_count or 1), len(vector)
     q = np.broadcast_to(vector, (heads, 1, size))
     k = np.broadcast_to(vector, (heads, len(keys), size))
     return _of_head(encoding.scores(q, k, query, keys, scale=scale), head)
@@ -554,21 +539,22 @@ def _sinusoid(encoding: Any, head: int | None) -> Modes:
     return modes(np.ones(len(waves)), waves)
 
 
-_READERS: tuple[tuple[type[Encoding], Any], ...] = (
-    (RopePlusPlus, _imaginary),
-    (Pope, _polar),
-    (TransformerXL, _lag_sinusoid),
-    (Given, _blocks),
-    (Jordan, _of_damped),
-    (Hyperbolic, _of_boosts),
-    (Decaying, _of_damped),
+_READERS: tuple[tuple[Any, Any], ...] = (
+    (("rope-plus-plus",), _imaginary),
+    (("pope",), _polar),
+    (("transformer-xl",), _lag_sinusoid),
+    (("generator",), _blocks),
+    (("jordan",), _of_damped),
+    (("rope-hyperbolic",), _of_boosts),
+    (("xpos", "retnet"), _of_damped),
     (Rotating, _of_rotations),
-    (Dense, _of_rotations),
-    (Alibi, _linear),
-    (DecayTime, _linear),
-    (Sandwich, _sandwich),
-    (Sinusoidal, _sinusoid),
+    (_DENSE, _of_rotations),
+    (("alibi",), _linear),
+    (("decay-time",), _linear),
+    (("sandwich",), _sandwich),
+    (("sinusoidal",), _sinusoid),
 )
+"""Encodings by the names of their entries, or the base of those that turn, in order."""
 
 
 def _check_direction(encoding: Encoding, direction: Any, length: int | None) -> tuple[float, ...]:

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.encodings import ComRope, Decaying, Encoding, Nope, RopePlusPlus, Rotating, Sinusoidal
+from gnomon.encodings import Encoding, Rotating
 from gnomon.errors import EncodingError, SpectrumError
 from gnomon.numeric.checks import reals
 from gnomon.results import Result
@@ -170,15 +170,15 @@ def isotropy(kernel: Any, steps: Any) -> float:
     return 1.0 - rest / whole_sum if varies else float("nan")
 
 
-def lattice_modes(encoding: Encoding, head: int | None) -> tuple[Floats, Floats] | None:
+def lattice_modes(encoding: Any, head: int | None) -> tuple[Floats, Floats] | None:
     """Return frequencies (modes, axes) and weights, or None where cosines are not all there is."""
-    if isinstance(encoding, Nope):
+    if encoding.is_one_of("nope"):
         return np.zeros((1, encoding.axes)), np.ones(1)
-    if isinstance(encoding, Sinusoidal):
+    if encoding.is_one_of("sinusoidal"):
         waves = np.asarray(encoding.frequencies, dtype=np.float64)
         return waves, np.ones(len(waves))
-    turns = isinstance(encoding, (Rotating, ComRope))
-    if not turns or isinstance(encoding, (Decaying, RopePlusPlus)):
+    turns = isinstance(encoding, Rotating) or encoding.is_one_of("comrope")
+    if not turns or encoding.is_one_of("xpos", "retnet", "rope-plus-plus"):
         return None
     return rotation_waves(encoding, head)
 
@@ -245,7 +245,7 @@ def _check_shape(encoding: Encoding, shape: Any) -> tuple[int, ...]:
     sizes = tuple(check_int("shape", one, least=2, of=" of places on every axis") for one in given)
     if math.prod(sizes) > LONGEST:
         raise SpectrumError(f"shape {sizes} has more than {LONGEST} places; pass fewer.")
-    sees_lags = encoding.card.level[:2] in LEVELS or isinstance(encoding, Sinusoidal)
+    sees_lags = encoding.card.level[:2] in LEVELS or encoding.is_one_of("sinusoidal")
     if not sees_lags or encoding.card.causal_only:
         why = "is causal only" if sees_lags else f"sees more than the lag ({encoding.card.level})"
         raise SpectrumError(
@@ -306,7 +306,7 @@ def _ends(matrix: BlockToeplitz, told: Callable[[str], None] | None) -> Eigenval
     lost = [name for name, found in (("largest", top), ("smallest", foot)) if not len(found)]
     reason = f"{matrix.size} places are more than {DENSE}, so only both ends were looked for"
     if lost:
-        reason += f"; the {' and the '.join(lost)} can not be told, since eigenvalues crowd there"
+        reason += f"; the {' and the '.join(lost)} cannot be told, since eigenvalues crowd there"
     return both_ends(End(top), End(foot), matrix.size, reason)
 
 

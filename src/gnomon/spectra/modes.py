@@ -178,7 +178,7 @@ def cosine_eigenvalues(frequencies: Any, weights: Any, length: int) -> Floats:
 
 
 def most_rank(frequencies: Any, length: int) -> int:
-    """Return what the rank can not exceed, and is in exact numbers.
+    """Return what the rank cannot exceed, and is in exact numbers.
 
     >>> most_rank([0.0, 1.0, 2.0], 100)
     5

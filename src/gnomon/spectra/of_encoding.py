@@ -194,6 +194,6 @@ def _contraction_or_reason(
     try:
         return contraction(encoding, length, **asked), ""
     except SpectrumError as error:
-        if "can not be coupled" not in str(error):
+        if "cannot be coupled" not in str(error):
             raise
         return None, str(error)

@@ -119,7 +119,7 @@ def find_heads(model: nn.Module, names: str, *, heads: int | None = None) -> Att
     known = {one.num_heads for one in mixers if isinstance(one, nn.MultiheadAttention)}
     if heads is None and len(known) != 1:
         raise InputError(
-            f"How many heads the modules {names!r} mix can not be seen; pass heads=... ."
+            f"How many heads the modules {names!r} mix cannot be seen; pass heads=... ."
         )
     return AttentionHeads(mixers, known.pop() if heads is None else heads)
 
@@ -283,7 +283,7 @@ def _outputs_of(module: nn.Module) -> int:
     found = getattr(module, "out_features", getattr(module, "nf", None))
     if found is None:
         raise InputError(
-            f"How many numbers a {type(module).__name__} gives can not be seen; pass rotated=... ."
+            f"How many numbers a {type(module).__name__} gives cannot be seen; pass rotated=... ."
         )
     return int(found)
 

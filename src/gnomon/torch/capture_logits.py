@@ -46,7 +46,7 @@ def subject_of_module(
 ) -> LogitFunction:
     """Return a module as a subject: a map, one for queries and one for keys, or one of logits."""
 
-    def called(one: nn.Module) -> Any:
+    def call_module(one: nn.Module) -> Any:
         dtype = _type_of(one)
 
         def call(*given: Floats) -> torch.Tensor:
@@ -63,13 +63,13 @@ def subject_of_module(
     rounding = max(float(torch.finfo(_type_of(one)).eps) for one in (module, keys or module))
     if logits:
         return LogitFunction(
-            name=name, dimension=dimension, logits=called(module), rounding=rounding, **about
+            name=name, dimension=dimension, logits=call_module(module), rounding=rounding, **about
         )
     if keys is None and _attends(module, dimension, _type_of(module)):
         return _subject_of_attention(module, dimension=dimension, dtype=_type_of(module), **about)
-    other = None if keys is None else called(keys)
+    other = None if keys is None else call_module(keys)
     about["rounding"] = rounding
-    return of_maps(called(module), other, dimension=dimension, name=name, **about)
+    return of_maps(call_module(module), other, dimension=dimension, name=name, **about)
 
 
 def _type_of(module: nn.Module) -> torch.dtype:
@@ -135,7 +135,7 @@ def _products(
 
 
 def _attends(module: nn.Module, dimension: int, dtype: torch.dtype) -> bool:
-    """Whether a module that is called as a map computes attention inside, or can not be called.
+    """Whether a module that is called as a map computes attention inside, or cannot be called.
 
     What is no map is to be asked as a module of attention.
     """
@@ -177,7 +177,7 @@ def _subject_of_attention(
         with torch.no_grad(), watching:
             call(torch.as_tensor(hidden, dtype=dtype), torch.as_tensor(np.array(at)))
         if watching.logits is None:
-            raise EncodingError(_refused(module, "it computes no attention at these positions"))
+            raise EncodingError(_refusal(module, "it computes no attention at these positions"))
         return np.asarray(watching.logits.reshape(-1, len(hidden), len(hidden)).cpu().numpy())
 
     bases = _bases(logits_of, dimension, min(_RANK, _ROUNDINGS * torch.finfo(dtype).eps))
@@ -233,7 +233,7 @@ def _way(module: nn.Module, dimension: int, dtype: torch.dtype) -> tuple[_Call, 
             if watching.logits is not None:
                 return _in(call, kind), kind == torch.long
             reason = "no softmax of logits is seen in it"
-    raise EncodingError(_refused(module, reason))
+    raise EncodingError(_refusal(module, reason))
 
 
 def _in(call: _Call, kind: torch.dtype) -> _Call:
@@ -253,9 +253,9 @@ def _ways(module: nn.Module) -> list[_Call]:
     ]
 
 
-def _refused(module: nn.Module, reason: str) -> str:
+def _refusal(module: nn.Module, reason: str) -> str:
     return (
-        f"{type(module).__name__} can not be asked for logits at positions ({reason.rstrip('.')}); "
+        f"{type(module).__name__} cannot be asked for logits at positions ({reason.rstrip('.')}); "
         "pass the map (vectors, positions) -> vectors that turns its queries and keys, or a "
         "function (q, k, positions_q, positions_k) with logits=True."
     )

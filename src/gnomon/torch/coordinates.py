@@ -27,7 +27,7 @@ Offset = Any
 
 
 def is_tracing() -> bool:
-    """Whether code is compiled, exported or traced, so that values can not be looked at."""
+    """Whether code is compiled, exported or traced, so that values cannot be looked at."""
     return bool(torch.compiler.is_compiling() or torch.jit.is_tracing())
 
 
@@ -62,7 +62,7 @@ def counted(count: int, offset: Offset, axes: int, device: Any) -> Any:
     """Return coordinates of `count` positions after `offset`, a row for each offset in a tensor."""
     if axes != 1:
         raise EncodingError(
-            f"This encoding has {axes} axes, so positions can not be counted; pass positions of "
+            f"This encoding has {axes} axes, so positions cannot be counted; pass positions of "
             f"shape (..., {axes})."
         )
     here = torch.arange(count, device=device)
@@ -83,7 +83,7 @@ def device_of(coordinates: Any) -> torch.device:
 
 
 def check_tensor(x: Any, name: str) -> None:
-    """Refuse queries and keys of another library, which a module can not be trained through."""
+    """Refuse queries and keys of another library, which a module cannot be trained through."""
     if not isinstance(x, Tensor):
         library = type(x).__module__.partition(".")[0]
         raise EncodingError(f"{name} comes from {library}; pass a tensor of PyTorch.")

@@ -11,13 +11,14 @@ It is no subclass of `nn.Embedding`: models reinitialise every embedding they fi
 table would be overwritten. Its state dict has the same key, `weight`, and loads into a stock model.
 
 Past the end. In eager mode a position that is refused raises `EncodingError`; that looks at the
-values, so on an accelerator it waits for them. Compiled, exported or vectorised code can not look:
+values, so on an accelerator it waits for them. Compiled, exported or vectorised code cannot look:
 there a refused position becomes a row number past the table, which the gather refuses by its own
 check of bounds, and a masked position that is refused gives NaN.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from os import PathLike
 from typing import Any
 
@@ -26,7 +27,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gnomon.encodings import Fitted, Rules, factors, opened, retrained, rules_of
+from gnomon.encodings import Fitted, Rules
 from gnomon.errors import EncodingError
 from gnomon.torch.coordinates import is_tracing, without_autocast
 
@@ -47,7 +48,7 @@ def load(
     (..., axes), or are row numbers with `flat`. `match`, a token embedding or the root mean square
     of its entries, gives the vectors that scale: those of a corpus may be far smaller, and drown.
     """
-    fitted = opened(source, match)
+    fitted = Fitted.open(source, match)
     apart = fitted.factored and trainable if factored is None else factored
     kind = FactoredPositionEmbedding if apart else PositionEmbedding
     return kind(fitted, trainable=trainable, flat=flat, dtype=dtype)
@@ -68,10 +69,10 @@ class PositionEmbedding(nn.Module):  # type: ignore[misc]  # torch is not follow
     ) -> None:
         super().__init__()
         self.fitted = fitted
-        self.rules = rules_of(fitted, flat=flat)
+        self.rules = dataclasses.replace(fitted.rules, flat=flat)
         self.num_embeddings, self.embedding_dim = self.rules.size, fitted.dimension
         # From NumPy, and so with their values even where a model is made without storage (meta).
-        for name, numbers in self._fitted_numbers().items():
+        for name, numbers in self._numbers_of_fit().items():
             self.register_parameter(name, nn.Parameter(numbers.to(dtype), trainable))
         gain = nn.Parameter(_gain(fitted).to(dtype)) if fitted.scale == "learned" else None
         self.register_parameter("gain", gain)
@@ -100,12 +101,12 @@ class PositionEmbedding(nn.Module):  # type: ignore[misc]  # torch is not follow
 
         Weights that are the fitted ones, rounded to the precision of the layer, are those.
         """
-        fresh = self._fitted_numbers()
+        fresh = self._numbers_of_fit()
         if self.gain is not None:
             fresh["gain"] = _gain(self.fitted)
         now = {name: getattr(self, name) for name in fresh}
         fresh = {name: numbers.to(now[name].dtype) for name, numbers in fresh.items()}
-        return retrained(self.fitted, *({k: _numpy(v) for k, v in d.items()} for d in (now, fresh)))
+        return self.fitted.retrain(*({k: _numpy(v) for k, v in d.items()} for d in (now, fresh)))
 
     def to_embedding(self) -> nn.Embedding:
         """Return a stock `nn.Embedding` with the present vectors, the gain multiplied in."""
@@ -115,7 +116,7 @@ class PositionEmbedding(nn.Module):  # type: ignore[misc]  # torch is not follow
     def reset_parameters(self) -> None:
         """Put the fitted numbers back."""
         with torch.no_grad():
-            for name, numbers in self._fitted_numbers().items():
+            for name, numbers in self._numbers_of_fit().items():
                 getattr(self, name).copy_(numbers)
             if self.gain is not None:
                 self.gain.copy_(_gain(self.fitted))
@@ -129,7 +130,7 @@ class PositionEmbedding(nn.Module):  # type: ignore[misc]  # torch is not follow
             f"past={self.rules.past!r}"
         )
 
-    def _fitted_numbers(self) -> dict[str, Tensor]:
+    def _numbers_of_fit(self) -> dict[str, Tensor]:
         """Return the parameters as they were fitted."""
         return {"weight": torch.from_numpy(self.fitted.table())}
 
@@ -150,8 +151,8 @@ class FactoredPositionEmbedding(PositionEmbedding):
         """Return the whole table, left @ right."""
         return _product(self.left, self.right)
 
-    def _fitted_numbers(self) -> dict[str, Tensor]:
-        left, right = factors(self.fitted)
+    def _numbers_of_fit(self) -> dict[str, Tensor]:
+        left, right = self.fitted.factors()
         return {"left": torch.from_numpy(left), "right": torch.from_numpy(right)}
 
     @property
@@ -186,8 +187,8 @@ def _rows_of(rules: Rules, positions: Any, device: Any) -> Tensor:
             f"The positions have type {positions.dtype}; pass whole numbers, such as torch.int64."
         )
     coordinates = rules.coordinates(positions).long()
-    seen = _visible(coordinates) and _checked(rules, coordinates)
-    return _plain(rules, coordinates) if seen else _guarded(rules, coordinates)
+    seen = _visible(coordinates) and _check_options(rules, coordinates)
+    return _plain(rules, coordinates) if seen else _guard(rules, coordinates)
 
 
 def _plain(rules: Rules, coordinates: Tensor) -> Tensor:
@@ -203,7 +204,7 @@ def _inside(rules: Rules, coordinates: Tensor, axis: int) -> Tensor:
     return here.clamp(max=rules.limits[axis] - 1) if rules.past == "clamp" else here
 
 
-def _guarded(rules: Rules, coordinates: Tensor) -> Tensor:
+def _guard(rules: Rules, coordinates: Tensor) -> Tensor:
     """Return the rows; what the rules refuse becomes a row past the table, which no gather takes.
 
     Without it a compiled gather would count a negative position from the end, and a column past
@@ -223,8 +224,8 @@ def _visible(tensor: Tensor) -> bool:
     return not is_tracing() and tensor.device.type != "meta" and tensor.numel() > 0
 
 
-def _checked(rules: Rules, coordinates: Tensor) -> bool:
-    """Raise for positions that are refused, in the words that NumPy uses; False: can not look."""
+def _check_options(rules: Rules, coordinates: Tensor) -> bool:
+    """Raise for positions that are refused, in the words that NumPy uses; False: cannot look."""
     try:
         suspect = _suspect(rules, coordinates)
     except RuntimeError:  # vectorised by vmap: no single value can be looked at

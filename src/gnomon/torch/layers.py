@@ -1,7 +1,7 @@
 r"""Every encoding of the catalogue as a PyTorch module: transforms, vectors, biases, rules on
 content.
 
-A layer calls the formulas of its encoding (`turned`, `vectors_at`, `bias_between`,
+A layer calls the formulas of its encoding (`apply`, `vectors_at`, `bias_between`,
 `content_scores`) with numbers of its own: learnable ones are parameters, all others constants.
 Phases, lags and slopes are computed from float64 coordinates and cast last, so a layer may be moved
 to half precision.
@@ -118,7 +118,7 @@ class Layer(nn.Module):  # type: ignore[misc]  # torch is not followed by the ch
         super().__init__()
         self.definition: Any = encoding
         self._learned = encoding.learnable
-        self.constants = _Constants(self._fixed_numbers())
+        self.constants = _Constants(self._constant_numbers())
         self._place = torch.device("cpu")
         self._dtype = torch.get_default_dtype() if dtype is None else dtype
         _check_dtype(self._dtype)
@@ -181,7 +181,7 @@ class Layer(nn.Module):  # type: ignore[misc]  # torch is not followed by the ch
         given = ", ".join(f"{k}={v!r}" for k, v in self.definition.parameters.items())
         return f"{self.definition.name}: {given}"
 
-    def _fixed_numbers(self) -> dict[str, Any]:
+    def _constant_numbers(self) -> dict[str, Any]:
         """Return the numbers that training never changes."""
         learnable = self.definition.learnable
         return {k: v for k, v in self.definition.numbers.items() if k not in learnable}
@@ -280,7 +280,7 @@ class Transform(Layer):
             )
         if positions_q is None and positions_k is None and q.shape[-2] != k.shape[-2]:
             raise EncodingError(
-                f"q has {q.shape[-2]} vectors and k {k.shape[-2]}, so positions can not be counted "
+                f"q has {q.shape[-2]} vectors and k {k.shape[-2]}, so positions cannot be counted "
                 "for both; pass positions_q and positions_k."
             )
         at_q = self._ready(q, "q", positions_q, offset)
@@ -322,7 +322,7 @@ class Transform(Layer):
             )
         if isinstance(tables, Places):
             numbers = self.numbers_on(x.device)
-            turned = self.definition.turned(x, tables.coordinates, numbers, side=side, xp=XP)
+            turned = self.definition.apply(x, tables.coordinates, numbers, side=side, xp=XP)
             return turned if out is None else _written(turned, out)
         if not isinstance(tables, Tables):
             raise EncodingError(
@@ -331,7 +331,7 @@ class Transform(Layer):
             )
         self._check(x, tables, side)
         plain = self.per_head or tables.cosine.ndim < 3  # these serve all of x as they are
-        tables = tables if plain else aligned(tables, x)
+        tables = tables if plain else align(tables, x)
         layout, first = self.definition.layout, self.definition.first
         if out is None:
             return self._route()(x, tables, layout, first)
@@ -362,7 +362,7 @@ class Transform(Layer):
         if not self.shares_tables and self.definition.numbers:
             raise EncodingError(
                 f"The encoding {self.definition.name!r} does more than turn by tables, so "
-                'arithmetic="float32" can not repeat transformers; leave it out, or make the layer '
+                'arithmetic="float32" cannot repeat transformers; leave it out, or make the layer '
                 "of a rotary encoding."
             )
 
@@ -437,7 +437,7 @@ def _written(turned: Tensor, out: Tensor) -> Tensor:
 
 def _shares_tables(encoding: Encoding) -> bool:
     """Whether tables of cosines and sines are all that the transform needs of positions."""
-    return isinstance(encoding, Rotating) and type(encoding).turned is Rotating.turned
+    return isinstance(encoding, Rotating) and type(encoding).apply is Rotating.apply
 
 
 class Vectors(Layer):
@@ -554,10 +554,10 @@ def rotate_exact(x: Tensor, tables: Tables, layout: str, first: int) -> Tensor:
     whole = first == 0 and 2 * cosine.shape[-1] == x.shape[-1]
     part = (x if whole else _part(x, cosine, first)).to(wide)
     if turns is not None and not is_tracing() and is_complex_in_memory(part):
-        turned = _multiplied(part, turns).to(x.dtype)
+        turned = _multiply(part, turns).to(x.dtype)
     else:
         turned = TURN[layout](part, cosine, sine, dtype=x.dtype, xp=XP)
-    return turned if whole else _joined(x, turned, first)
+    return turned if whole else _join(x, turned, first)
 
 
 def rotate_into(x: Tensor, tables: Tables, first: int, out: Tensor) -> bool:
@@ -593,10 +593,10 @@ def rotate_as_stored(x: Tensor, tables: Tables, layout: str, first: int) -> Tens
         raise _other_type(tables.cosine, x)
     cosine, sine = tables.cosine.to(x.dtype), tables.sine.to(x.dtype)
     part = _part(x, cosine, first)
-    return _joined(x, TURN[layout](part, cosine, sine, dtype=x.dtype, xp=XP), first)
+    return _join(x, TURN[layout](part, cosine, sine, dtype=x.dtype, xp=XP), first)
 
 
-def aligned(tables: Tables, x: Tensor) -> Tables:
+def align(tables: Tables, x: Tensor) -> Tables:
     """Return tables that broadcast against vectors x (..., heads, n, d)."""
     cosine, sine, turns = tables
     turns = None if turns is None else beside_heads(turns, x)
@@ -610,7 +610,7 @@ def is_complex_in_memory(x: Tensor) -> bool:
     return bool(last == 1 and even and x.storage_offset() % 2 == 0)
 
 
-def _multiplied(x: Tensor, turns: Tensor) -> Tensor:
+def _multiply(x: Tensor, turns: Tensor) -> Tensor:
     pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)))
     return torch.view_as_real(pairs * turns).flatten(-2)
 
@@ -627,7 +627,7 @@ def _part(x: Tensor, cosine: Tensor, first: int) -> Tensor:
     return x if first == 0 and last == x.shape[-1] else x[..., first:last]
 
 
-def _joined(x: Tensor, turned: Tensor, first: int) -> Tensor:
+def _join(x: Tensor, turned: Tensor, first: int) -> Tensor:
     """Return x with the coordinates from `first` on replaced by those that were turned."""
     last = first + turned.shape[-1]
     if turned.shape[-1] == x.shape[-1]:

@@ -144,7 +144,7 @@ def _open(file: StoredFile, repeating: str | None = None) -> Iterator[Any]:
 
     if file.once or file.compression:
         raise CorpusError(
-            f"{file.path}: Parquet can not be read from a stream; save it uncompressed to a file "
+            f"{file.path}: Parquet cannot be read from a stream; save it uncompressed to a file "
             "(its own pages are compressed already)."
         )
     try:
@@ -381,7 +381,7 @@ def open_saved(folder: Path, options: ReadOptions) -> DatasetSource:
         data = library.load_from_disk(str(folder))
     except Exception as error:  # the library raises whatever its layers raise
         raise CorpusError(
-            f"{folder} can not be read as a saved dataset ({_first_line(error)}); save it again."
+            f"{folder} cannot be read as a saved dataset ({_first_line(error)}); save it again."
         ) from error
     if hasattr(data, "keys"):
         data = data[_split(options.split, list(data), str(folder))]
@@ -411,7 +411,7 @@ def open_hub(name: str, options: ReadOptions) -> DatasetSource:
         raise
     except Exception as error:  # the library raises whatever its layers raise
         raise CorpusError(
-            f"{name} can not be opened on the hub ({_first_line(error)}); check the name, the "
+            f"{name} cannot be opened on the hub ({_first_line(error)}); check the name, the "
             "configuration (hf:NAME:CONFIG), --split and the network."
         ) from error
     return _source(name, data, options, size=None)

@@ -13,7 +13,7 @@ strokes of a seven-segment display, with jitter, on a 32 x 32 raster.
 Python source as documents: every top-level function or class, grouped by its file.
 
 The borders come from Python's own parser, decorators included, so a string that looks like code
-is not taken for it. A file that this Python can not parse is left out.
+is not taken for it. A file that this Python cannot parse is left out.
 """
 
 from __future__ import annotations

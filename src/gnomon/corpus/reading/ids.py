@@ -210,7 +210,7 @@ def grid_axes(array: Any) -> tuple[int, ...] | None:
 
 
 def check_array(array: Any, where: str) -> None:
-    """Refuse what can not be rows of ids."""
+    """Refuse what cannot be rows of ids."""
     if array.dtype.kind not in "iub":
         raise CorpusError(
             f"{where} holds {array.dtype} numbers; ids must be integers (pass text, or convert "

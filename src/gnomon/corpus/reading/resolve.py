@@ -152,7 +152,7 @@ def _from_files(name: str, options: ReadOptions, declared: str | None) -> Source
 def _from_memory(corpus: Any, options: ReadOptions, declared: str | None) -> Source:
     if isinstance(corpus, (bytes, bytearray, dict)) or not hasattr(corpus, "__getitem__"):
         raise CorpusError(
-            f"a corpus can not be a {type(corpus).__name__}; pass a path, a list of strings, a "
+            f"a corpus cannot be a {type(corpus).__name__}; pass a path, a list of strings, a "
             "list of id lists, or an array of ids."
         )
     _refuse_options(options, declared, "a list of documents")
@@ -203,7 +203,7 @@ def _refuse_others(files: tuple[StoredFile, ...]) -> None:
 
 
 def _check_fitting(options: ReadOptions, name: str) -> None:
-    """Refuse an option that the format can not honour, rather than ignore it."""
+    """Refuse an option that the format cannot honour, rather than ignore it."""
     kind = options.format
     unfit = {
         "--column": options.column_name is not None and kind not in _WITH_COLUMNS,
@@ -324,7 +324,7 @@ def _remote(url: str) -> tuple[StoredFile, ...]:
         ) from error
     except Exception as error:  # each protocol has exceptions of its own
         reason = str(error) or type(error).__name__
-        raise CorpusError(f"{url} can not be opened ({reason}); check the URL.") from error
+        raise CorpusError(f"{url} cannot be opened ({reason}); check the URL.") from error
     if not files:
         raise CorpusError(f"{url} holds no file; check the URL.")
     return files

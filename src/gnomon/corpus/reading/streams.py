@@ -159,7 +159,7 @@ def local_file(path: Path) -> StoredFile:
 def unreadable(path: str, error: BaseException) -> CorpusError:
     """Return the sentence for a file that the system does not let us read."""
     reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return CorpusError(f"{path} can not be read ({reason}); check the path and its permissions.")
+    return CorpusError(f"{path} cannot be read ({reason}); check the path and its permissions.")
 
 
 class ByteStream(io.BufferedReader):

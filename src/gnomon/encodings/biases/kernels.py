@@ -39,7 +39,7 @@ import numpy as np
 
 from gnomon.encodings.additive import sinusoidal_vectors
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proofs_of
 from gnomon.encodings.frequencies import circular_distances, geometric_frequencies
 from gnomon.encodings.starting import spread
 from gnomon.errors import EncodingError
@@ -78,10 +78,10 @@ def _power_bias(lags: Array, scale: Array, exponent: Array, *, xp: Namespace) ->
     return -scale[:, None, None] * xp.where(here, 0.0, powers)
 
 
-def _folded(x: Array, *, most: float | None = None, xp: Namespace) -> Array:
+def _fold(x: Array, *, most: float | None = None, xp: Namespace) -> Array:
     """Return |x|; with an upper bound, what is past it reflected, and 0 from twice the bound on.
 
-    >>> _folded(np.array([-0.5, 1.5, 2.5, 9.0]), most=2.0, xp=np)
+    >>> _fold(np.array([-0.5, 1.5, 2.5, 9.0]), most=2.0, xp=np)
     array([0.5, 1.5, 1.5, 0. ])
     """
     size = xp.abs(x)
@@ -106,7 +106,7 @@ def _of_heads(name: str, values: Any, heads: int, *, most: float | None) -> tupl
     return tuple(np.broadcast_to(given.astype(np.float64), heads).tolist())
 
 
-def _started(seed: int, heads: int, place: int, most: float) -> NDArray[np.float64]:
+def _draw_starts(seed: int, heads: int, place: int, most: float) -> NDArray[np.float64]:
     """Return what a parameter starts from: uniform below `most`, at least the authors' bound."""
     uniform = 0.5 * (1.0 + spread(place, (heads,), seed))
     return np.maximum(most * uniform, _LEAST)
@@ -133,7 +133,7 @@ class Kerple(Encoding):
         checks.whole("seed", self.seed, least=0)
         for place, (name, most) in enumerate(self.starts.items()):
             given = getattr(self, name)
-            given = _started(self.seed, self.heads, place, most) if given is None else given
+            given = _draw_starts(self.seed, self.heads, place, most) if given is None else given
             made = _of_heads(name, given, self.heads, most=self.bounds.get(name))
             object.__setattr__(self, name, made)
 
@@ -150,7 +150,7 @@ class Kerple(Encoding):
     def with_numbers(self, **numbers: Any) -> Self:
         """Return the same encoding with other numbers, as training left them: they are folded."""
         within = {
-            name: _folded(checks.array(name, values), most=self.bounds.get(name), xp=np)
+            name: _fold(checks.array(name, values), most=self.bounds.get(name), xp=np)
             if name in self.starts
             else values
             for name, values in numbers.items()
@@ -194,7 +194,7 @@ class Kerple(Encoding):
         learnable=True,
         extrapolation="the authors claim excellent extrapolation to longer texts on three corpora",
         reading=_READING.format(top="", clamp=""),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             ("the authors' clamp and formula", _PEER, "test_the_log_is_that_of_the_authors"),
             ("a kernel: no negative eigenvalue", _PEER, "test_penalties_are_negative_definite"),
@@ -216,7 +216,7 @@ class KerpleLog(Kerple):
     rate: Any = None
 
     def _between(self, lags: Array, numbers: Numbers, *, xp: Namespace) -> Array:
-        scale, rate = (_folded(numbers[name], xp=xp) for name in ("scale", "rate"))
+        scale, rate = (_fold(numbers[name], xp=xp) for name in ("scale", "rate"))
         return _log_bias(lags, scale, rate, xp=xp)
 
 
@@ -234,7 +234,7 @@ class KerpleLog(Kerple):
         reading=_READING.format(
             top=" and 4 - x for an exponent past 2", clamp=", an exponent to 2 or less"
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             ("the authors' clamp and formula", _PEER, "test_the_power_is_that_of_the_authors"),
             ("symmetric ALiBi", _PEER, "test_the_first_power_is_symmetric_alibi"),
@@ -258,8 +258,8 @@ class KerplePower(Kerple):
     exponent: Any = None
 
     def _between(self, lags: Array, numbers: Numbers, *, xp: Namespace) -> Array:
-        exponent = _folded(numbers["exponent"], most=_LARGEST_EXPONENT, xp=xp)
-        return _power_bias(lags, _folded(numbers["scale"], xp=xp), exponent, xp=xp)
+        exponent = _fold(numbers["exponent"], most=_LARGEST_EXPONENT, xp=xp)
+        return _power_bias(lags, _fold(numbers["scale"], xp=xp), exponent, xp=xp)
 
 
 _TESTS = "encodings/test_encoding_sandwich.py"
@@ -281,7 +281,7 @@ _TESTS = "encodings/test_encoding_sandwich.py"
             "softmax does not see. Added as it is, not scaled with q.k; both sides of the query "
             "alike"
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "inner products of the sinusoid",

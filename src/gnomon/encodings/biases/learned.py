@@ -50,8 +50,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
-from gnomon.encodings.starting import kept, normal_rows, spread
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proofs_of
+from gnomon.encodings.starting import freeze_given, normal_rows, spread
 from gnomon.encodings.tables import given_table
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 _WEIGHTS = ("weights_in", "biases_in", "weights_out", "biases_out")
 
 
-def _squashed(x: Array, rate: Array, *, xp: Namespace) -> Array:
+def _squash(x: Array, rate: Array, *, xp: Namespace) -> Array:
     """Return ln(1 + |c| x)."""
     return xp.log1p(xp.abs(rate) * x)
 
@@ -93,8 +93,8 @@ def quotients(
     lags = xp.abs(lags_between(queries, keys, xp=xp)[..., 0])
     at = _as_floats(queries, xp=xp)[..., 0]
     longest = xp.where(at > threshold, at, threshold)
-    scale = _squashed(longest, rate, xp=xp) + epsilon
-    return _squashed(lags, rate, xp=xp) / scale[..., None]
+    scale = _squash(longest, rate, xp=xp) + epsilon
+    return _squash(lags, rate, xp=xp) / scale[..., None]
 
 
 @catalogued(
@@ -114,7 +114,7 @@ def quotients(
             "of the paper has i - j, for keys before their query. A position may be any number; "
             "below L it does not divide"
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "the formula with a network of PyTorch",
@@ -196,7 +196,7 @@ _HIDDEN = ("weights", "biases")
 _LAST = ("weights_out", "biases_out")
 
 
-def _signed_log(lags: Array, *, xp: Namespace) -> Array:
+def _log_with_sign(lags: Array, *, xp: Namespace) -> Array:
     """Return sign(x) ln(1 + |x|), with a slope of 1 at 0."""
     return xp.where(lags < 0.0, -xp.log1p(xp.abs(lags)), xp.log1p(xp.abs(lags)))
 
@@ -217,7 +217,7 @@ def _signed_log(lags: Array, *, xp: Namespace) -> Array:
             "by default; the authors' code (github.com/cheerss/CrossFormer at 7952010) has layer "
             "normalisation and max(x, 0). The lag is query minus key"
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "x-transformers",
@@ -293,7 +293,7 @@ class MlpBias(Encoding):
     ) -> Array:
         """Return the biases, shape (..., heads, queries, keys)."""
         lags = lags_between(queries, keys, xp=xp)
-        read = _signed_log(lags, xp=xp) if self.logarithmic else lags
+        read = _log_with_sign(lags, xp=xp) if self.logarithmic else lags
         layer = _affine(read, numbers["weights_in"], numbers["biases_in"], xp=xp)
         for place in range(self.depth - 1):
             weights, biases = numbers["weights"][place, ...], numbers["biases"][place, ...]
@@ -321,7 +321,7 @@ def settle(
     if getattr(encoding, name) is None:
         start = spread(place, shape, seed) * inputs**-0.5
         object.__setattr__(encoding, name, start)
-    kept(encoding, name, shape)
+    freeze_given(encoding, name, shape)
 
 
 def bucket_bounds(buckets: int, largest_lag: int) -> tuple[int, ...]:
@@ -373,7 +373,7 @@ def _lag_buckets(lags: Array, bounds: Array, *, exact: int, after: int, xp: Name
         relative=True,
         learnable=True,
         extrapolation="all lags from largest_lag on share one bucket; the authors claim no more",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "transformers, T5 and MPNet",

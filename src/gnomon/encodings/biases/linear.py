@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, Row, catalogued, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, Row, catalogued, in_words, proofs_of
 from gnomon.encodings.positions import check_spans, spans, unit_of
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
@@ -127,7 +127,7 @@ def _numbers(name: str, values: Any) -> tuple[float, ...]:
         relative=True,
         causal_only=True,
         extrapolation="the authors claim, at twice the trained length, what training there gives",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "the published slopes of 8, 12 and 40 heads",
@@ -280,7 +280,7 @@ _TESTS = "encodings/test_encoding_times.py"
             "ALiBi on real times, its slopes told as half-lives; the published slopes suppose "
             "steps of 1, so half-lives are given, or are geometric between two that are"
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             ("ALiBi", _TESTS, "test_half_lives_of_the_published_slopes_give_alibi"),
             (

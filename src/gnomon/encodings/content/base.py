@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gnomon.encodings.base import Encoding
-from gnomon.encodings.starting import kept, locked
+from gnomon.encodings.starting import freeze_given, lock
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 from gnomon.numeric.limbs import Limbs
@@ -69,7 +69,7 @@ class LearnedRule(Encoding):
         """Return what was learned, or what learning starts from."""
         given = {name: getattr(self, name) for name in self.shapes}
         return {
-            name: locked(self.started(name, self.shapes[name])) if own is None else own
+            name: lock(self.started(name, self.shapes[name])) if own is None else own
             for name, own in given.items()
         }
 
@@ -87,7 +87,7 @@ class LearnedRule(Encoding):
         """Keep learned numbers that were given, or refuse those that nothing would use."""
         for field in fields(self):
             if field.name in self.shapes:
-                kept(self, field.name, self.shapes[field.name])
+                freeze_given(self, field.name, self.shapes[field.name])
             elif not field.repr and getattr(self, field.name) is not None:
                 raise EncodingError(
                     f"{field.name} is given, and {self.name!r} with these parameters learns "
@@ -144,7 +144,7 @@ class TokenRule(ContentRule):
         return self.dimension if self.token_width is None else self.token_width
 
 
-def summing_type(coordinates: Coordinates, *, xp: Namespace) -> Any:
+def sum_type(coordinates: Coordinates, *, xp: Namespace) -> Any:
     """Return the type in which tokens are summed: float64 where coordinates have it."""
     return xp.float32 if isinstance(coordinates, Limbs) else xp.float64
 

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gnomon.encodings.base import Encoding, Numbers
-from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proofs_of
 from gnomon.encodings.content.base import LearnedRule
-from gnomon.encodings.scoring import of_own_places, scaled
+from gnomon.encodings.scoring import of_own_places, scale_logits
 from gnomon.encodings.starting import spread
 from gnomon.encodings.wrappers import inner_encoding, inner_parameters
 from gnomon.errors import EncodingError
@@ -55,7 +55,7 @@ _SLOPE = 0.01
             "The bias inside is as its own card says: where that sees both directions, so does "
             "this"
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "torch.nn.Linear and LeakyReLU",
@@ -96,6 +96,16 @@ class Dape(LearnedRule):
         checks.whole("units", self.units, least=1)
         checks.whole("seed", self.seed, least=0)
         self.keep_learned()
+
+    @property
+    def inside(self) -> Encoding:
+        """Return the bias inside."""
+        return self.inner
+
+    @property
+    def head_count(self) -> int | None:
+        """Return how many heads the bias inside treats differently."""
+        return self.inner.head_count
 
     @cached_property
     def heads(self) -> int:
@@ -170,7 +180,7 @@ class Dape(LearnedRule):
         """Return A + B + f(A, B)."""
         del tokens
         heads = numbers["mixer_out"].shape[0]
-        logits = scaled(xp.matmul(q, xp.matrix_transpose(k)), scale)
+        logits = scale_logits(xp.matmul(q, xp.matrix_transpose(k)), scale)
         if (logits.shape[-3] if logits.ndim > 2 else 1) != heads:
             raise EncodingError(
                 f"q has shape {tuple(q.shape)} and k {tuple(k.shape)}, but this encoding mixes "
@@ -179,7 +189,7 @@ class Dape(LearnedRule):
         bias = xp.astype(_bias_of_heads(self.inner, queries, keys, numbers, xp=xp), logits.dtype)
         both = logits + bias
         none = xp.zeros_like(both)  # gives the two all axes of their sum
-        return both + _mixed(logits + none, bias + none, numbers, xp=xp)
+        return both + _mix(logits + none, bias + none, numbers, xp=xp)
 
 
 def _bias_of_heads(
@@ -192,7 +202,7 @@ def _bias_of_heads(
     return of_own_places(bias, xp=xp) if by_head else bias
 
 
-def _mixed(logits: Array, bias: Array, numbers: Numbers, *, xp: Namespace) -> Array:
+def _mix(logits: Array, bias: Array, numbers: Numbers, *, xp: Namespace) -> Array:
     """Return f of logits and bias (..., heads, n, m), over their heads."""
     held = {name: xp.astype(numbers[name], logits.dtype) for name in _OWN}
     heads_last = moved_axis(xp.concat([logits, bias], axis=-3), -3, -1, xp=xp)

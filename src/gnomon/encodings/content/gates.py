@@ -51,11 +51,11 @@ import numpy as np
 
 from gnomon.encodings.base import Numbers
 from gnomon.encodings.biases.linear import official_slopes
-from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
-from gnomon.encodings.content.base import ContentRule, TokenRule, last, read, summing_type
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proofs_of
+from gnomon.encodings.content.base import ContentRule, TokenRule, last, read, sum_type
 from gnomon.encodings.rotary.rope import tables, turn
-from gnomon.encodings.scoring import later_in_order, scaled
-from gnomon.encodings.starting import drawn
+from gnomon.encodings.scoring import later_in_order, scale_logits
+from gnomon.encodings.starting import normal
 from gnomon.numeric import checks
 from gnomon.numeric.arrays import along, lags_between, within
 from gnomon.numeric.elementwise import log_sigmoid, sigmoid, softplus
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
             "the gate alone: the authors' rotary encoding, norms and output gate are no part of "
             "it. The bias of gates starts from 0, as in their code; x-transformers starts from 5"
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "x-transformers, data-dependent ALiBi",
@@ -124,7 +124,7 @@ class Fox(TokenRule):
         """Return normal weights times sigma, and the bias `start`."""
         if name == "gate_bias":
             return np.full(shape, float(self.start))
-        return self.sigma * drawn(0, shape, self.seed)
+        return self.sigma * normal(0, shape, self.seed)
 
     def content_scores(
         self,
@@ -141,12 +141,12 @@ class Fox(TokenRule):
         """Return scale q.k + c_i - c_j; c and its differences are float64 where there is."""
         del queries
         self.check_content(q, tokens, self.read_width)
-        dtype = summing_type(keys, xp=xp)
+        dtype = sum_type(keys, xp=xp)
         bias = xp.astype(numbers["gate_bias"], dtype)[:, None]
         gates = log_sigmoid(read(tokens, numbers["gate_weights"], dtype=dtype, xp=xp) + bias, xp=xp)
         clock = xp.cumulative_sum(gates, axis=-1)
         passed = last(clock, q.shape[-2], axis=-1)[..., :, None] - clock[..., None, :]
-        logits = scaled(xp.matmul(q, xp.matrix_transpose(k)), scale)
+        logits = scale_logits(xp.matmul(q, xp.matrix_transpose(k)), scale)
         return logits + xp.astype(passed, logits.dtype)
 
 
@@ -172,7 +172,7 @@ _NORMED = ("both", "keys")
             "second row of a pair negated. Paper and code turn by the position of the token, so "
             "that a common shift of positions is seen"
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "the paper's sums, token by token",
@@ -216,7 +216,7 @@ class GrapePath(TokenRule):
     def started(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Return normal numbers times sigma / sqrt(width)."""
         del name
-        return self.sigma * self.read_width**-0.5 * drawn(0, shape, self.seed)
+        return self.sigma * self.read_width**-0.5 * normal(0, shape, self.seed)
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
@@ -242,7 +242,7 @@ class GrapePath(TokenRule):
         """Return scale q.k plus the sums from the query back to the key, the key left out."""
         del queries
         self.check_content(q, tokens, self.read_width)
-        dtype = summing_type(keys, xp=xp)
+        dtype = sum_type(keys, xp=xp)
         plain = read(tokens, numbers["projection"], dtype=dtype, xp=xp)
         even = _even(plain, xp=xp)
         cosine, sine = tables(keys, numbers["frequencies"], xp=xp)
@@ -254,7 +254,7 @@ class GrapePath(TokenRule):
         sums = xp.flip(xp.cumulative_sum(xp.flip(gates, axis=-1), axis=-1), axis=-1)
         # as wide as both: a part of one key would fix sizes that a graph leaves open
         past = xp.concat([sums, xp.zeros_like(sums)], axis=-1)[..., 1 : sums.shape[-1] + 1]
-        logits = scaled(xp.matmul(q, xp.matrix_transpose(k)), scale)
+        logits = scale_logits(xp.matmul(q, xp.matrix_transpose(k)), scale)
         return logits + xp.astype(past, logits.dtype)
 
 
@@ -281,7 +281,7 @@ _SHORTEST = 1e-6
         causal_only=True,
         reading="o_h is the slope of ALiBi times a learned factor, and u_h and v_h are divided by "
         "their lengths: the paper leaves both open, the authors' code does so",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "the unipotent group of the paper",
@@ -331,7 +331,7 @@ class GrapeAdditive(ContentRule):
         if name == "factor":
             return np.full(shape, np.log(np.expm1(1.0)))
         purpose = ("query_ways", "key_ways").index(name)
-        return self.dimension**-0.5 * drawn(purpose, shape, self.seed)
+        return self.dimension**-0.5 * normal(purpose, shape, self.seed)
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
@@ -352,7 +352,7 @@ class GrapeAdditive(ContentRule):
     ) -> Array:
         """Return scale q.k minus lag times slope."""
         self.check_content(q, tokens, self.dimension)
-        dtype = summing_type(queries, xp=xp)
+        dtype = sum_type(queries, xp=xp)
         slopes = 0.0
         if self.gated != "keys":
             slopes = slopes + _gate(q, numbers["query_ways"], dtype=dtype, xp=xp)[..., :, None]
@@ -361,7 +361,7 @@ class GrapeAdditive(ContentRule):
         factor = softplus(xp.astype(numbers["factor"], dtype), xp=xp)
         sizes = factor * xp.astype(numbers["slopes"], dtype)
         lags = lags_between(queries, keys, xp=xp)[..., 0]
-        logits = scaled(xp.matmul(q, xp.matrix_transpose(k)), scale)
+        logits = scale_logits(xp.matmul(q, xp.matrix_transpose(k)), scale)
         return logits - xp.astype(lags * sizes[:, None, None] * slopes, logits.dtype)
 
 
@@ -391,7 +391,7 @@ def _gate(x: Array, ways: Array, *, dtype: Any, xp: Namespace) -> Array:
             "unscaled, which is the table divided by scale. Rows are shared by all heads, and "
             "start from 0"
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "x-transformers",
@@ -431,7 +431,7 @@ class Cope(ContentRule):
     def started(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Return normal rows times sigma."""
         del name
-        return self.sigma * drawn(0, shape, self.seed)
+        return self.sigma * normal(0, shape, self.seed)
 
     def content_scores(
         self,
@@ -448,7 +448,7 @@ class Cope(ContentRule):
         """Return scale q.(k + e(p)); tokens after their query do not count."""
         del queries
         self.check_content(q, tokens, self.dimension)
-        counts = sigmoid(scaled(xp.matmul(q, xp.matrix_transpose(tokens)), scale), xp=xp)
+        counts = sigmoid(scale_logits(xp.matmul(q, xp.matrix_transpose(tokens)), scale), xp=xp)
         counts = xp.where(later_in_order(counts, xp=xp), xp.zeros_like(counts), counts)
         places = xp.flip(xp.cumulative_sum(xp.flip(counts, axis=-1), axis=-1), axis=-1)
         places = within(places, 0, self.rows - 1, xp=xp)
@@ -456,7 +456,7 @@ class Cope(ContentRule):
         logits = xp.matmul(q, xp.matrix_transpose(k)) + _between_rows(
             by_row, places, whole=xp.int32 if isinstance(keys, Limbs) else xp.int64, xp=xp
         )
-        return scaled(logits, scale)
+        return scale_logits(logits, scale)
 
 
 def _between_rows(by_row: Array, places: Array, *, whole: Any, xp: Namespace) -> Array:

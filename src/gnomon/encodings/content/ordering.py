@@ -74,7 +74,7 @@ def plainly(at_q: Coordinates, at_k: Coordinates) -> bool:
     return not falls.any() or bool((~falls | (np.diff(np.sort(keys)) == 0).any(axis=-1)).all())
 
 
-def arranged(
+def arrange(
     at_q: Coordinates,
     at_k: Coordinates,
     hidden: Array | None,
@@ -99,9 +99,9 @@ def arranged(
     n, m = at_q.shape[-2], at_k.shape[-2]
     index = xp.arange(m, device=_device(later, xp=xp)) + xp.zeros_like(later, dtype=xp.int32)
     of_q, of_k = _parts(at_q), _parts(at_k)
-    ordered = _sorted(of_k, index, xp=xp)
-    distinct = _all(_rising(_coordinates(of_k, ordered, xp=xp), xp=xp)[..., 1:], xp=xp)
-    rises = _all(_rising(at_k, xp=xp)[..., 1:], xp=xp)
+    ordered = _sort(of_k, index, xp=xp)
+    distinct = _all(_rises(_coordinates(of_k, ordered, xp=xp), xp=xp)[..., 1:], xp=xp)
+    rises = _all(_rises(at_k, xp=xp)[..., 1:], xp=xp)
     aligned = _all(_same(of_q, [part[..., m - n :] for part in of_k]), xp=xp)
     given = _made(of_q, of_k, index, hidden & (index < m - n), hidden, sort=False, xp=xp)
     moved = _made(of_q, of_k, ordered, later | (hidden & ~asked), hidden, sort=True, xp=xp)
@@ -137,16 +137,16 @@ def _made(
     n, m = of_q[0].shape[-1], order.shape[-1]
     place = xp.arange(m, device=_device(order, xp=xp))
     place = xp.where(along(absent, order, axis=-1, xp=xp), place - m, place)
-    order = along(order, _ranked(place, stable=False, xp=xp), axis=-1, xp=xp)
+    order = along(order, _rank(place, stable=False, xp=xp), axis=-1, xp=xp)
     rows = xp.arange(n, device=_device(order, xp=xp)) + xp.zeros_like(order[..., :1])
-    rows = _sorted(of_q, rows, xp=xp) if sort else rows
+    rows = _sort(of_q, rows, xp=xp) if sort else rows
     absent, hidden = (along(x, order, axis=-1, xp=xp) for x in (absent, hidden))
     ends = [_along(part, order, xp=xp)[..., m - n :] for part in of_k]
     found = _same([_along(part, rows, xp=xp) for part in of_q], ends) & ~absent[..., m - n :]
     fits = found & ~(hidden & _between(~hidden, xp=xp))[..., m - n :]
     fits = _all(fits, xp=xp)
     if sort:  # of two tokens at one position none is the earlier one
-        rises = _rising(_coordinates(of_k, order, xp=xp), xp=xp)
+        rises = _rises(_coordinates(of_k, order, xp=xp), xp=xp)
         fits = fits & _all(rises | absent | _first(absent, xp=xp), xp=xp)
     return Arrangement(rows, order, absent, absent | hidden, fits)
 
@@ -180,7 +180,7 @@ def order_of(
     if not placed or plainly(at_q, at_k):
         return None  # one position for all keys says nothing of their order
     at_q = at_q if at_q.shape[-2] == n else at_q[..., [0] * n, :]
-    made = arranged(at_q, at_k, None, xp=xp)
+    made = arrange(at_q, at_k, None, xp=xp)
     refuse_unfit(made.fits, name)
     return made
 
@@ -233,12 +233,12 @@ def logits_in_order(
     """
     own = tokens is k
     if made is not None:
-        q = _moved(q, made.rows, xp=xp)
-        k = _cleared(k, made, xp=xp)
-        tokens = k if own else _cleared(tokens, made, xp=xp)
+        q = _reorder(q, made.rows, xp=xp)
+        k = _clear(k, made, xp=xp)
+        tokens = k if own else _clear(tokens, made, xp=xp)
         at_k = _coordinates(_parts(at_k), made.order, xp=xp)
         segments = None if segments is None else _along(segments, made.order, xp=xp)
-    if segments is not None and reads_neighbours(encoding):
+    if segments is not None and encoding.reads_neighbours:
         at_k = _by_document(at_k, segments, xp=xp)
     first = k.shape[-2] - q.shape[-2]
     at_q = at_k[..., first:, :]
@@ -248,21 +248,21 @@ def logits_in_order(
         return logits
     logits = xp.where(made.absent[..., None, :], -xp.inf, logits)
     logits = xp.where(made.fits[..., None], logits, xp.nan)
-    back, rows = (_ranked(x, stable=False, xp=xp) for x in (made.order, made.rows))
+    back, rows = (_rank(x, stable=False, xp=xp) for x in (made.order, made.rows))
     logits = along(logits, _with_axes(back[..., None, :], logits), axis=-1, xp=xp)
     return along(logits, _with_axes(rows[..., :, None], logits), axis=-2, xp=xp)
 
 
-def _moved(x: Array, order: Array, *, xp: Namespace) -> Array:
+def _reorder(x: Array, order: Array, *, xp: Namespace) -> Array:
     """Return vectors (..., m, d) in an order (..., m)."""
     missing = order.ndim + 1 - x.ndim
     x = x if missing <= 0 else x[(None,) * missing + (...,)]
     return along(x, _with_axes(order[..., None], x), axis=-2, xp=xp)
 
 
-def _cleared(x: Array, made: Arrangement, *, xp: Namespace) -> Array:
+def _clear(x: Array, made: Arrangement, *, xp: Namespace) -> Array:
     """Return keys or tokens (..., m, d) in order, zeros where there is no token."""
-    moved = _moved(x, made.order, xp=xp)
+    moved = _reorder(x, made.order, xp=xp)
     return xp.where(made.empty[..., None], xp.zeros_like(moved), moved)
 
 
@@ -294,16 +294,16 @@ def _same(first: list[Array], second: list[Array]) -> Array:
     return found
 
 
-def _sorted(parts: list[Array], index: Array, *, xp: Namespace) -> Array:
+def _sort(parts: list[Array], index: Array, *, xp: Namespace) -> Array:
     """Return the order (..., m) in which positions rise."""
     order = index
     for part in reversed(parts):
         here = _along(part, order, xp=xp)
-        order = along(order, _ranked(here, stable=len(parts) > 1, xp=xp), axis=-1, xp=xp)
+        order = along(order, _rank(here, stable=len(parts) > 1, xp=xp), axis=-1, xp=xp)
     return order
 
 
-def _ranked(x: Array, *, stable: bool, xp: Namespace) -> Array:
+def _rank(x: Array, *, stable: bool, xp: Namespace) -> Array:
     """Return the order in which values rise; that of equal ones only where it is asked for.
 
     ONNX knows no stable order of PyTorch.
@@ -334,25 +334,20 @@ def _device(x: Array, *, xp: Namespace) -> Any:
     return array_api_compat.device(x) if array_api_compat.is_torch_namespace(xp) else None
 
 
-def convolved(x: Array, taps: Array, keys: Coordinates, *, xp: Namespace) -> Array:
+def convolve(x: Array, taps: Array, keys: Coordinates, *, xp: Namespace) -> Array:
     """Return channels (..., heads, m, channels) convolved with taps (heads, channels, K)."""
     size = taps.shape[-1]
     held = xp.astype(taps, x.dtype)
     total = x * held[:, None, :, size - 1]
     if size == 1:
         return total
-    document = xp.cumulative_sum(xp.astype(~_rising(keys, xp=xp), x.dtype), axis=-1)
+    document = xp.cumulative_sum(xp.astype(~_rises(keys, xp=xp), x.dtype), axis=-1)
     for back in range(1, size):
-        moved = _shifted(x, back, axis=-2, xp=xp)
-        same = (document - _shifted(document, back, axis=-1, xp=xp)) == 0
+        moved = _shift(x, back, axis=-2, xp=xp)
+        same = (document - _shift(document, back, axis=-1, xp=xp)) == 0
         reach = xp.where(same[..., None], moved, xp.zeros_like(moved))
         total = total + reach * held[:, None, :, size - 1 - back]
     return total
-
-
-def reads_neighbours(encoding: Any) -> bool:
-    """Whether what an encoding knows of a token depends on the tokens before it."""
-    return bool(encoding.in_order and getattr(encoding, "kernel", 1) > 1)
 
 
 def _by_document(keys: Coordinates, segments: Array, *, xp: Namespace) -> Coordinates:
@@ -363,7 +358,7 @@ def _by_document(keys: Coordinates, segments: Array, *, xp: Namespace) -> Coordi
     same = xp.concat(
         [segments[..., :1] != segments[..., :1], segments[..., 1:] == segments[..., :-1]], axis=-1
     )
-    falls = xp.astype(~(_rising(keys, xp=xp) & same), xp.int32)
+    falls = xp.astype(~(_rises(keys, xp=xp) & same), xp.int32)
     places = xp.cumulative_sum(xp.ones_like(falls) - 2 * falls, axis=-1)[..., None]
     if isinstance(keys, Limbs):
         places = xp.astype(places, xp.int32)
@@ -371,7 +366,7 @@ def _by_document(keys: Coordinates, segments: Array, *, xp: Namespace) -> Coordi
     return xp.astype(places, keys.dtype)
 
 
-def _rising(keys: Coordinates, *, xp: Namespace) -> Array:
+def _rises(keys: Coordinates, *, xp: Namespace) -> Array:
     """Return where (..., m) the position is above that of the token before; never at the first."""
     if isinstance(keys, Limbs):
         whole = whole_difference(keys.whole[..., 1:, 0], keys.whole[..., :-1, 0], xp=xp)
@@ -383,7 +378,7 @@ def _rising(keys: Coordinates, *, xp: Namespace) -> Array:
     return xp.concat([first, steps], axis=-1) > 0
 
 
-def _shifted(x: Array, back: int, *, axis: int, xp: Namespace) -> Array:
+def _shift(x: Array, back: int, *, axis: int, xp: Namespace) -> Array:
     """Return x moved on by `back` tokens along axis -1 or -2, with 0 in front."""
     count = x.shape[axis]
     none = xp.zeros_like(x)

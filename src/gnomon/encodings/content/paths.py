@@ -36,13 +36,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.encodings.base import Numbers
-from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
-from gnomon.encodings.content.base import TokenRule, last, read, summing_type, unit
-from gnomon.encodings.content.ordering import convolved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proofs_of
+from gnomon.encodings.content.base import TokenRule, last, read, sum_type, unit
+from gnomon.encodings.content.ordering import convolve
 from gnomon.encodings.frequencies import ladder
 from gnomon.encodings.rotary.rope import LAYOUTS, turn
-from gnomon.encodings.scoring import scaled
-from gnomon.encodings.starting import drawn, spread
+from gnomon.encodings.scoring import scale_logits
+from gnomon.encodings.starting import normal, spread
 from gnomon.numeric import checks
 from gnomon.numeric.arrays import device_beside
 from gnomon.numeric.elementwise import sigmoid, silu
@@ -71,7 +71,7 @@ CHUNK = 64
         reading="one matrix per head makes directions; the authors' low-rank one is the case of a "
         "product. They convolve by 3 taps, here by kernel; silu comes with the convolution, as in "
         "their code. Forget gates, which they add in a variant, are those of fox",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "products of matrices, one by one",
@@ -102,6 +102,11 @@ class Path(TokenRule):
     step_bias: Any = field(default=None, repr=False)
     taps: Any = field(default=None, repr=False)
 
+    @property
+    def reads_neighbours(self) -> bool:  # type: ignore[override]
+        """Whether taps read the tokens before a token."""
+        return self.kernel > 1
+
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.real("sigma", self.sigma, above=0.0)
@@ -125,16 +130,16 @@ class Path(TokenRule):
             return np.zeros(shape)
         if name == "taps":
             return spread(2, shape, self.seed) * self.kernel**-0.5
-        return self.sigma * drawn(("directions", "step_weights").index(name), shape, self.seed)
+        return self.sigma * normal(("directions", "step_weights").index(name), shape, self.seed)
 
     def reflections(
         self, tokens: Array, keys: Coordinates, numbers: Numbers, *, xp: Namespace
     ) -> tuple[Array, Array]:
         """Return directions w (..., heads, m, d) of length 1 and steps b (..., heads, m, 1)."""
-        dtype = summing_type(keys, xp=xp)
+        dtype = sum_type(keys, xp=xp)
         named = read(tokens, numbers["directions"], dtype=dtype, xp=xp)
         if self.kernel > 1:
-            named = silu(convolved(named, numbers["taps"], keys, xp=xp), xp=xp)
+            named = silu(convolve(named, numbers["taps"], keys, xp=xp), xp=xp)
         bias = xp.astype(numbers["step_bias"], dtype)[:, None]
         steps = read(tokens, numbers["step_weights"], dtype=dtype, xp=xp) + bias
         return unit(named, dtype=dtype, xp=xp), 2.0 * sigmoid(steps, xp=xp)[..., None]
@@ -157,7 +162,7 @@ class Path(TokenRule):
         named, steps = self.reflections(tokens, keys, numbers, xp=xp)
         left, right = (xp.astype(x, named.dtype) for x in (q, k))
         logits = path_logits(left, right, named, steps, xp=xp)
-        return scaled(xp.astype(logits, q.dtype), scale)
+        return scale_logits(xp.astype(logits, q.dtype), scale)
 
 
 def path_logits(q: Array, k: Array, named: Array, steps: Array, *, xp: Namespace) -> Array:
@@ -174,7 +179,7 @@ def path_logits(q: Array, k: Array, named: Array, steps: Array, *, xp: Namespace
         first, past = max(start - cached, 0), max(end - cached, 0)  # queries of this chunk
         early, inside, beyond = q[..., :first, :], q[..., first:past, :], q[..., past:, :]
         keys, ways, sizes = (x[..., start:end, :] for x in (k, named, steps))
-        met, carry = _solved(keys, ways, sizes, xp=xp)
+        met, carry = _solve(keys, ways, sizes, xp=xp)
         ends = xp.matrix_transpose(keys - xp.matmul(xp.matrix_transpose(met), ways))
         seen = _up_to_query(inside, ways, xp=xp)
         local = _up_to_query(inside, keys, xp=xp) - xp.matmul(seen, met)
@@ -192,7 +197,7 @@ def _joint(q: Array, k: Array, named: Array, *, xp: Namespace) -> tuple[Array, A
     return q + none, k + none, named + none
 
 
-def _solved(k: Array, named: Array, steps: Array, *, xp: Namespace) -> tuple[Array, Array]:
+def _solve(k: Array, named: Array, steps: Array, *, xp: Namespace) -> tuple[Array, Array]:
     """Return T tril(diag(b) W K^T, -1) and T diag(b) W of one chunk, T = (I + L)^-1."""
     size, weighed = named.shape[-2], steps * named
     eye = xp.eye(size, dtype=named.dtype, device=device_beside(named, xp=xp))
@@ -224,7 +229,7 @@ def _up_to_query(q: Array, x: Array, *, xp: Namespace) -> Array:
             "kernel; their phase gate is left out, which their language models do not use either; "
             "the drift of a clock, there exp of a number, is the number itself, and starts from 0"
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "the authors' formula, written with complex numbers",
@@ -260,6 +265,11 @@ class SelectiveRope(TokenRule):
     drift: Any = field(default=None, repr=False)
     taps: Any = field(default=None, repr=False)
 
+    @property
+    def reads_neighbours(self) -> bool:  # type: ignore[override]
+        """Whether taps read the tokens before a token."""
+        return self.kernel > 1
+
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.whole("dimension", self.dimension, least=2, multiple_of=2, why="they turn in pairs")
@@ -281,7 +291,7 @@ class SelectiveRope(TokenRule):
             return np.zeros(shape)
         if name == "taps":
             return spread(1, shape, self.seed) * self.kernel**-0.5
-        rows = drawn(0, shape, self.seed)
+        rows = normal(0, shape, self.seed)
         return rows / np.sqrt(np.sum(rows * rows, axis=-1, keepdims=True))
 
     @property
@@ -292,10 +302,10 @@ class SelectiveRope(TokenRule):
 
     def clocks(self, tokens: Array, keys: Coordinates, numbers: Numbers, *, xp: Namespace) -> Array:
         """Return the phase of every pair at every token, (..., heads, m, pairs)."""
-        dtype = summing_type(keys, xp=xp)
+        dtype = sum_type(keys, xp=xp)
         steps = read(unit(tokens, dtype=dtype, xp=xp), numbers["clock_weights"], dtype=dtype, xp=xp)
         if self.kernel > 1:
-            steps = convolved(steps, numbers["taps"], keys, xp=xp)
+            steps = convolve(steps, numbers["taps"], keys, xp=xp)
         steps = steps + xp.astype(numbers["drift"], dtype)[:, None, :]
         return xp.cumulative_sum(steps, axis=-2) * xp.astype(numbers["rates"], dtype)
 
@@ -320,4 +330,4 @@ class SelectiveRope(TokenRule):
         ends = (last(part, count, axis=-2) for part in (cosine, sine))
         left = turn(q, *ends, layout=self.layout, xp=xp)
         right = turn(k, cosine, sine, layout=self.layout, xp=xp)
-        return scaled(xp.matmul(left, xp.matrix_transpose(right)), scale)
+        return scale_logits(xp.matmul(left, xp.matrix_transpose(right)), scale)

@@ -13,7 +13,7 @@ every position. Sources: [sun2022 sec. 3.2] for a decay.
 
 A factor fits a type when it and its inverse are normal numbers, with room for vectors whose entries
 reach 16: exponents up to min(ln(largest / 16), -ln(smallest normal)), 85.9 in float32 and bfloat16,
-8.3 in float16, 706.6 in float64. Where positions can not be seen nothing is checked, and what
+8.3 in float16, 706.6 in float64. Where positions cannot be seen nothing is checked, and what
 leaves the type is infinite, which the loss shows at once.
 
 A subclass splits its group in an isometric part, which turns both sides and needs no reference, and
@@ -31,7 +31,7 @@ order of 1 for any length L. A head of dimension d has d / 2m blocks, their coor
 as (order, 2), with frequencies base^(-2k/d) as in the authors' code (ybzhang-nxu/jordan_rope at
 bc6fffa): the fast ones of rotary encoding.
 
-What is learned can not leave the stable region. Training moves w freely, a = a_0 + softplus(.) with
+What is learned cannot leave the stable region. Training moves w freely, a = a_0 + softplus(.) with
 a_0 > 0, and g = b tanh(. / b): every real part is below 0, and
 sup_(t >= 0) |exp(tX)| <= sum_r (g r / (e a))^r / r!, the hump of t^r e^(-at) at t = r / a.
 
@@ -61,10 +61,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
-from gnomon.encodings.frequencies import fading_distances, of_columns, of_head
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proofs_of
+from gnomon.encodings.frequencies import decay_distances, of_columns, of_head
 from gnomon.encodings.rotary.rope import tables
-from gnomon.encodings.scoring import scaled
+from gnomon.encodings.scoring import scale_logits
 from gnomon.encodings.starting import learned, of_each_head
 from gnomon.errors import EncodingError
 from gnomon.groups import (
@@ -86,10 +86,10 @@ from gnomon.numeric.arrays import (
     check_dimension,
     check_lists,
     check_own_heads,
+    common_namespace,
     concrete_or_none,
     float_array,
     key_positions,
-    reconciled,
     since,
 )
 from gnomon.numeric.elementwise import inside, inside_inverse, softplus, softplus_inverse
@@ -104,10 +104,11 @@ _ROOM = 16.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Referred(Encoding):
+class DecayingGroup(Encoding):
     """Base of transforms whose factors depend on a reference, the logits of which do not."""
 
     on_grids: ClassVar[bool] = False
+    fades: ClassVar[bool] = True
     reference: float = 0.0
     """The position at which nothing acts; it cancels in logits."""
 
@@ -133,13 +134,11 @@ class Referred(Encoding):
         """Return what the isometric part of the group does to x at its position."""
 
     @abstractmethod
-    def carried(
-        self, x: Array, steps: Array, numbers: Numbers, *, side: str, xp: Namespace
-    ) -> Array:
+    def carry(self, x: Array, steps: Array, numbers: Numbers, *, side: str, xp: Namespace) -> Array:
         """Return what the rest does at steps t (..., n, 1): exp(tX)^T x ("q"), exp(-tX) x ("k")."""
 
     @abstractmethod
-    def weighed(self, q: Array, k: Array, ages: Array, numbers: Numbers, *, xp: Namespace) -> Array:
+    def weigh(self, q: Array, k: Array, ages: Array, numbers: Numbers, *, xp: Namespace) -> Array:
         """Return all q^T exp(tX) k of that rest at ages t >= 0 (..., n, m)."""
 
     @abstractmethod
@@ -150,7 +149,7 @@ class Referred(Encoding):
     def check_side(self, x: Array, side: str, numbers: Numbers) -> None:
         """Refuse vectors of another dimension or number of heads."""
 
-    def finished(self, x: Array, *, xp: Namespace) -> Array:
+    def finish(self, x: Array, *, xp: Namespace) -> Array:
         """Return carried vectors in the coordinates they came in; logits do not need it."""
         del xp
         return x
@@ -169,7 +168,7 @@ class Referred(Encoding):
         Refused where a factor would leave the type of q or k: pass a reference near the positions,
         or ask for `scores`.
         """
-        xp = reconciled(q, k)
+        xp = common_namespace(q, k)
         origin = self.reference if reference is None else reference
         checks.real("reference", origin)
         left, right = float_array(q, "q", xp=xp), float_array(k, "k", xp=xp)
@@ -179,17 +178,17 @@ class Referred(Encoding):
             at = as_coordinates(positions, 1, like=values)
             numbers = self.numbers_in(values, xp=xp)
             self.check_reach(values, at, numbers, origin, xp=xp)
-            made.append(self.referred(values, at, numbers, side=side, reference=origin, xp=xp))
+            made.append(self.see_from(values, at, numbers, side=side, reference=origin, xp=xp))
         return made[0], made[1]
 
-    def turned(
+    def apply(
         self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
     ) -> Array:
         """Return queries or keys as seen from the declared reference."""
         self.check_reach(x, coordinates, numbers, self.reference, xp=xp)
-        return self.referred(x, coordinates, numbers, side=side, reference=self.reference, xp=xp)
+        return self.see_from(x, coordinates, numbers, side=side, reference=self.reference, xp=xp)
 
-    def referred(
+    def see_from(
         self,
         x: Array,
         coordinates: Coordinates,
@@ -211,9 +210,9 @@ class Referred(Encoding):
         zero = xp.zeros_like(steps)
         growing = xp.minimum(steps, zero) if side == "q" else xp.maximum(steps, zero)
         self._check_steps(growing, numbers, x, xp=xp)
-        return self.placed(x, beside, steps, numbers, side=side, xp=xp)
+        return self.place(x, beside, steps, numbers, side=side, xp=xp)
 
-    def placed(
+    def place(
         self,
         x: Array,
         beside: Coordinates,
@@ -226,8 +225,8 @@ class Referred(Encoding):
         """Return vectors after both parts of the group, in their own type."""
         wide = xp.astype(x, xp.result_type(x.dtype, xp.float32))
         still = self.isometric(wide, beside, numbers, side=side, xp=xp)
-        made = self.carried(still, steps, numbers, side=side, xp=xp)
-        return xp.astype(self.finished(made, xp=xp), x.dtype)
+        made = self.carry(still, steps, numbers, side=side, xp=xp)
+        return xp.astype(self.finish(made, xp=xp), x.dtype)
 
     def logits(
         self,
@@ -246,18 +245,18 @@ class Referred(Encoding):
         at_q = beside_heads(as_coordinates(positions_q, 1, like=q), q)
         at_k = beside_heads(as_coordinates(positions_k, 1, like=k), k)
         check_lists(at_q, at_k)
-        at_q, at_k = self.centred(at_q, at_k)
+        at_q, at_k = self.centre(at_q, at_k)
         queries = self._side(q, at_q, numbers, name="q", xp=xp)
         keys = self._side(k, at_k, numbers, name="k", xp=xp)
         logits = causal_logits(
             queries,
             keys,
-            carry=lambda x, t, side: self.carried(x, t, numbers, side=side, xp=xp),
-            weigh=lambda x, y, ages: self.weighed(x, y, ages, numbers, xp=xp),
+            carry=lambda x, t, side: self.carry(x, t, numbers, side=side, xp=xp),
+            weigh=lambda x, y, ages: self.weigh(x, y, ages, numbers, xp=xp),
             steepness=self._slope(numbers) if self.scales else np.inf,
             xp=xp,
         )
-        return xp.astype(scaled(logits, scale), xp.result_type(q.dtype, k.dtype))
+        return xp.astype(scale_logits(logits, scale), xp.result_type(q.dtype, k.dtype))
 
     def _side(
         self, x: Array, beside: Coordinates, numbers: Numbers, *, name: str, xp: Namespace
@@ -309,7 +308,7 @@ def _limit(dtype: Any, *, xp: Namespace) -> float:
 
 
 def _known(numbers: Numbers) -> Numbers | None:
-    """Return numbers as NumPy's, or None where one of them can not be seen."""
+    """Return numbers as NumPy's, or None where one of them cannot be seen."""
     known = {
         name: concrete_or_none(getattr(held, "radians", held)) for name, held in numbers.items()
     }
@@ -327,7 +326,7 @@ def of_pairs(values: Array, place: int) -> Array:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Carrying(Referred):
+class Carrying(DecayingGroup):
     """Base of fading groups that are no turns of plain pairs: a subclass has its formulas."""
 
     kinds: ClassVar[tuple[str, ...]] = ("transform",)
@@ -348,7 +347,7 @@ class Carrying(Referred):
         check_own_heads(x, side, self.heads, has="numbers")
 
 
-_PROOFS = proved(
+_PROOFS = proofs_of(
     ORACLE,
     (
         "scipy.linalg.expm of the whole generator",
@@ -492,15 +491,13 @@ class Jordan(Carrying):
         cosine, sine = tables(coordinates, numbers["frequencies"], xp=xp)
         return rotate_run(x, cosine, sine, order=self.order, back=True, xp=xp)
 
-    def carried(
-        self, x: Array, steps: Array, numbers: Numbers, *, side: str, xp: Namespace
-    ) -> Array:
+    def carry(self, x: Array, steps: Array, numbers: Numbers, *, side: str, xp: Namespace) -> Array:
         """Return the parts of every block, mixed by powers of the step."""
         signed = steps if side == "q" else -steps
         weights = self._weights(signed, numbers, block=lambda y: of_heads(y, xp=xp), xp=xp)
         return shear_run(x, weights, width=2, transposed=side == "q", xp=xp)
 
-    def weighed(self, q: Array, k: Array, ages: Array, numbers: Numbers, *, xp: Namespace) -> Array:
+    def weigh(self, q: Array, k: Array, ages: Array, numbers: Numbers, *, xp: Namespace) -> Array:
         """Return the sum over blocks and powers of a weight times the products it belongs to."""
         total: Any = 0.0
         size = 2 * self.order
@@ -541,7 +538,7 @@ class Jordan(Carrying):
         del lift, probe
         rates, turns = self.rates.reshape(-1), self.frequencies.reshape(-1)
         share = self.order / (1 if self.heads is None else self.heads)
-        return fading_distances(rates, turns, np.full(len(rates), share))
+        return decay_distances(rates, turns, np.full(len(rates), share))
 
 
 @catalogued(
@@ -611,7 +608,7 @@ _DAMPINGS = ("common", "own")
             "fades slow ones "
             'at the pace of the fastest; damping "own" gives each pair one of its own.'
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "scipy.linalg.expm of the whole generator",
@@ -710,19 +707,17 @@ class Hyperbolic(Carrying):
         del coordinates, numbers, side
         return light_cone(x, xp=xp)
 
-    def finished(self, x: Array, *, xp: Namespace) -> Array:
+    def finish(self, x: Array, *, xp: Namespace) -> Array:
         """Return pairs of their sums and differences."""
         return light_cone(x, xp=xp)
 
-    def carried(
-        self, x: Array, steps: Array, numbers: Numbers, *, side: str, xp: Namespace
-    ) -> Array:
+    def carry(self, x: Array, steps: Array, numbers: Numbers, *, side: str, xp: Namespace) -> Array:
         """Return every coordinate times its decay; keys times the inverse."""
         rates = of_heads(self._rates(numbers, steps, xp=xp), xp=xp)
         factor = decay_factors(steps if side == "q" else -steps, rates, xp=xp)
         return x * xp.astype(factor, x.dtype)
 
-    def weighed(self, q: Array, k: Array, ages: Array, numbers: Numbers, *, xp: Namespace) -> Array:
+    def weigh(self, q: Array, k: Array, ages: Array, numbers: Numbers, *, xp: Namespace) -> Array:
         """Return the sum over coordinates of e^(rate * age) q k."""
         rates = self._rates(numbers, ages, xp=xp)
         total: Any = 0.0
@@ -749,4 +744,4 @@ class Hyperbolic(Carrying):
         del lift, probe
         rates = self.rates.reshape(-1)
         share = 0.5 / (1 if self.heads is None else self.heads)
-        return fading_distances(rates, np.zeros(len(rates)), np.full(len(rates), share))
+        return decay_distances(rates, np.zeros(len(rates)), np.full(len(rates), share))

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
-from gnomon.encodings.frequencies import fading_distances
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proofs_of
+from gnomon.encodings.frequencies import decay_distances
 from gnomon.encodings.generators.fading import Carrying
 from gnomon.encodings.rotary.rope import tables
 from gnomon.encodings.starting import given
@@ -75,7 +75,7 @@ class Run:
         causal_only=True,
         extrapolation="no claim",
         reading="Vectors stay in the coordinates of blocks, where the basis cancels in logits.",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "scipy.linalg.expm of the whole generator",
@@ -115,7 +115,7 @@ class Given(Carrying):
     _runs: Any = field(default=(), init=False, repr=False)
 
     def __post_init__(self) -> None:
-        blocks = _checked_blocks(self.blocks)
+        blocks = _check_blocks(self.blocks)
         object.__setattr__(self, "blocks", blocks)
         object.__setattr__(self, "dimension", sum(block.dimension for block in blocks))
         if self.basis is not None:
@@ -193,11 +193,9 @@ class Given(Carrying):
                 turned = (cosine[..., run.turns], sine[..., run.turns])
                 part = rotate_run(part, *turned, order=run.order, back=True, xp=xp)
             parts.append(part)
-        return _joined(parts, xp=xp)
+        return _join(parts, xp=xp)
 
-    def carried(
-        self, x: Array, steps: Array, numbers: Numbers, *, side: str, xp: Namespace
-    ) -> Array:
+    def carry(self, x: Array, steps: Array, numbers: Numbers, *, side: str, xp: Namespace) -> Array:
         """Return the parts of every block, mixed by powers of the step and faded."""
         signed, parts = (steps if side == "q" else -steps), []
         for run in self._runs:
@@ -207,9 +205,9 @@ class Given(Carrying):
             weights = jordan_weights(signed, rates, gains, run.order, xp=xp)
             part = x[..., run.coordinates]
             parts.append(shear_run(part, weights, width=run.width, transposed=side == "q", xp=xp))
-        return _joined(parts, xp=xp)
+        return _join(parts, xp=xp)
 
-    def weighed(self, q: Array, k: Array, ages: Array, numbers: Numbers, *, xp: Namespace) -> Array:
+    def weigh(self, q: Array, k: Array, ages: Array, numbers: Numbers, *, xp: Namespace) -> Array:
         """Return the sum over blocks and powers of a weight times the products it belongs to."""
         total: Any = 0.0
         first = 0
@@ -259,7 +257,7 @@ class Given(Carrying):
         del lift, probe
         numbers = [(b.decay, b.frequency, 0.5 * b.dimension) for b in self.blocks]
         rates, turns, weights = np.array(numbers).T
-        return fading_distances(rates, turns, weights)
+        return decay_distances(rates, turns, weights)
 
 
 def _runs(blocks: tuple[Block, ...]) -> tuple[Run, ...]:
@@ -278,11 +276,11 @@ def _shape(block: Block) -> tuple[int, int]:
     return block.order, block.dimension // block.order
 
 
-def _joined(parts: list[Array], *, xp: Namespace) -> Array:
+def _join(parts: list[Array], *, xp: Namespace) -> Array:
     return parts[0] if len(parts) == 1 else xp.concat(parts, axis=-1)
 
 
-def _checked_blocks(blocks: Any) -> tuple[Block, ...]:
+def _check_blocks(blocks: Any) -> tuple[Block, ...]:
     """Return blocks as they are, or made of their numbers."""
     if isinstance(blocks, (str, Mapping)) or not hasattr(blocks, "__iter__"):
         raise EncodingError(

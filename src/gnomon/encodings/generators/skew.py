@@ -71,7 +71,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proofs_of
 from gnomon.encodings.frequencies import (
     circular_distances,
     geometric_frequencies,
@@ -177,7 +177,7 @@ class Dense(Encoding):
         """Name kernel (where matrices commute) and probe (a given content vector)."""
         return ("kernel", "probe") if self.commutes else ("probe",)
 
-    def turned(
+    def apply(
         self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
     ) -> Array:
         """Return vectors (..., n, dimension), each turned to its position."""
@@ -192,7 +192,7 @@ class Dense(Encoding):
         wide = xp.astype(x, xp.result_type(x.dtype, xp.float32))
         whole = self._whole_steps(points)
         if whole is not None:
-            return xp.astype(self._doubled(wide, points, skew, slopes, whole, xp=xp), x.dtype)
+            return xp.astype(self._double(wide, points, skew, slopes, whole, xp=xp), x.dtype)
         exponents = _exponents(points, skew, slopes)
         made = xp.astype(expm(exponents, squarings=_squarings(exponents), xp=xp), wide.dtype)
         split = xp.reshape(wide, (*wide.shape[:-1], self.blocks, self.block, 1))
@@ -206,7 +206,7 @@ class Dense(Encoding):
             return None
         return int(known.max()).bit_length() if np.array_equal(known, np.rint(known)) else None
 
-    def _doubled(
+    def _double(
         self,
         x: Array,
         points: Array,
@@ -310,7 +310,7 @@ _LIERE_PURPOSE = 29
             "unless blocks have two coordinates. The authors' code takes 1/2 from the upper "
             "triangle before it is made skew, which cancels."
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "torch.matrix_exp of the authors' formula",
@@ -395,7 +395,7 @@ _VARIANTS = ("axis-partition", "linearly-dependent")
         reading="As in the authors' code: matrices for each head, factors theta for each axis and "
         "block shared by heads, both normal at the start. Their random shifts of positions in "
         "training are no part of the encoding.",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "torch.matrix_exp of the authors' formula",
@@ -480,7 +480,7 @@ class Based(Rotating):
         That is the type of phases, float64 where there is: P is rounded once.
         """
 
-    def turned(
+    def apply(
         self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
     ) -> Array:
         """Return vectors in the basis, each turned to its position."""
@@ -525,7 +525,7 @@ _PURPOSE = 23
             "The outer P of P Rot P^T cancels in logits and is left out. Frequencies are learned, "
             "too: the paper leaves open whether they are."
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "scipy.linalg.expm of P (sum_a x_a W_a J) P^T",
@@ -649,7 +649,7 @@ def frequencies_of_columns(columns: Any) -> NDArray[np.float64]:
         reading="Learned are the frequencies of the Fourier pairs, an orthogonal function of the "
         "entries of C up to scale, which start as the ladder of rotary encoding, dealt to the axes"
         " in turn. Vectors stay in the Fourier basis, which cancels in logits.",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "scipy.linalg.expm of circulant matrices",
@@ -719,7 +719,7 @@ class CirculantString(Based):
             "not trained, and it turns the other way: its frequencies are those here with their "
             "signs changed."
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "scipy.linalg.expm of a b^T - b a^T",
@@ -787,7 +787,7 @@ class Grape(Rotating):
         """Name the frequencies and the directions of planes."""
         return ("frequencies", "directions")
 
-    def turned(
+    def apply(
         self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
     ) -> Array:
         """Return vectors turned in all planes."""

@@ -12,7 +12,7 @@ axes, say how many pairs each axis has, and the *arrangement* which pairs they a
 
 Mixed [heo2024 sec. 3.2]: pair k of head h turns by <W_hk, x>, W (heads, pairs, axes) learned: the
 general form of commuting turns in fixed planes. Axial encoding, where each W_hk has one entry that
-is not 0, can not tell a diagonal from a sum of two axes. At the start each head has one random
+is not 0, cannot tell a diagonal from a sum of two axes. At the start each head has one random
 rotation of space, whose rows are its directions, and each direction its own ladder of lengths
 base^(-2j/r), r = dimension / axes, base 10: in the plane one random angle per head, as in the
 published code.
@@ -48,7 +48,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proofs_of
 from gnomon.encodings.frequencies import UNSCALED, Scaling, geometric_frequencies, ladder, on_axes
 from gnomon.encodings.positions import check_spans, spans, unit_of
 from gnomon.encodings.rotary.rope import Rope, Rotating, Scaled, check_share, with_scaling
@@ -94,7 +94,7 @@ def axes_of_pairs(sections: tuple[int, ...], arrangement: str) -> NDArray[np.int
         level=in_words("L0"),
         relative=True,
         extrapolation="longer sequences, by its authors, since pictures use up fewer positions",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             ("transformers' Qwen2-VL", _TRANSFORMERS, "test_chunked_sections_turn_as_in_qwen2_vl"),
             (
@@ -212,12 +212,12 @@ def random_rotations(count: int, axes: int, seed: int) -> NDArray[np.float64]:
     return np.asarray(rotations)
 
 
-def _starting_frequencies(
+def _start_frequencies(
     dimension: int, heads: int, axes: int, *, base: float, seed: int
 ) -> NDArray[np.float64]:
     """Return frequencies (heads, pairs, axes): a ladder of lengths along each direction of a head.
 
-    >>> _starting_frequencies(4, 1, 1, base=100.0, seed=0).ravel()
+    >>> _start_frequencies(4, 1, 1, base=100.0, seed=0).ravel()
     array([1. , 0.1])
     """
     lengths = ladder(dimension // axes, base, xp=np, dtype=np.float64)
@@ -236,7 +236,7 @@ def _starting_frequencies(
         relative=True,
         learnable=True,
         extrapolation="larger pictures than trained on, by its authors",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "complex multiplication",
@@ -271,7 +271,7 @@ class Mixed(Rotating):
         checks.real("base", self.base, above=0.0)
         share = check_share(self.dimension, 1.0, self.axes)
         shape = (self.heads, share * self.axes // 2, self.axes)
-        start = _starting_frequencies(
+        start = _start_frequencies(
             self.dimension, self.heads, self.axes, base=float(self.base), seed=self.seed
         )
         made = learned("frequencies", self.frequencies, start, shape)
@@ -299,7 +299,7 @@ def patch_centres(*shape: int) -> NDArray[np.float64]:
     return _grid_of([2.0 * ((np.arange(size) + 0.5) / size) - 1.0 for size in shape])
 
 
-def moved_centres(
+def move_centres(
     centres: NDArray[np.float64],
     *,
     rng: np.random.Generator,
@@ -334,7 +334,7 @@ def moved_centres(
         extrapolation=(
             "other resolutions and aspect ratios, by its authors, trained with moved centres"
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             ("transformers' DINOv3", _TRANSFORMERS, "test_patches_of_a_picture_turn_as_in_dinov3"),
             ("transformers' DINOv3", _TRANSFORMERS, "test_patch_centres_are_those_of_dinov3"),
@@ -394,7 +394,7 @@ def pixel_positions(*shape: int) -> NDArray[np.float64]:
         level=in_words("L0"),
         relative=True,
         extrapolation="no claim; pictures of any size are scaled to [-1, 1]",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "rotary-embedding-torch, freqs_for='pixel'",
@@ -456,7 +456,7 @@ _TESTS = "encodings/test_encoding_times.py"
             "the authors turn by times with the ladder of rotary encoding, whose periods suppose "
             "steps of 1; here the shortest and the longest period are given in a unit of time"
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             ("rotary encoding", _TESTS, "test_periods_of_the_usual_ladder_give_rotary_encoding"),
             ("whole periods", _TESTS, "test_events_whole_periods_apart_are_turned_alike"),

@@ -30,15 +30,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.encodings.base import LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proofs_of
 from gnomon.encodings.frequencies import (
-    fading_distances,
+    decay_distances,
     geometric_frequencies,
     of_head,
     of_turns,
     pair_columns,
 )
-from gnomon.encodings.generators.fading import Referred, of_heads, of_pairs
+from gnomon.encodings.generators.fading import DecayingGroup, of_heads, of_pairs
 from gnomon.encodings.rotary.rope import Rotating, turn
 from gnomon.errors import EncodingError
 from gnomon.groups import block_logits, decay_factors
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Decaying(Referred, Rotating):
+class Decaying(DecayingGroup, Rotating):
     """Base of rotary encodings whose pairs decay with the lag."""
 
     def __post_init__(self) -> None:
@@ -88,14 +88,12 @@ class Decaying(Referred, Rotating):
         cosine, sine = self.tables(coordinates, numbers, xp=xp)
         return turn(x, cosine, sine, layout=self.layout, xp=xp)
 
-    def carried(
-        self, x: Array, steps: Array, numbers: Numbers, *, side: str, xp: Namespace
-    ) -> Array:
+    def carry(self, x: Array, steps: Array, numbers: Numbers, *, side: str, xp: Namespace) -> Array:
         """Return every pair times its decay; keys times the inverse."""
         rates = of_heads(_spread(numbers["rates"], layout=self.layout, xp=xp), xp=xp)
-        return x * xp.astype(decay_factors(_signed(steps, side), rates, xp=xp), x.dtype)
+        return x * xp.astype(decay_factors(_with_sign(steps, side), rates, xp=xp), x.dtype)
 
-    def placed(
+    def place(
         self,
         x: Array,
         beside: Coordinates,
@@ -106,11 +104,11 @@ class Decaying(Referred, Rotating):
         xp: Namespace,
     ) -> Array:
         """Return vectors after both parts, the decay multiplied into the tables: one pass."""
-        factor = decay_factors(_signed(steps, side), of_heads(numbers["rates"], xp=xp), xp=xp)
+        factor = decay_factors(_with_sign(steps, side), of_heads(numbers["rates"], xp=xp), xp=xp)
         cosine, sine = self.tables(beside, numbers, xp=xp)
         return turn(x, factor * cosine, factor * sine, layout=self.layout, xp=xp)
 
-    def weighed(self, q: Array, k: Array, ages: Array, numbers: Numbers, *, xp: Namespace) -> Array:
+    def weigh(self, q: Array, k: Array, ages: Array, numbers: Numbers, *, xp: Namespace) -> Array:
         """Return the sum over pairs of e^(a_k (i - j)) q_k.k_k, pair after pair."""
         total: Any = 0.0
         pairs = self.dimension // 2
@@ -144,7 +142,7 @@ class Decaying(Referred, Rotating):
         del lift, probe
         rates = np.atleast_2d(self.rates)
         turns = np.broadcast_to(self.frequencies[:, 0], rates.shape).reshape(-1)
-        return fading_distances(rates.reshape(-1), turns, np.full(rates.size, 1.0 / len(rates)))
+        return decay_distances(rates.reshape(-1), turns, np.full(rates.size, 1.0 / len(rates)))
 
 
 def _spread(rates: Array, *, layout: str, xp: Namespace) -> Array:
@@ -154,7 +152,7 @@ def _spread(rates: Array, *, layout: str, xp: Namespace) -> Array:
     return xp.reshape(xp.stack([rates, rates], axis=-1), (*rates.shape[:-1], -1))
 
 
-def _signed(steps: Array, side: str) -> Array:
+def _with_sign(steps: Array, side: str) -> Array:
     return steps if side == "q" else -steps
 
 
@@ -171,7 +169,7 @@ def _signed(steps: Array, side: str) -> Array:
         relative=True,
         causal_only=True,
         extrapolation="the authors claim lower perplexity past the trained length, by blocks",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "x-transformers and rotary-embedding-torch",
@@ -237,7 +235,7 @@ _SPACINGS = ("closed", "open")
         relative=True,
         causal_only=True,
         extrapolation="no claim of the authors",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "the recurrence s_n = gamma s_(n-1) + k_n v_n",

@@ -37,7 +37,7 @@ import array_api_compat
 import numpy as np
 
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, Row, catalogued, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, Row, catalogued, in_words, proofs_of
 from gnomon.encodings.frequencies import (
     UNSCALED,
     Scaling,
@@ -128,7 +128,7 @@ class Rotating(Encoding):
         frequencies = numbers["frequencies"]
         return tables(coordinates, frequencies, factor=self.attention_factor, xp=xp)
 
-    def turned(
+    def apply(
         self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
     ) -> Array:
         """Return vectors (..., n, dimension), each turned to its position."""
@@ -205,11 +205,11 @@ class Scaled(Rotating):
         factor = self.scaling.attention_factor
         return tables(coordinates, numbers["frequencies"], factor=factor, xp=xp)
 
-    def centred(self, at_q: Coordinates, at_k: Coordinates) -> tuple[Coordinates, Coordinates]:
+    def centre(self, at_q: Coordinates, at_k: Coordinates) -> tuple[Coordinates, Coordinates]:
         """Return coordinates counted from their middle, after a look at where they were."""
         self._check_reach(at_q)
         self._check_reach(at_k)
-        return super().centred(at_q, at_k)
+        return super().centre(at_q, at_k)
 
     def _check_reach(self, coordinates: Coordinates) -> None:
         """Refuse positions whose frequencies depend on a length that is not stated."""
@@ -221,6 +221,11 @@ class Scaled(Rotating):
                 f"scaling {self.scaling.name!r} follows the length of the sequence; fix it: "
                 "encoding.at_length(...), or from_config(..., length=...)."
             )
+
+    @property
+    def known_length(self) -> int | None:  # type: ignore[override]
+        """Return the length up to which the scaling does not depend on that of the sequence."""
+        return self.scaling.reach
 
     @property
     def has_fixed_length(self) -> bool:  # type: ignore[override]
@@ -257,7 +262,7 @@ def with_scaling(card: Card, scaling: Scaling) -> Card:
         level=in_words("L0"),
         relative=True,
         extrapolation="no claim of the authors beyond the trained length",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "complex multiplication",
@@ -446,7 +451,7 @@ def _array(x: Array, what: str) -> Array:
     values = x if array_api_compat.is_array_api_obj(x) else np.asarray(x)
     if values.ndim == 0 or (isinstance(values, np.ndarray) and values.dtype.kind in "OSU"):
         raise EncodingError(
-            f"{what} can not be converted: this is {type(x).__name__}; pass an array of numbers "
+            f"{what} cannot be converted: this is {type(x).__name__}; pass an array of numbers "
             "with at least one axis, such as the weight of a projection."
         )
     return values

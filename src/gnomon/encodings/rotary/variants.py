@@ -35,7 +35,7 @@ PoPE: a coordinate says how much, its position alone says where: polar coordinat
     q~ = softplus(q_c) (cos, sin)(w_c i),   k~ = softplus(k_c) (cos, sin)(w_c j + s_hc),
     w_c = base^(-c/d),  c = 0 ... d - 1
 
-so that q~.k~ = sum_c softplus(q_c) softplus(k_c) cos(w_c (i - j) - s_hc): content can not turn a
+so that q~.k~ = sum_c softplus(q_c) softplus(k_c) cos(w_c (i - j) - s_hc): content cannot turn a
 pair, as it does in rotary encoding [gopalakrishnan2025 sec. 3]. All of d coordinates have a pair of
 their own, so vectors double: (..., 2 d), first all cosines, then all sines. The shift s_hc is
 learned, kept within -2 pi ... 0, and starts from 0, with which the authors extrapolate best, or
@@ -77,7 +77,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gnomon.encodings.base import Encoding, LagDistances, Numbers
-from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proved
+from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proofs_of
 from gnomon.encodings.content.base import check_heads
 from gnomon.encodings.frequencies import (
     UNSCALED,
@@ -89,7 +89,7 @@ from gnomon.encodings.frequencies import (
     phases,
 )
 from gnomon.encodings.rotary.rope import Rope, Rotating, Scaled, tables, turn, with_scaling
-from gnomon.encodings.starting import kept, learned, locked, spread
+from gnomon.encodings.starting import freeze_given, learned, lock, spread
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 from gnomon.numeric.arrays import beside_heads, check_own_heads, namespace_of, within
@@ -121,7 +121,7 @@ _ARRANGEMENTS = ("interleaved", "chunked")
         "pairs. Heads are those of attention: give each query to two of them, a real and an "
         "imaginary one, since an imaginary head with queries of its own is a real one. Coordinates"
         " that do not turn pass unchanged in both",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "the imaginary part of complex products",
@@ -180,12 +180,12 @@ class RopePlusPlus(Rope):
         """Return the frequencies, and which heads are imaginary."""
         return {"frequencies": self.frequencies, "imaginary": self.imaginary}
 
-    def turned(
+    def apply(
         self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
     ) -> Array:
         """Return keys turned to their positions, queries of imaginary heads by 90 degrees less."""
         if side == "k":
-            return super().turned(x, coordinates, numbers, side=side, xp=xp)
+            return super().apply(x, coordinates, numbers, side=side, xp=xp)
         self.check_vectors(x, side, numbers["frequencies"])
         if x.ndim < 3 or x.shape[-3] != self.heads:
             raise EncodingError(
@@ -214,7 +214,7 @@ _PURPOSE = 29
 """Keeps this stream apart from others of the same seed."""
 
 
-def _starting_coefficients(
+def _start_coefficients(
     count: int, heads: int, *, gain: float, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return C and S, (heads, count, count): the identity and noise, as the published code has it.
@@ -246,7 +246,7 @@ def _starting_coefficients(
             "authors' code fills both with 1, which doubles that part of the logit. As many pairs "
             "as frequencies have a series, as in vLLM; the authors' code has at most d/4"
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "rotary encoding, where C and S are the identity",
@@ -300,7 +300,7 @@ class Fope(Rotating):
                 f"length is {self.length}, within which no frequency completes a turn; pass a "
                 "length of 7 or more."
             )
-        start = _starting_coefficients(count, self.heads, gain=float(self.gain), seed=self.seed)
+        start = _start_coefficients(count, self.heads, gain=float(self.gain), seed=self.seed)
         for name, values in zip(("cosines", "sines"), start, strict=True):
             made = learned(name, getattr(self, name), values, values.shape)
             object.__setattr__(self, name, made)
@@ -345,7 +345,7 @@ class Fope(Rotating):
             made.append(xp.concat([series, rest], axis=-1))
         return made[0], made[1]
 
-    def turned(
+    def apply(
         self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
     ) -> Array:
         """Return vectors (..., n, dimension), each turned by the series at its position."""
@@ -380,7 +380,7 @@ _STARTS = ("zero", "uniform")
             "cosines come first and sines after, as in x-transformers; another order is the same "
             "permutation of both sides"
         ),
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "x-transformers",
@@ -422,7 +422,7 @@ class Pope(Encoding):
         checks.real("base", self.base, above=0.0)
         checks.one_of("start", self.start, _STARTS)
         checks.whole("seed", self.seed, least=0)
-        kept(self, "shifts", (self.heads, self.dimension))
+        freeze_given(self, "shifts", (self.heads, self.dimension))
 
     @property
     def lifts(self) -> tuple[str, ...]:
@@ -441,7 +441,7 @@ class Pope(Encoding):
             return np.asarray(self.shifts)
         shape = (self.heads, self.dimension)
         zero = self.start == "zero"
-        return locked(np.zeros(shape) if zero else np.pi * (spread(0, shape, self.seed) - 1.0))
+        return lock(np.zeros(shape) if zero else np.pi * (spread(0, shape, self.seed) - 1.0))
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
@@ -453,7 +453,7 @@ class Pope(Encoding):
         """Name the shifts."""
         return ("shifts",)
 
-    def turned(
+    def apply(
         self, x: Array, coordinates: Coordinates, numbers: Numbers, *, side: str, xp: Namespace
     ) -> Array:
         """Return vectors (..., heads, n, 2 dimension): magnitudes at the angles of positions."""
@@ -489,7 +489,7 @@ _AGREEMENT = "agreement/test_transformers_mla.py"
         level=in_words("L0"),
         relative=True,
         extrapolation="no claim without a scaling; with YaRN to 128K, by its authors",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "transformers' DeepSeek-V3 attention",
@@ -598,7 +598,7 @@ class Mla(Scaled):
         level=in_words("L0"),
         relative=True,
         extrapolation="its authors claim that still pairs keep content robust at long lags",
-        proofs=proved(
+        proofs=proofs_of(
             ORACLE,
             (
                 "transformers' Gemma 4",

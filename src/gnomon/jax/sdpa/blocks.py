@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 
-from gnomon.encodings import Referred
 from gnomon.jax.sdpa.prepare import (
     Pairs,
     bias_of,
@@ -41,7 +40,7 @@ NEAR = 128
 
 def decays(encoding: Any) -> bool:
     """Whether an encoding must be seen from references: its factors leave any type of numbers."""
-    return isinstance(encoding, Referred)
+    return bool(encoding.fades)
 
 
 def block_of(encoding: Any) -> int:
@@ -81,7 +80,7 @@ def _by_blocks(call: JaxCall, q: Array, k: Array, v: Array) -> Array:
     def of_rows(block: dict[str, Any]) -> Array:
         masks = _cut(block["mask"], -1, m, wide)
         starts = jnp.arange(0, m, wide)
-        return _attended(call, block, {**columns, "mask": masks, "start": starts})
+        return _attend(call, block, {**columns, "mask": masks, "start": starts})
 
     made = jax.lax.map(jax.checkpoint(of_rows), rows)
     joined = jnp.moveaxis(made, 0, 2)
@@ -104,7 +103,7 @@ def _cut(x: Any, axis: int, count: int, size: int) -> Any:
     return jax.tree.map(blocked, x)
 
 
-def _attended(call: JaxCall, block: dict[str, Any], columns: dict[str, Any]) -> Array:
+def _attend(call: JaxCall, block: dict[str, Any], columns: dict[str, Any]) -> Array:
     """Return the output of one block of queries, from all blocks of keys."""
     shape, dtype = block["q"].shape[:-1], call.wide
     width = columns["v"].shape[-1]
@@ -113,21 +112,21 @@ def _attended(call: JaxCall, block: dict[str, Any], columns: dict[str, Any]) -> 
         jnp.zeros((*shape, 1), dtype),
         jnp.zeros((*shape, width), dtype),
     )
-    start = _varied(start, (block, columns, call.numbers))
+    start = _vary(start, (block, columns, call.numbers))
 
     def step(carry: Any, keys: dict[str, Any]) -> tuple[Any, None]:
         pairs = _pairs(block, keys)
 
         def seen(held: Any) -> Any:
-            return _merged(call, pairs, block["q"], keys, held)
+            return _merge(call, pairs, block["q"], keys, held)
 
-        return jax.lax.cond(_passed_over(call, pairs), lambda held: held, seen, carry), None
+        return jax.lax.cond(_is_passed_over(call, pairs), lambda held: held, seen, carry), None
 
     (_, total, out), _ = jax.lax.scan(jax.checkpoint(step), start, columns)
     return out / jnp.where(total == 0.0, 1.0, total)
 
 
-def _varied(start: Any, beside: Any) -> Any:
+def _vary(start: Any, beside: Any) -> Any:
     """Return what a scan starts from, as if it depended on all that is beside it.
 
     Inside of `shard_map` constants are the same on all devices, and a scan keeps one type.
@@ -154,7 +153,7 @@ def _pairs(block: dict[str, Any], keys: dict[str, Any]) -> Pairs:
     )
 
 
-def _passed_over(call: JaxCall, pairs: Pairs) -> Array:
+def _is_passed_over(call: JaxCall, pairs: Pairs) -> Array:
     """Return whether no query of a block may attend to any key of another."""
     none = jnp.asarray(False)
     if call.causal and call.by_order:
@@ -168,7 +167,7 @@ def _passed_over(call: JaxCall, pairs: Pairs) -> Array:
     return none
 
 
-def _merged(call: JaxCall, pairs: Pairs, q: Array, keys: dict[str, Any], held: Any) -> Any:
+def _merge(call: JaxCall, pairs: Pairs, q: Array, keys: dict[str, Any], held: Any) -> Any:
     """Return the running maximum, sum and output with one more block of keys."""
     top, total, out = held
     k, v = call.own_heads(keys["k"]), call.own_heads(keys["v"])
@@ -192,8 +191,8 @@ def _logits(call: JaxCall, pairs: Pairs, q: Array, k: Array) -> Array:
     reference = _integer_below(pairs.at_q)
 
     def apart() -> Array:
-        left = _referred(call, q, _after(_moved(pairs.at_q, reference), 1), "q")
-        right = _referred(call, k, _after(_moved(pairs.at_k, reference), -1), "k")
+        left = _from_reference(call, q, _after(_move(pairs.at_q, reference), 1), "q")
+        right = _from_reference(call, k, _after(_move(pairs.at_k, reference), -1), "k")
         return call.scale * jnp.matmul(left, jnp.swapaxes(right, -1, -2))
 
     def near() -> Array:
@@ -204,8 +203,8 @@ def _logits(call: JaxCall, pairs: Pairs, q: Array, k: Array) -> Array:
     return jax.lax.cond(_before(pairs.at_k, reference), apart, near)
 
 
-def _referred(call: JaxCall, x: Array, at: Coordinates, side: str) -> Array:
-    return call.encoding.referred(x, at, call.numbers, side=side, reference=0.0, xp=jnp)
+def _from_reference(call: JaxCall, x: Array, at: Coordinates, side: str) -> Array:
+    return call.encoding.see_from(x, at, call.numbers, side=side, reference=0.0, xp=jnp)
 
 
 def _integer_below(at: Coordinates) -> Array:
@@ -216,7 +215,7 @@ def _integer_below(at: Coordinates) -> Array:
     return jnp.floor(at.min())
 
 
-def _moved(at: Coordinates, reference: Array) -> Coordinates:
+def _move(at: Coordinates, reference: Array) -> Coordinates:
     """Return coordinates counted from a whole reference."""
     if isinstance(at, Limbs):
         return Limbs(whole=at.whole - reference, fraction=at.fraction)
@@ -225,7 +224,7 @@ def _moved(at: Coordinates, reference: Array) -> Coordinates:
 
 def _before(at: Coordinates, reference: Array) -> Array:
     """Return whether all positions are up to a reference, and not too far from it for int32."""
-    none_later = _most(_moved(at, reference)) <= 0
+    none_later = _most(_move(at, reference)) <= 0
     if not isinstance(at, Limbs):
         return none_later
     return none_later & (at.whole.min().astype(jnp.float32) - reference > -(2.0**31))

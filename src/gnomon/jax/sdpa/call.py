@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 
-from gnomon.encodings import refuse_arguments
 from gnomon.errors import EncodingError
 from gnomon.jax.sdpa.blocks import block_of, decays, run_blocks
 from gnomon.jax.sdpa.kernel import run_dense, run_empty, run_plain
@@ -73,7 +72,7 @@ def attention(
     1 / sqrt(d) where it has none. `tokens` (..., m, width) is what a rule on
     content reads. `route` takes one by name; `attention_plan` says which one is taken.
     """
-    refuse_arguments("attention", unknown, _NAMES)
+    JaxCall.refuse_arguments("attention", unknown, _NAMES)
     given = {
         "positions_q": positions_q,
         "positions_k": positions_k,
@@ -84,7 +83,7 @@ def attention(
         "scale": scale,
         "tokens": tokens,
     }
-    call, plan = _planned(q, k, v, encoding, given, route)
+    call, plan = _plan_call(q, k, v, encoding, given, route)
     out = run_empty(call) if 0 in call.sizes else _RUN[plan.route](call)
     return out.reshape(*call.leading, *out.shape[1:])
 
@@ -95,11 +94,11 @@ def attention_plan(
     """Return the route that `attention` takes for the same arguments, with the reasons."""
     known: dict[str, Any] = dict.fromkeys(JaxCall.ARGUMENTS)
     unknown = {name: value for name, value in given.items() if name not in known}
-    refuse_arguments("attention_plan", unknown, _NAMES)
-    return _planned(q, k, v, encoding, {**known, **given}, route)[1]
+    JaxCall.refuse_arguments("attention_plan", unknown, _NAMES)
+    return _plan_call(q, k, v, encoding, {**known, **given}, route)[1]
 
 
-def _planned(
+def _plan_call(
     q: Array, k: Array, v: Array, encoding: Any, given: dict[str, Any], route: str
 ) -> tuple[JaxCall, Plan]:
     call = prepare_call(q, k, v, encoding, given)
@@ -122,11 +121,11 @@ class Plan(Result):
 def _plan_of(call: JaxCall, route: Any) -> Plan:
     """Return the plan of a call, by the rules or as the caller forces it."""
     checks.one_of("route", route, ("auto", *_ROUTES))
-    chosen = _chosen(call) if route == "auto" else route
+    chosen = _choose(call) if route == "auto" else route
     reason = _refusal(call, chosen)
     if reason is not None:
         raise EncodingError(
-            f"The route {chosen!r} can not serve this call, because {reason}; leave route out, and "
+            f"The route {chosen!r} cannot serve this call, because {reason}; leave route out, and "
             "one that can is taken."
         )
     why = _WORDS[chosen] if route == "auto" else f"asked for by name: {_WORDS[chosen]}"
@@ -146,7 +145,7 @@ def _plan_of(call: JaxCall, route: Any) -> Plan:
     )
 
 
-def _chosen(call: JaxCall) -> str:
+def _choose(call: JaxCall) -> str:
     _, _, n, m = call.sizes
     if _refusal(call, "blocks") is not None:
         return "dense"
@@ -159,7 +158,7 @@ def _chosen(call: JaxCall) -> str:
 
 
 def _refusal(call: JaxCall, route: str) -> str | None:
-    """Say why a route can not serve a call, or None where it can."""
+    """Say why a route cannot serve a call, or None where it can."""
     made, biased = call.encoding, call.biased
     if route == "dense" or (route == "blocks" and decays(made)):
         return None

@@ -35,7 +35,7 @@ def run_plain(call: JaxCall) -> Array:
     pairs, wanted = all_pairs(call), v.shape[-1]
     keep, bias = may_attend(call, pairs), bias_of(call, pairs)
     width = max(wanted, q.shape[-1])
-    q, k, v = (_padded(jnp.swapaxes(x, 1, 2), width) for x in (q, k, v))
+    q, k, v = (_pad(jnp.swapaxes(x, 1, 2), width) for x in (q, k, v))
     simple = keep is not None and call.by_order and q.shape[1] == k.shape[1]
     simple = simple and call.mask is None and call.segments_q is None
     out = jax.nn.dot_product_attention(
@@ -88,7 +88,7 @@ def _without_keys(out: Array, keep: Array | None) -> Array:
     return out if keep is None else jnp.where(keep.any(axis=-1, keepdims=True), out, 0.0)
 
 
-def _padded(x: Array, width: int) -> Array:
+def _pad(x: Array, width: int) -> Array:
     """Return vectors with zeros added up to a width."""
     missing = width - x.shape[-1]
     return jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, missing)]) if missing else x

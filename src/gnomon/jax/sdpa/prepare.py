@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
-from gnomon.encodings import AttentionCall, Encoding, masked_scores
+from gnomon.encodings import AttentionCall, Encoding
 from gnomon.errors import EncodingError
 from gnomon.jax.layers import Definition, Layer, layer
 from gnomon.numeric.arrays import Array, Coordinates, as_coordinates, lags_between
@@ -178,7 +178,7 @@ def bias_of(call: JaxCall, pairs: Pairs) -> Array | None:
         size = (batch, call.q.shape[1], len(pairs.rows), len(pairs.columns))
         at_q, at_k = positions_of(pairs.at_q), positions_of(pairs.at_k)
         nothing = jnp.zeros(size, call.wide)
-        made = masked_scores(call.encoding, nothing, at_q, at_k, numbers=call.numbers, xp=jnp)
+        made = call.add_bias(nothing, at_q, at_k)
         # -inf stands on later keys: which those are is said by may_attend, without an infinity
         made = jnp.where(made == -jnp.inf, 0.0, made)
     added = added_by(pairs.mask, call)

@@ -1,23 +1,8 @@
-r"""Alignment: does this row begin where rows of its corpus begin, or was it turned round?
-
-    laws      A A A B B B C C C       the law of tokens at every slot (here three regimes)
-    aligned   a a' a b b' b c c c'    one token of each law: target 1
-    turned    b' b c c c' a a' a b    the same row, turned by a quarter to three quarters: target 0
-
-Both kinds of rows have the same bags of tokens, so an order-blind observer is right half of the
-time. How the laws change with the slot is planted, and with it the geometry of positions:
-
-    regimes    three laws, one after the other                          three points
-    periodic   `period` laws in turn                                    a closed polygon
-    drift      from one law to another, in equal steps                  a line
-
-Laws are drawn from a Dirichlet distribution, once for a `corpus`. The best observer knows them and
-compares the likelihood of the row with its mean over all turns; its accuracy is estimated on drawn
-rows.
-"""
+"""Alignment: rows whose laws of tokens are planted by slot, and the same rows turned round."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -26,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.errors import LabError, nearest
-from gnomon.lab.ceilings import Ceiling
-from gnomon.lab.tasks.base import Batch, Bools, Drawn, Ints, Rng, check_positive, check_whole
+from gnomon.lab.tasks.base import Batch, Bools, Ceiling, Drawn, Ints, Rng
 
 LAWS = ("regimes", "periodic", "drift")
 REGIMES = 3
@@ -40,12 +24,31 @@ Floats = NDArray[np.float64]
 class Alignment(Drawn):
     """Tell aligned rows (1) from turned ones (0).
 
+    Alignment: does this row begin where rows of its corpus begin, or was it turned round?
+
+        laws      A A A B B B C C C       the law of tokens at every slot (here three regimes)
+        aligned   a a' a b b' b c c c'    one token of each law: 1
+        turned    b' b c c c' a a' a b    the same row turned by a quarter to three quarters: 0
+
+    Both kinds of rows have the same bags of tokens, so an order-blind observer is right half of the
+    time. How the laws change with the slot is planted, and with it the geometry of positions:
+
+        regimes    three laws, one after the other                          three points
+        periodic   `period` laws in turn                                    a closed polygon
+        drift      from one law to another, in equal steps                  a line
+
+    Laws are drawn from a Dirichlet distribution, once for a `corpus`. The best observer knows them
+    and compares the likelihood of the row with its mean over all turns; its accuracy is estimated
+    on drawn rows.
+
     >>> rows = Alignment(length=12).batch(np.random.default_rng(0), 6)
     >>> rows.tokens.shape, sorted(set(rows.targets.tolist()))
     ((6, 12), [0, 1])
     """
 
     name: ClassVar[str] = "alignment"
+    least: ClassVar[Mapping[str, int]] = {"symbols": 2, "period": 2, "corpus": 0}
+    positive: ClassVar[tuple[str, ...]] = ("concentration",)
 
     law: str = "regimes"
     symbols: int = 16
@@ -59,10 +62,6 @@ class Alignment(Drawn):
         """Check the parameters, then the lengths."""
         if self.law not in LAWS:
             raise LabError(f"task {self.name}: law is {self.law!r}; {nearest(self.law, LAWS)}.")
-        check_whole(self.name, "symbols", self.symbols, least=2)
-        check_positive(self.name, "concentration", self.concentration)
-        check_whole(self.name, "period", self.period, least=2)
-        check_whole(self.name, "corpus", self.corpus, least=0)
         super().__post_init__()
 
     @property
@@ -112,7 +111,7 @@ class Alignment(Drawn):
 
     def ceiling(self) -> Ceiling:
         """Return what the observer reaches who knows the laws; half is told by bags, exactly."""
-        return _ceiling(self)
+        return _estimate_ceiling(self)
 
 
 def likelihoods(laws: Floats, tokens: Ints, turns: Ints) -> Floats:
@@ -123,7 +122,7 @@ def likelihoods(laws: Floats, tokens: Ints, turns: Ints) -> Floats:
 
 
 @lru_cache(maxsize=16)
-def _ceiling(task: Alignment) -> Ceiling:
+def _estimate_ceiling(task: Alignment) -> Ceiling:
     """Estimate on rows of full length; shorter ones tell less, so it bounds them from above."""
     rng = np.random.default_rng(0)
     batch = task.batch(rng, SAMPLES, task.length)

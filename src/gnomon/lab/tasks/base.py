@@ -6,26 +6,34 @@ whatever its target. A batch of another length may be asked for, to test what a 
 the lengths it was trained on; classes and vocabulary stay.
 
 Targets of drawn tasks are independent of the length of a row. What the bag of tokens tells is in
-the ceiling.
+the ceiling, which says
+
+    value      what an observer of tokens, order and positions can reach
+    prior      what the best order-blind observer reaches: one who is given the bag of tokens, the
+               length and, where an answer is read at a token, that token
+    constant   what the best constant answer reaches
+
+An encoding is worth something on a task only between `prior` and `value`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from inspect import cleandoc
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.errors import LabError
-from gnomon.lab.ceilings import Ceiling
+from gnomon.results import Result
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Rng = np.random.Generator
 PADDING = 0
-OUTPUTS = ("label", "tokens")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -77,6 +85,17 @@ class Task(ABC):
 
     length: int = 32
 
+    @classmethod
+    def describe(cls) -> str:
+        """Return what a row looks like and what is asked of it, as the docstring says after its
+        first line; where it says nothing more, as that of a base does.
+        """
+        for kind in cls.__mro__:
+            told = cleandoc(kind.__doc__ or "").partition("\n\n")[2].partition(">>>")[0].strip()
+            if told:
+                return told
+        return ""
+
     @property
     @abstractmethod
     def vocabulary(self) -> int:
@@ -119,11 +138,20 @@ class Task(ABC):
 class Drawn(Task):
     """Base of tasks that are drawn: subclasses fill rows of given lengths."""
 
+    least: ClassVar[Mapping[str, int]] = {}
+    """Parameters that are whole numbers, with the smallest that each may be."""
+    positive: ClassVar[tuple[str, ...]] = ()
+    """Parameters that are real numbers above 0."""
+
     shortest: int | None = None
     """With it the length of every row is uniform on shortest..length."""
 
     def __post_init__(self) -> None:
-        """Refuse lengths that the definition can not fill."""
+        """Refuse parameters that cannot be, and lengths that the definition cannot fill."""
+        for parameter, least in self.least.items():
+            check_int(self.name, parameter, getattr(self, parameter), least=least)
+        for parameter in self.positive:
+            check_positive(self.name, parameter, getattr(self, parameter))
         self._check_length(self.length)
         if self.shortest is not None:
             self._check_length(self.shortest)
@@ -144,7 +172,7 @@ class Drawn(Task):
 
     def batch(self, rng: Rng, size: int, length: int | None = None) -> Batch:
         """Draw `size` rows, of the task's lengths or all of one other length."""
-        check_whole(self.name, "size", size, least=1)
+        check_int(self.name, "size", size, least=1)
         lengths = self._lengths(rng, size, length)
         mask = np.arange(lengths.max()) < lengths[:, None]
         drawn = self.draw(rng, mask)
@@ -162,10 +190,10 @@ class Drawn(Task):
         return rng.integers(self.shortest, self.length + 1, size)
 
     def _check_length(self, length: int) -> None:
-        check_whole(self.name, "a length", length, least=self.least_length)
+        check_int(self.name, "a length", length, least=self.least_length)
 
 
-def check_whole(name: str, parameter: str, value: Any, *, least: int) -> None:
+def check_int(name: str, parameter: str, value: Any, *, least: int) -> None:
     """Refuse what is no whole number, or too small a one."""
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not whole or value < least:
@@ -178,3 +206,38 @@ def check_positive(name: str, parameter: str, value: Any) -> None:
     """Refuse what is no positive number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < np.inf:
         raise LabError(f"task {name}: {parameter} is {value!r}; it must be a positive number.")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ceiling(Result):
+    """The best on a task, with and without order; `measure` is "accuracy" or "r2"."""
+
+    measure: str
+    value: float
+    prior: float
+    constant: float
+    how: str = "exact"
+    """"exact" or "estimated"; an estimate has an interval, and `note` says of what."""
+    interval: tuple[float, float] | None = None
+    note: str = ""
+
+    def share(self, score: float) -> float:
+        """Return where a score lies between the constant answer (0) and the ceiling (1)."""
+        return (score - self.constant) / (self.value - self.constant)
+
+
+def shuffle_slots(rng: Rng, mask: Bools) -> Ints:
+    """Return for every row its slots in random order, those outside the mask last.
+
+    >>> shuffled_slots(np.random.default_rng(0), np.array([[True, True, False]])).tolist()[0][2]
+    2
+    """
+    keys = np.where(mask, rng.random(mask.shape), 2.0)
+    return np.argsort(keys, axis=1, kind="stable")
+
+
+def put_tokens(tokens: Ints, slots: Ints, values: Ints) -> Ints:
+    """Return tokens with `values` at `slots`, both (rows, k)."""
+    changed = tokens.copy()
+    np.put_along_axis(changed, slots, values, axis=1)
+    return changed

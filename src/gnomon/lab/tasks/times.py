@@ -1,36 +1,23 @@
-"""Phase x distance and decay: regression on real, irregular times.
-
-    times      0.0  0.4  2.1  3.0  3.2       gaps exponential with mean 1, or `gap`
-    phase      .    a    .    .    b         y = (D / r) cos(2 pi D / p), D = 2.8 between a and b
-    decay      v0   v1   v2   v3   v4        y_t = sum_(s<=t) exp(-(T_t - T_s) / tau) v_s
-
-Both are functions of real lags, not of slots. Phase x distance has the shape of a Jordan block
-(polynomial times oscillation), decay that of a real eigenvalue, so that each has a class of
-one-parameter groups that writes it down exactly.
-
-Phase: a at slot s, b at s + k with k uniform on 1..K and s independent of it; the bag of tokens
-says nothing and the best order-blind answer is the mean: R2 = 0.
-
-Decay, with values of mean 0 and variance V and a = 1 / (1 + g / tau), b = 1 / (1 + 2 g / tau) for
-gaps of mean g: E exp(-(T_t - T_(t-k)) / tau) = a^k, and of its square b^k, so
-
-    Var y_t = V (1 + b + ... + b^t).
-
-An observer of v_t and of the bag of earlier tokens, but not of their order or times, predicts
-v_t + c_t mean(earlier), c_t = a + ... + a^t, and explains V (1 + c_t^2 / t).
-"""
+"""Regression on real, irregular times: what depends on real lags and not on slots."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.lab.ceilings import Ceiling
-from gnomon.lab.tasks.base import Batch, Bools, Drawn, Ints, Rng, check_positive, check_whole
-from gnomon.lab.tasks.places import put, whole_below
+from gnomon.lab.tasks.base import (
+    Batch,
+    Bools,
+    Ceiling,
+    Drawn,
+    Ints,
+    Rng,
+    put_tokens,
+)
 
 FIRST, SECOND, FILLERS_FROM = 1, 2, 3
 Floats = NDArray[np.float64]
@@ -44,7 +31,39 @@ def irregular_times(rng: Rng, shape: tuple[int, ...], gap: float) -> Floats:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Phase(Drawn):
+class Regression(Drawn):
+    """Base of tasks that ask for a number, at real times.
+
+    Phase x distance and decay: regression on real, irregular times.
+
+        times      0.0  0.4  2.1  3.0  3.2      gaps exponential with mean 1, or `gap`
+        phase      .    a    .    .    b        y = (D / r) cos(2 pi D / p), D = 2.8 between a and b
+        decay      v0   v1   v2   v3   v4       y_t = sum_(s<=t) exp(-(T_t - T_s) / tau) v_s
+
+    Both are functions of real lags, not of slots. Phase x distance has the shape of a Jordan block
+    (polynomial times oscillation), decay that of a real eigenvalue, so that each has a class of
+    one-parameter groups that writes it down exactly.
+
+    Phase: a at slot s, b at s + k with k uniform on 1..K and s independent of it; the bag of tokens
+    says nothing and the best order-blind answer is the mean: R2 = 0.
+
+    Decay, with values of mean 0 and variance V and a = 1 / (1 + g / tau), b = 1 / (1 + 2 g / tau)
+    for gaps of mean g: E exp(-(T_t - T_(t-k)) / tau) = a^k, and of its square b^k, so
+
+        Var y_t = V (1 + b + ... + b^t).
+
+    An observer of v_t and of the bag of earlier tokens, but not of their order or times, predicts
+    v_t + c_t mean(earlier), c_t = a + ... + a^t, and explains V (1 + c_t^2 / t).
+    """
+
+    @property
+    def classes(self) -> None:
+        """A number is asked for."""
+        return
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phase(Regression):
     """Give (D / r) cos(2 pi D / p), D the time between a and b.
 
     >>> rows = Phase(length=20).batch(np.random.default_rng(0), 3)
@@ -53,6 +72,8 @@ class Phase(Drawn):
     """
 
     name: ClassVar[str] = "phase"
+    least: ClassVar[Mapping[str, int]] = {"separation": 1, "fillers": 1}
+    positive: ClassVar[tuple[str, ...]] = ("period", "reach", "gap")
 
     separation: int = 16
     """The largest number of slots from a to b."""
@@ -61,23 +82,10 @@ class Phase(Drawn):
     gap: float = 1.0
     fillers: int = 29
 
-    def __post_init__(self) -> None:
-        """Check the parameters, then the lengths that they allow."""
-        check_whole(self.name, "separation", self.separation, least=1)
-        check_whole(self.name, "fillers", self.fillers, least=1)
-        for parameter in ("period", "reach", "gap"):
-            check_positive(self.name, parameter, getattr(self, parameter))
-        super().__post_init__()
-
     @property
     def vocabulary(self) -> int:
         """Padding, two triggers, fillers."""
         return FILLERS_FROM + self.fillers
-
-    @property
-    def classes(self) -> None:
-        """A number is asked for."""
-        return
 
     @property
     def least_length(self) -> int:
@@ -92,10 +100,10 @@ class Phase(Drawn):
         """Draw times and places independently of each other."""
         size, width = mask.shape
         times = irregular_times(rng, (size, width), self.gap)
-        start = whole_below(rng, mask.sum(axis=1) - self.separation)
+        start = rng.integers(0, mask.sum(axis=1) - self.separation)
         slots = np.stack([start, start + rng.integers(1, self.separation + 1, size)], axis=1)
         tokens = rng.integers(FILLERS_FROM, self.vocabulary, (size, width))
-        tokens = put(tokens, slots, np.broadcast_to([FIRST, SECOND], slots.shape))
+        tokens = put_tokens(tokens, slots, np.broadcast_to([FIRST, SECOND], slots.shape))
         ends = np.take_along_axis(times, slots, axis=1)
         apart = ends[:, 1] - ends[:, 0]
         targets = apart / self.reach * np.cos(2.0 * np.pi * apart / self.period)
@@ -103,7 +111,7 @@ class Phase(Drawn):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decay(Drawn):
+class Decay(Regression):
     """Give the sum of earlier values, each faded by the time since.
 
     >>> rows = Decay(length=4).batch(np.random.default_rng(0), 2)
@@ -114,28 +122,18 @@ class Decay(Drawn):
     name: ClassVar[str] = "decay"
     output: ClassVar[str] = "tokens"
     causal: ClassVar[bool] = True
+    least: ClassVar[Mapping[str, int]] = {"levels": 2}
+    positive: ClassVar[tuple[str, ...]] = ("time", "gap")
 
     time: float = 3.0
     """tau: after so long a value has faded to 1 / e."""
     gap: float = 1.0
     levels: int = 9
 
-    def __post_init__(self) -> None:
-        """Check the parameters, then the lengths."""
-        check_whole(self.name, "levels", self.levels, least=2)
-        for parameter in ("time", "gap"):
-            check_positive(self.name, parameter, getattr(self, parameter))
-        super().__post_init__()
-
     @property
     def vocabulary(self) -> int:
         """Padding and levels."""
         return 1 + self.levels
-
-    @property
-    def classes(self) -> None:
-        """A number is asked for."""
-        return
 
     def values_of(self, tokens: Ints) -> NDArray[np.float32]:
         """Return the values -1..1 of the levels 1..levels."""

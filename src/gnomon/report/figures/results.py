@@ -239,7 +239,7 @@ DRAWN: dict[str, Callable[[Any], Figure]] = {
     "gnomon.reproduce.claims.Reproduction": _reproduction,
     "gnomon.pipeline.lags.LagStructure": lambda found: kernel_figure(found.kernel.to_dict()),
     "gnomon.spectra.of_encoding.Spectrum": spectrum_panels,
-    "gnomon.pipeline.survey_file.Pictures": _pictures,
+    "gnomon.pipeline.page_data.Pictures": _pictures,
     "gnomon.pipeline.noise.NoiseReport": lambda found: _geometry_without_noise(found.debiased),
 }
 """From the full name of a class to its picture; the survey draws itself by name of figure."""

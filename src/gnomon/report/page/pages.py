@@ -228,7 +228,7 @@ LAB_EXPLAINED = {
 def lab_page(contents: Mapping[str, Any], *, version: str) -> bytes:
     """Return the page in UTF-8.
 
-    `contents` has `name`, `question`, `grids` (tables of `gnomon.lab.compact`) and where there are
+    `contents` has `name`, `question`, `grids` (tables of `gnomon.lab.table`) and where there are
     any `verdicts`, `optimisation`, `stress`, `correlations` and `notes`.
     """
     page = SinglePage()

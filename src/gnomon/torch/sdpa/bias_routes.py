@@ -50,7 +50,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gnomon.encodings import Alibi
 from gnomon.numeric.arrays import concrete_or_none
 from gnomon.torch.coordinates import XP
 from gnomon.torch.sdpa.kernel import attend, is_triangle, padded
@@ -92,7 +91,7 @@ def run_toeplitz(call: TorchCall, layout: Layout) -> Tensor:
     if call.masked or writes_out(call):
         return attend(q, k, v, mask=dense_bias(call, layout, "toeplitz"), **given)
     _, _, n, m = call.sizes
-    view = _reversed_bias(lag_profile(call, layout), m, (0, n), m)
+    view = _bias_backwards(lag_profile(call, layout), m, (0, n), m)
     return attend(q, k.flip(-2), v.flip(-2), mask=view, **given)
 
 
@@ -142,7 +141,7 @@ def run_tiles(call: TorchCall, layout: Layout) -> Tensor:
         if whole is not None:
             bias, some = whole[..., slice(*rows), :end], slice(0, end)
         else:
-            bias, some = _reversed_bias(profile, m, rows, end), slice(m - end, m)
+            bias, some = _bias_backwards(profile, m, rows, end), slice(m - end, m)
         part = (q[:, :, slice(*rows)], keys[:, :, some], values[:, :, some])
         made.append(attend(*part, mask=bias, **given))
     return torch.cat(made, dim=-2)
@@ -206,7 +205,7 @@ def lag_profile(call: TorchCall, layout: Layout) -> Tensor:
     return made.masked_fill(lags < -slack, -torch.inf)
 
 
-def _reversed_bias(profile: Tensor, m: int, rows: Span, end: int) -> Tensor:
+def _bias_backwards(profile: Tensor, m: int, rows: Span, end: int) -> Tensor:
     """Return the bias of some queries to the first `end` keys in reverse order, as a view.
 
     Shape (1, heads, rows, end).
@@ -219,7 +218,7 @@ def _reversed_bias(profile: Tensor, m: int, rows: Span, end: int) -> Tensor:
 
 def _written_bias(profile: Tensor, m: int, rows: Span, end: int) -> Tensor:
     """Return the bias of some queries to the first `end` keys, in their order, in memory."""
-    return _reversed_bias(profile, m, rows, end).flip(-1)
+    return _bias_backwards(profile, m, rows, end).flip(-1)
 
 
 def rank_of(call: TorchCall) -> int | None:
@@ -233,7 +232,7 @@ def rank_of(call: TorchCall) -> int | None:
 def slopes_of(call: TorchCall) -> Tensor | None:
     """Return m of a bias -m (i - j) for each head, or None where the bias is no such line."""
     encoding: Any = call.encoding
-    if not isinstance(encoding, Alibi):
+    if not encoding.is_one_of("alibi"):
         return None
     line = encoding.axes == 1 and not encoding.symmetric and encoding.slopes_after is None
     return call.numbers["slopes"] if line else None
@@ -251,7 +250,7 @@ def unfit_places(call: TorchCall) -> str | None:
         return None
     numbers = (values for values in call.numbers.values() if isinstance(values, Tensor))
     if any(concrete_or_none(x.detach()) is None for x in (call.at_q, call.at_k, *numbers)):
-        return "positions can not be seen"
+        return "positions cannot be seen"
     with torch.no_grad():
         reached = _largest_term(call)
     most = _MOST[call.wide]
@@ -395,7 +394,7 @@ def _block_mask(call: TorchCall, layout: Layout) -> Any:
 def _kernel(device: str) -> Any:
     """Return the function: fused on CUDA, plain elsewhere."""
     if device == "cuda":
-        return _fused()
+        return _compile_flex()
 
     def plain(*vectors: Tensor, **given: Any) -> Tensor:
         from torch.nn.attention.flex_attention import flex_attention
@@ -409,7 +408,7 @@ def _kernel(device: str) -> Any:
 
 
 @functools.cache
-def _fused() -> Any:
+def _compile_flex() -> Any:
     """Return the compiled kernel; PyTorch keeps a version of it for each kind of call."""
     from torch.nn.attention.flex_attention import flex_attention
 

@@ -25,7 +25,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gnomon.encodings import Referred, refuse_arguments
 from gnomon.errors import EncodingError
 from gnomon.numeric import checks
 from gnomon.numeric.arrays import traced
@@ -112,7 +111,7 @@ def attention(
     gives zeros.
     """
     if unknown:
-        refuse_arguments("attention", unknown, _NAMES)
+        TorchCall.refuse_arguments("attention", unknown, _NAMES)
     given = {
         "positions_q": positions_q,
         "positions_k": positions_k,
@@ -133,7 +132,7 @@ def attention_plan(
     q: Tensor, k: Tensor, v: Tensor, encoding: Any, *, route: str = "auto", **given: Any
 ) -> Plan:
     """Return the route that `attention` takes for the same arguments, with the reasons."""
-    call, layout, chosen = _ready(q, k, v, encoding, _named("attention_plan", given), route)
+    call, layout, chosen = _ready(q, k, v, encoding, _with_defaults("attention_plan", given), route)
     return _plan(call, layout, chosen, route)
 
 
@@ -148,15 +147,19 @@ def prepare_attention(
     Checks, route and bias are made once; the plan is `attend.plan`. Only sizes, type and device of
     q, k and v are kept.
     """
-    call, layout, chosen = _ready(q, k, v, encoding, _named("prepare_attention", given), route)
+    call, layout, chosen = _ready(
+        q, k, v, encoding, _with_defaults("prepare_attention", given), route
+    )
     run = run_empty if 0 in call.sizes else _RUN[chosen]
     return Prepared(call, layout, run, _plan(call, layout, chosen, route))
 
 
-def _named(caller: str, given: dict[str, Any]) -> dict[str, Any]:
+def _with_defaults(caller: str, given: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of attention, those that are not given as they are by default."""
     defaults = dict.fromkeys(TorchCall.ARGUMENTS) | {"dropout": 0.0}
-    refuse_arguments(caller, {n: x for n, x in given.items() if n not in defaults}, _NAMES)
+    TorchCall.refuse_arguments(
+        caller, {n: x for n, x in given.items() if n not in defaults}, _NAMES
+    )
     return defaults | given
 
 
@@ -191,7 +194,7 @@ def _ready(
     reason = _refusal(route, call, layout)
     if reason is not None:
         raise EncodingError(
-            f"The route {route!r} can not serve this call, because {reason}; leave route out, and "
+            f"The route {route!r} cannot serve this call, because {reason}; leave route out, and "
             "one that can is taken."
         )
     return call, layout, route
@@ -213,7 +216,7 @@ class Plan(Result):
 def _choose(call: TorchCall, layout: Layout) -> str:
     """Return the route that suits a call."""
     encoding = call.encoding
-    if isinstance(encoding, Referred) and _no_blocks(call, layout) is None:
+    if encoding.fades and _no_blocks(call, layout) is None:
         return "blocks"
     if call.needs_logits() is not None:
         return "dense"
@@ -250,7 +253,7 @@ def _large(call: TorchCall) -> bool:
 
 
 def _refusal(route: str, call: TorchCall, layout: Layout) -> str | None:
-    """Say why a route can not serve a call, or None where it can."""
+    """Say why a route cannot serve a call, or None where it can."""
     if route == "dense":
         return None
     if route == "blocks":
@@ -267,14 +270,14 @@ def _own_places(call: TorchCall) -> bool:
 
 def _no_blocks(call: TorchCall, layout: Layout) -> str | None:
     encoding = call.encoding
-    if not isinstance(encoding, Referred):
+    if not encoding.fades:
         return "nothing decays"
     if not call.causal:
         return "it is not causal"
     if encoding.on_values:
         return f"{encoding.name!r} acts on values, too"
     hidden = is_tracing() or not layout.seen
-    return "positions and decays can not be seen in compiled code" if hidden else None
+    return "positions and decays cannot be seen in compiled code" if hidden else None
 
 
 def _no_profile(call: TorchCall, layout: Layout) -> str | None:
@@ -286,7 +289,7 @@ def _no_profile(call: TorchCall, layout: Layout) -> str | None:
         return f"{call.encoding.name!r} depends on more than the lag"
     if call.encoding.axes > 1:
         return "positions have several axes"
-    return "positions can not be seen" if not layout.seen else "positions are not equally spaced"
+    return "positions cannot be seen" if not layout.seen else "positions are not equally spaced"
 
 
 def _no_coordinates(call: TorchCall, layout: Layout) -> str | None:
@@ -340,7 +343,7 @@ class Prepared:
         plan: Plan,
     ) -> None:
         self.plan = plan
-        self._call, self._layout, self._run = _made_ready(call, layout, plan.route), layout, run
+        self._call, self._layout, self._run = _make_ready(call, layout, plan.route), layout, run
         # One call of the kernel is all: nothing is turned, and bias and mask are there already.
         self._direct = self._call.dense_bias is not None and plan.route != "tiles"
         self._direct = self._direct and call.encoding.kinds == ("bias",)
@@ -376,7 +379,7 @@ def _form(x: Tensor, leading: tuple[int, ...]) -> tuple[Any, ...]:
     return (*leading, *x.shape[-3:]), x.dtype, x.device
 
 
-def _made_ready(call: TorchCall, layout: Layout, route: str) -> TorchCall:
+def _make_ready(call: TorchCall, layout: Layout, route: str) -> TorchCall:
     """Return the call with all that no training changes made, and without its vectors."""
     made: dict[str, Any] = {}
     if call.biased and not call.encoding.learnable and 0 not in call.sizes:
@@ -405,14 +408,14 @@ def _extra_bytes(route: str, call: TorchCall, layout: Layout) -> int:
         "bias": _bias,
         "toeplitz": _toeplitz,
         "tiles": _tiles,
-        "augmented": _augmented,
+        "augmented": _of_augmented,
         "blocks": _blocks,
         "dense": _dense,
         "flex": _flex,
     }[route](call, layout)
 
 
-def _acting(call: TorchCall) -> int:
+def _encoded_bytes(call: TorchCall) -> int:
     """Queries and keys once more, where the encoding acts on them."""
     acts = {"vectors", "transform"} & set(call.encoding.kinds)
     return (call.q.numel() + call.k.numel()) * call.q.itemsize if acts else 0
@@ -429,7 +432,7 @@ def _mask(call: TorchCall, rows: int, keys: int) -> int:
     return batch * heads * rows * keys * (1 + call.wide.itemsize)
 
 
-def _biased(call: TorchCall, rows: int, keys: int) -> int:
+def _bias_bytes(call: TorchCall, rows: int, keys: int) -> int:
     """A bias of some rows in its wide type, with masks merged into it."""
     batch = call.q.shape[0] if call.masked or call.at_q.ndim == 4 else 1
     return batch * call.q.shape[1] * rows * keys * call.wide.itemsize
@@ -437,14 +440,14 @@ def _biased(call: TorchCall, rows: int, keys: int) -> int:
 
 def _plain(call: TorchCall, layout: Layout) -> int:
     _, _, n, m = call.sizes
-    return _acting(call) + (0 if is_triangle(call, layout) else _mask(call, n, m))
+    return _encoded_bytes(call) + (0 if is_triangle(call, layout) else _mask(call, n, m))
 
 
 def _bias(call: TorchCall, layout: Layout) -> int:
     del layout
     _, heads, n, m = call.sizes
     float64 = heads * n * m * 8  # what the formula makes before it is rounded
-    return _acting(call) + _biased(call, n, m) + float64
+    return _encoded_bytes(call) + _bias_bytes(call, n, m) + float64
 
 
 def _profile(call: TorchCall) -> int:
@@ -460,7 +463,11 @@ def _toeplitz(call: TorchCall, layout: Layout) -> int:
     del layout
     _, _, n, m = call.sizes
     written = call.masked or writes_out(call)
-    return _acting(call) + _profile(call) + (_biased(call, n, m) if written else _flips(call))
+    return (
+        _encoded_bytes(call)
+        + _profile(call)
+        + (_bias_bytes(call, n, m) if written else _flips(call))
+    )
 
 
 def _tiles(call: TorchCall, layout: Layout) -> int:
@@ -469,17 +476,17 @@ def _tiles(call: TorchCall, layout: Layout) -> int:
     if has_profile(call, layout) and not call.masked:
         return _toeplitz(call, layout)
     if not call.biased:
-        return _acting(call) + _mask(call, rows, m)
-    return _acting(call) + _profile(call) + 2 * _biased(call, rows, m)
+        return _encoded_bytes(call) + _mask(call, rows, m)
+    return _encoded_bytes(call) + _profile(call) + 2 * _bias_bytes(call, rows, m)
 
 
-def _augmented(call: TorchCall, layout: Layout) -> int:
+def _of_augmented(call: TorchCall, layout: Layout) -> int:
     batch, heads, n, m = call.sizes
     rank = LIMBS.get(call.q.dtype, 1) if slopes_of(call) is not None else rank_of(call) or 0
     width = -(-(call.q.shape[-1] + rank) // 8) * 8
     vectors = batch * heads * (n + 2 * m) * width * call.q.itemsize
     mask = 0 if is_triangle(call, layout) else _mask(call, n, m)
-    return _acting(call) + vectors + mask
+    return _encoded_bytes(call) + vectors + mask
 
 
 def _blocks(call: TorchCall, layout: Layout) -> int:
@@ -495,11 +502,11 @@ def _blocks(call: TorchCall, layout: Layout) -> int:
 def _dense(call: TorchCall, layout: Layout) -> int:
     del layout
     batch, heads, n, m = call.sizes
-    return _acting(call) + 2 * batch * heads * n * m * call.wide.itemsize
+    return _encoded_bytes(call) + 2 * batch * heads * n * m * call.wide.itemsize
 
 
 def _flex(call: TorchCall, layout: Layout) -> int:
     del layout
     batch, heads, n, m = call.sizes
     unfused = 2 * batch * heads * n * m * call.wide.itemsize
-    return _acting(call) + _profile(call) + (0 if call.q.device.type == "cuda" else unfused)
+    return _encoded_bytes(call) + _profile(call) + (0 if call.q.device.type == "cuda" else unfused)

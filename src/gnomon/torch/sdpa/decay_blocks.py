@@ -29,7 +29,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gnomon.encodings import Decaying
 from gnomon.numeric.arrays import concrete_or_none
 from gnomon.torch.coordinates import XP
 from gnomon.torch.sdpa.bias_routes import TILE, spans
@@ -55,7 +54,7 @@ def run_blocks(call: TorchCall, layout: Layout) -> Tensor:
     for rows in spans(call, tile if tile >= LEAST_BLOCK else MERGED_BLOCK):
         end = keys_for(call, layout, rows)
         part = (q[:, :, slice(*rows)], k[:, :, :end], v[:, :, :end])
-        block = _one_reference if tile >= LEAST_BLOCK else _merged
+        block = _one_reference if tile >= LEAST_BLOCK else _merge
         made.append(block(call, layout, part, rows))
     return torch.cat(made, dim=-2).to(call.q.dtype)
 
@@ -65,7 +64,7 @@ def block_length(call: TorchCall) -> int:
 
     It is 0 where powers of the lag grow beside the decay: seen from inside of a block they cancel.
     """
-    if not isinstance(call.encoding, Decaying):
+    if not call.encoding.is_one_of("xpos", "retnet"):
         return 0
     at = concrete_or_none(call.at_q)
     if at is None or at.size == 0:
@@ -100,7 +99,7 @@ def _seen_from_first(
     """Return queries of a block and some of the keys as seen from the block's first query."""
     at_q, at_k = call.at_q[..., slice(*rows), :], call.at_k[..., some, :]
     first, last = at_q.amin(-2, keepdim=True), at_q.amax(-2, keepdim=True)
-    refer = call.encoding.referred
+    refer = call.encoding.see_from
     given: dict[str, Any] = {"reference": 0.0, "xp": XP}
     left = refer(q, at_q - first, call.numbers, side="q", **given)
     # A key after the block is masked; from its own place its factor might not be finite.
@@ -109,7 +108,7 @@ def _seen_from_first(
     return left, right
 
 
-def _merged(
+def _merge(
     call: TorchCall, layout: Layout, vectors: tuple[Tensor, Tensor, Tensor], rows: Span
 ) -> Tensor:
     """Return a block of queries, its logits in parts that are merged."""
@@ -122,11 +121,11 @@ def _merged(
         some = slice(first, min(first + KEYS, before))
         left, right = _seen_from_first(call, q, k[:, :, some], rows, some)
         logits = torch.matmul(left, right.mT) * call.scale
-        parts.append(_part(_masked(logits, mask, some), v[:, :, some], call.dropout))
+        parts.append(_part(_mask(logits, mask, some), v[:, :, some], call.dropout))
     for first in range(before, end, TILE):
         some = slice(first, min(first + TILE, end))
         logits = _own_scores(call, q, k[:, :, some], rows, some)
-        parts.append(_part(_masked(logits, mask, some), v[:, :, some], call.dropout))
+        parts.append(_part(_mask(logits, mask, some), v[:, :, some], call.dropout))
     return merged(parts)
 
 
@@ -138,7 +137,7 @@ def _own_scores(call: TorchCall, q: Tensor, k: Tensor, rows: Span, some: slice) 
     return made
 
 
-def _masked(logits: Tensor, mask: Tensor | None, some: slice) -> Tensor:
+def _mask(logits: Tensor, mask: Tensor | None, some: slice) -> Tensor:
     if mask is None:
         return logits
     mask = mask if mask.shape[-1] == 1 else mask[..., some]

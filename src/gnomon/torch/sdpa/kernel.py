@@ -134,7 +134,7 @@ def attend(
 def _learns_unseen(mask: Tensor) -> bool:
     """Whether a mask learns where PyTorch does not see it: within a transform of `torch.func`.
 
-    It would take a kernel without a gradient of the mask, and fail. Compiled code can not tell.
+    It would take a kernel without a gradient of the mask, and fail. Compiled code cannot tell.
     """
     inside = torch._C._functorch.peek_interpreter_stack() is not None  # noqa: SLF001 - no other way
     if not inside or torch.compiler.is_compiling():

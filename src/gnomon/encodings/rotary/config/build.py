@@ -64,6 +64,7 @@ from gnomon.encodings.rotary.config.source import (
     SECTIONED,
     SECTIONS,
     STILL_TYPES,
+    TOP,
     TRAILING,
     UNLIKE,
     WITHOUT_ATTENTION,
@@ -83,7 +84,7 @@ if TYPE_CHECKING:
     from gnomon.encodings.rotary.config.source import Source
 
 
-ROTARY_WAYS = ("rope", "rotary", "nope")
+_ROTARY_WAYS = ("rope", "rotary", "nope")
 """What configs that name their way of encoding call the ways that are read here."""
 NAMED_WAYS = frozenset({"EvollaModel", "esm", "evolla", "granitemoehybrid"})
 """Model types whose code asks their configs for the way; others rotate whatever is said."""
@@ -110,8 +111,8 @@ def from_config(
     >>> encoding.rotated, encoding.layout
     (64, 'half')
     """
-    source = _opened(config, length, ignore)
-    found = _attending(source, layer, layer_type, length=length, layout=layout)
+    source = _open(config, length, ignore)
+    found = _find_layer(source, layer, layer_type, length=length, layout=layout)
     _warn_of_scale(source, found)
     return _with_temperature(source, found, layout)
 
@@ -120,12 +121,12 @@ def encoding_within(
     config: Config, *, layer_type: str | None = None, layer: int | None = None
 ) -> Encoding:
     """Return the encoding of a config whose model keeps its own attention, and scale of logits."""
-    source = _opened(config, None, ())
-    found = _attending(source, layer, layer_type, length=None, layout=None)
+    source = _open(config, None, ())
+    found = _find_layer(source, layer, layer_type, length=None, layout=None)
     return _with_temperature(source, found, None)
 
 
-def _attending(
+def _find_layer(
     source: Source, layer: int | None, layer_type: str | None, **how: Any
 ) -> LayerSchedule:
     """Return a layer with attention, and warn where it also rotates values."""
@@ -146,12 +147,21 @@ def _attending(
 
 def _with_temperature(source: Source, layer: LayerSchedule, layout: str | None) -> Encoding:
     """Return the encoding of a layer, or one that sharpens queries where the layer does."""
-    return layer.encoding if layer.temperature is None else _sharpened(source, layer, layout)
+    return layer.encoding if layer.temperature is None else _sharpen(source, layer, layout)
+
+
+def names_rotary(said: Mapping[str, Any]) -> bool:
+    """Whether the keys of a config are those of rotary encoding: its way, or any setting of it."""
+    way = said.get("position_embedding_type")
+    if isinstance(way, str):
+        return way in _ROTARY_WAYS
+    return any(said.get(key) is not None for key in TOP if key != "rope_interleave")
 
 
 def _warn_of_scale(source: Source, layer: LayerSchedule) -> None:
     """Warn of a scale of logits that attention with the encoding alone would not take."""
-    scale, width = layer.softmax_scale, getattr(layer.encoding, "dimension", None)
+    scale, made = layer.softmax_scale, layer.encoding
+    width = None if made.is_one_of("nope") else made.query_width
     usual = layer.encoding.softmax_scale or (width**-0.5 if width else None)
     if scale is not None and usual is not None and not math.isclose(scale, usual, rel_tol=1e-6):
         warnings.warn(
@@ -173,7 +183,7 @@ def schedule(
 
     Options are those of `from_config`. A config must say how many layers there are.
     """
-    source = _opened(config, length, ignore)
+    source = _open(config, length, ignore)
     keys = ("layer_types", "block_types", *ATTENDING_LISTS)
     listed = any(source.said.get(key) for key in keys)
     if source.model_type in HYBRID and not listed:
@@ -191,7 +201,7 @@ def schedule(
     return Schedule(model_type=source.model_type, layers=tuple(layers))
 
 
-def _opened(config: Config, length: int | None, ignore: Iterable[str]) -> Source:
+def _open(config: Config, length: int | None, ignore: Iterable[str]) -> Source:
     """Return a config whose keys are all understood, of a model that rotates."""
     source = read_config(config, ignore)
     if length is not None:
@@ -224,8 +234,7 @@ def _layer(
     still = still or (source.model_type in ON_REQUEST and way != "rope")
     still = still or not rotates(source, layer, chosen)
     found = Nope() if still else _encoding(source, given, chosen, layout)
-    follows = getattr(found, "at_length", None)
-    found = found if length is None or follows is None else follows(length)
+    found = found if length is None else found.at_length(length)
     return LayerSchedule(
         layer=layer or 0,
         layer_type=chosen,
@@ -236,7 +245,7 @@ def _layer(
     )
 
 
-def _sharpened(source: Source, layer: LayerSchedule, layout: str | None) -> Encoding:
+def _sharpen(source: Source, layer: LayerSchedule, layout: str | None) -> Encoding:
     """Return a layer whose queries are sharpened, where one encoding of the catalogue is that."""
     tempered = layer.temperature
     if tempered is None or not isinstance(layer.encoding, Nope) or tempered != _llama_4(tempered):
@@ -297,7 +306,7 @@ def _check_rotary(source: Source) -> None:
         )
     way = source.one("position_embedding_type", "position_embeddings_type")
     deaf = source.model_type in (HALF | INTERLEAVED) - NAMED_WAYS
-    if isinstance(way, str) and (way == "nope" if deaf else way not in ROTARY_WAYS):
+    if isinstance(way, str) and (way == "nope" if deaf else way not in _ROTARY_WAYS):
         raise EncodingError(
             f"The config's position_embedding_type is {way!r}, which is no rotary encoding, or is "
             "not read by the code of its model; build that of the model by name, or take it out."
@@ -387,7 +396,7 @@ def shape_of(source: Source, parameters: Mapping[str, Any], layer_type: str | No
     """Return which coordinates of a head turn."""
     decoupled = source.whole("qk_rope_head_dim")
     if decoupled is not None and source.model_type not in TRAILING:
-        return _decoupled(source, parameters, decoupled)
+        return _read_decoupled(source, parameters, decoupled)
     head = _head(source, layer_type)
     fraction = fraction_of(source, parameters, head)
     if source.model_type not in TRAILING:
@@ -418,7 +427,7 @@ def _head(source: Source, layer_type: str | None) -> int:
     return int(heads.pop())
 
 
-def _decoupled(source: Source, parameters: Mapping[str, Any], turning: int) -> Shape:
+def _read_decoupled(source: Source, parameters: Mapping[str, Any], turning: int) -> Shape:
     content = source.whole("qk_nope_head_dim") or 0
     given = source.whole("head_dim") if "head_dim" in source.said else None
     head = content + turning if given is None else given
@@ -491,7 +500,7 @@ def scaling_of(kind: str, parameters: Mapping[str, Any], source: Source) -> Scal
 
 def _linear(parameters: Mapping[str, Any], source: Source) -> dict[str, Any]:
     del source
-    return {"factor": _needed(parameters, "factor", "linear")}
+    return {"factor": _require(parameters, "factor", "linear")}
 
 
 def _dynamic(parameters: Mapping[str, Any], source: Source) -> dict[str, Any]:
@@ -502,7 +511,7 @@ def _dynamic(parameters: Mapping[str, Any], source: Source) -> dict[str, Any]:
             f"The config says original_max_position_embeddings = {trained!r}, and the rope type "
             f"'dynamic' reads max_position_embeddings ({longest}) instead; make them equal."
         )
-    return {"factor": _needed(parameters, "factor", "dynamic"), "original_length": longest}
+    return {"factor": _require(parameters, "factor", "dynamic"), "original_length": longest}
 
 
 def _yarn(parameters: Mapping[str, Any], source: Source) -> dict[str, Any]:
@@ -517,19 +526,19 @@ def _yarn(parameters: Mapping[str, Any], source: Source) -> dict[str, Any]:
 
 def _longrope(parameters: Mapping[str, Any], source: Source) -> dict[str, Any]:
     lists = ("short_factor", "long_factor")
-    read = {name: _needed(parameters, name, "longrope") for name in lists}
+    read = {name: _require(parameters, name, "longrope") for name in lists}
     return {**_grown(parameters, source, "longrope"), **read}
 
 
 def _llama3(parameters: Mapping[str, Any], source: Source) -> dict[str, Any]:
     names = ("factor", "low_freq_factor", "high_freq_factor")
-    read = {name: _needed(parameters, name, "llama3") for name in names}
-    return {**read, "original_length": _trained(parameters, source, "llama3")}
+    read = {name: _require(parameters, name, "llama3") for name in names}
+    return {**read, "original_length": _trained_length(parameters, source, "llama3")}
 
 
 def _grown(parameters: Mapping[str, Any], source: Source, kind: str) -> dict[str, Any]:
     """Return the trained length, the growth of the context and the attention factor."""
-    trained = _trained(parameters, source, kind)
+    trained = _trained_length(parameters, source, kind)
     factor = parameters.get("factor")
     if factor is None:
         factor = _longest(parameters, source, kind) / trained
@@ -537,7 +546,7 @@ def _grown(parameters: Mapping[str, Any], source: Source, kind: str) -> dict[str
     return {"original_length": trained, "factor": factor, "attention": attention}
 
 
-def _trained(parameters: Mapping[str, Any], source: Source, kind: str) -> int:
+def _trained_length(parameters: Mapping[str, Any], source: Source, kind: str) -> int:
     """Return the length the model was trained for before its context grew."""
     name = "original_max_position_embeddings"
     above, inside = source.whole(name), parameters.get(name)
@@ -574,7 +583,7 @@ def _whole(name: str, value: Any) -> int:
     return int(whole)
 
 
-def _needed(parameters: Mapping[str, Any], name: str, kind: str) -> Any:
+def _require(parameters: Mapping[str, Any], name: str, kind: str) -> Any:
     if parameters.get(name) is None:
         raise EncodingError(f"The rope type {kind!r} needs {name!r}; add it to the config.")
     return parameters[name]

@@ -184,14 +184,14 @@ def parameters_of(
     name = _chosen(source, layer_type, layer)
     if None in every:
         _check_alike(source, layer_type)
-        return name, _scaled_in(source, layer, every[None])
+        return name, _find_scaled(source, layer, every[None])
     if name is None:
         values = list(every.values())
         if all(value == values[0] for value in values):
             return None, values[0]
         unsaid = "" if layer is None else f" and does not list the type of layer {layer}"
         raise EncodingError(
-            f"The config has rotary encodings of its own for {_listed(every)}{unsaid}; pass "
+            f"The config has rotary encodings of its own for {_list_types(every)}{unsaid}; pass "
             "layer_type=... to say which."
         )
     if name not in every and source.model_type in COMPRESSED and {"main", "compress"} <= {*every}:
@@ -204,7 +204,7 @@ def parameters_of(
     return name, every[name]
 
 
-def _scaled_in(source: Source, layer: int | None, given: Flat) -> Flat:
+def _find_scaled(source: Source, layer: int | None, given: Flat) -> Flat:
     """Return parameters without their scaling, for layers that a config leaves out of it."""
     listed = source.said.get("rope_scaling_layers")
     if listed is None or not given:
@@ -274,7 +274,7 @@ def _usual_type(source: Source, layer: int) -> str | None:
         every = source.whole("full_attention_interval") or 4
         return FULL if (layer + 1) % every == 0 else "linear_attention"
     if source.model_type in COMPRESSED:
-        return _compressed_type(source, layer)
+        return _type_of_compression(source, layer)
     if source.model_type not in EVERY:
         return None
     key, usual, first = EVERY[source.model_type]
@@ -285,7 +285,7 @@ def _usual_type(source: Source, layer: int) -> str | None:
     return FULL if (layer + first) % every == 0 else SLIDING
 
 
-def _compressed_type(source: Source, layer: int) -> str:
+def _type_of_compression(source: Source, layer: int) -> str:
     """Return the type of a layer by how many keys it makes one of, or by the habit of the code."""
     ratios = source.said.get("compress_ratios")
     if ratios is None:
@@ -418,7 +418,7 @@ def _names(every: Mapping[str | None, Flat]) -> list[str]:
     return [name for name in every if name is not None]
 
 
-def _listed(every: Mapping[str | None, Flat]) -> str:
+def _list_types(every: Mapping[str | None, Flat]) -> str:
     return " and ".join(_names(every))
 
 

@@ -194,7 +194,7 @@ def _from_file(path: Any) -> Mapping[str, Any]:
         said = read_json(file)
     except OSError as error:
         raise EncodingError(
-            f"The config {file} can not be read ({error.strerror}); check its path."
+            f"The config {file} cannot be read ({error.strerror}); check its path."
         ) from error
     except ValueError as error:
         raise EncodingError(f"{file} holds no JSON ({error}); pass a config.json.") from error
