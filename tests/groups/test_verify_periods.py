@@ -145,3 +145,8 @@ def test_the_generator_of_a_whole_turn_is_certified_as_what_it_is():
 
     found = gnomon.verify(gnomon.encoding(Generator([Block(frequency=2 * PI)])))
     assert found.structure.named == "a rotation by 6.28319 radians per position"
+
+
+@pytest.mark.parametrize("frequencies", [[4.0, 2.0], [3.0, 1.0], [0.25, 0.125], [0.375, 0.3125]])
+def test_short_numbers_are_not_called_rounded(frequencies):
+    assert "rounded" not in verified(frequencies).structure.named

@@ -94,3 +94,14 @@ def test_windows_that_see_more_of_one_side_are_judged_up_to_the_shorter(low, hig
     found = gnomon.verify(windowed, dimension=D, logits=True, seed=seed)
     assert (found.level, found.rank) == ("L0 strict group", 8)
     assert said in found.warnings[0]
+
+
+def test_nan_at_one_pair_is_placed_and_the_advice_is_of_use():
+    def broken(q, k, t, s):
+        away = (np.asarray(t)[:, None] == 0) & (np.asarray(s)[None, :] == 0)
+        return np.where(away, np.nan, logits(q, k, t, s))
+
+    with pytest.raises(
+        gnomon.GnomonError, match="NaN for a query at 0 and a key at 0, and numbers"
+    ):
+        gnomon.verify(broken, dimension=D, logits=True, whole=True)

@@ -244,8 +244,8 @@ def certify(
     wanted = _promises(promised, subject)
     subject = subject.begun()
     subject.check(np.random.default_rng(seed))
-    longest = subject.asked.rows  # of calls before the laws, which count as calls, too
-    subject = find_window(replace(subject, asked=Ledger(rows=longest)), seed=seed)
+    # The rows of calls before the laws are those of calls, too.
+    subject = find_window(replace(subject, asked=Ledger(rows=subject.asked.rows)), seed=seed)
     used = tolerance_of(subject) if tolerance is None else check_tolerance(tolerance)
     sheet = CertificateDraft(subject=subject, wanted=wanted, seed=seed, tolerance=used)
     sheet.warnings.extend(subject.warnings)
@@ -269,9 +269,7 @@ def certify(
         _content(sheet)
     _warn_of_growth(sheet)
     subject.check_again(sheet.tolerance)
-    known = {"alone": alone, "affine": affine, "masked": _has_stray_masks(sheet)}
-    known["narrow"] = subject.lags < LEAST_SPAN
-    sheet.fill(dict.fromkeys((*ALWAYS, *wanted)), known)
+    sheet.fill(dict.fromkeys((*ALWAYS, *wanted)), alone=alone, affine=affine)
     level = level_of(sheet.found, timed=subject.timed)
     if isinstance(promised, str) and promised in PROMISED:
         sheet.want(_applicable(laws_of_level(promised, sheet.found, level), subject))
@@ -716,8 +714,10 @@ class CertificateDraft:
             name: replace(law, promised=name in self.wanted) for name, law in self.found.items()
         }
 
-    def fill(self, names: Iterable[str], known: Mapping[str, bool]) -> None:
+    def fill(self, names: Iterable[str], *, alone: bool, affine: bool) -> None:
         """Write down every law of these that is still missing, with the reason."""
+        known = {"alone": alone, "affine": affine, "masked": _has_stray_masks(self)}
+        known["narrow"] = self.subject.lags < LEAST_SPAN
         for name in names:
             if name not in self.found:
                 self.skip(name, self._reason(name, known))

@@ -230,7 +230,7 @@ class LogitFunction:
                 f"{len(k)} keys; it must give logits of shape (..., {len(q)}, {len(k)})."
             )
         if np.isnan(found).any():
-            raise self._is_nan(max(float(np.max(at)) for at in (t, s)))
+            raise self._is_nan(found, t, s)
         if self.floor is not None:
             found = np.where(found <= self.floor, -np.inf, found)
         self.asked.note(found, t, s)
@@ -292,13 +292,28 @@ class LogitFunction:
         if not np.array_equal(seen, np.isfinite(after)) or not moved <= tolerance * size:
             raise self._depends()
 
-    def _is_nan(self, farthest: float) -> GroupError:
+    def _is_nan(self, found: Floats, t: Any, s: Any) -> GroupError:
+        late, early = (np.max(reals(at, "t").reshape(len(at), -1), axis=1) for at in (t, s))
+        farther = np.maximum(late[:, None], early[None])
+        missing = np.isnan(found.reshape(-1, *found.shape[-2:])).any(axis=0)
+        farthest, first = float(farther.max()), float(farther[missing].min())
         advice = "; pass the largest position at which it gives numbers as its reach."
         if farthest > self.reach:
             advice = (
                 f", beyond the reach of {self.reach:g}, where laws look since a reach of "
                 f"{ENDLESS:g} or more stands for no end; pass a reach below {ENDLESS:g}, or "
                 "whole=True, and nothing beyond it is asked."
+            )
+        elif (farther[~missing] > first).any():
+            row, column = np.argwhere(missing & (farther == first))[0]
+            pair = (
+                f"a query at {np.asarray(t)[row]:g} and a key at {np.asarray(s)[column]:g}"
+                if (self.axes == 1)
+                else f"positions up to {first:g}"
+            )
+            return GroupError(
+                f"{self.name} gives NaN for {pair}, and numbers farther on; mend what it does "
+                "there, or give -inf where it masks."
             )
         return GroupError(f"{self.name} gives NaN at positions up to {farthest:g}{advice}")
 
@@ -858,7 +873,10 @@ class Asked(Result):
         return f"asked: {self.positions:,} positions {where} ({named}), in {pairs}"
 
     def bounds(self) -> str:
-        """Return what may be missed as a line of text, or nothing where all was asked."""
+        """Return what may be missed as a line of text, or nothing where all was asked.
+
+        Pairs of positions have no bound: where all positions were asked, not all pairs were.
+        """
         known = {"positions": self.random_positions, "lags": self.random_lags}
         said = [
             f"in {SHARE:.0%} of {name} with probability below {round_up(miss_probability(count)):g}"
@@ -866,8 +884,8 @@ class Asked(Result):
             if count
         ]
         if not said:
-            return ""
-        return f"may be missed: a fault {', '.join(said)}, and one at a single point or lag"
+            return "may be missed: a fault of single pairs of a query's and a key's position"
+        return f"may be missed: a fault {', '.join(said)}, and one at a single point, lag or pair"
 
     def _lags(self) -> str:
         """Say at how many lags the laws of the lag were compared."""
