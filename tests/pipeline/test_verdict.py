@@ -14,10 +14,9 @@ import pytest
 import gnomon
 from gnomon.corpus.counts import PositionCounts
 from gnomon.pipeline.survey_file import survey_schema
-from gnomon.pipeline.verdict import where
-from gnomon.pipeline.words import blocks_in_words
 from gnomon.report import survey_text
 from gnomon.report.page import words
+from gnomon.report.verdict_sentences import blocks_in_words, where
 
 LENGTH, TYPES, DOCUMENTS = 20, 300, 1_500
 VALIDATOR = jsonschema.Draft202012Validator(survey_schema())

@@ -12,10 +12,10 @@ import gnomon
 from gnomon.errors import InputError
 from gnomon.pipeline.noise import draws_for
 from gnomon.pipeline.options import SurveyOptions
-from gnomon.pipeline.verdict import where
 from gnomon.report.page.build import page
 from gnomon.report.page.words import where as where_on_page
 from gnomon.report.text import survey_text
+from gnomon.report.verdict_sentences import where
 
 LETTERS = np.array(list("etaoinshrdlu   cmfwypvbgk"))
 HEAD = 28

@@ -7,7 +7,8 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gnomon.pipeline import NUMBERS, order_in_words, p_in_words, rows_in_words, rows_used
+from gnomon.pipeline import NUMBERS
+from gnomon.report.phrases import order_in_words, p_in_words, rows_used
 
 if TYPE_CHECKING:
     from gnomon.encodings import Card
@@ -636,8 +637,17 @@ def stress_text(value: dict[str, Any]) -> str:
     lines = [f"{value['called']} under {lift}, {value['estimator']} distances"]
     lines += [_stress_line(key, value) for key in keys if key in value]
     lines += [f"{key}: {reason}" for key, reason in value["reasons"].items()]
-    lines += [rows_in_words(value), _noise_line(value), value["conclusion"]]
+    lines += [_rows_line(value), _noise_line(value), value["conclusion"]]
     return "\n".join(line for line in lines if line)
+
+
+def _rows_line(value: dict[str, Any]) -> str:
+    """Say which rows of a table were compared, and which stand apart."""
+    rows = value.get("rows")
+    if rows is None:
+        return ""
+    said = f"{rows_used(rows)}."
+    return said if rows["warning"] is None else f"{said} {rows['warning']}"
 
 
 def _stress_line(key: str, value: dict[str, Any]) -> str:
