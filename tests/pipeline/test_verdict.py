@@ -207,9 +207,9 @@ def test_the_summary_names_the_row_of_the_fitted_encoding_and_not_its_family():
 @pytest.mark.parametrize(
     ("begins", "words"),
     [
-        ([0, 10], "in 2 blocks that begin at positions 0, 10"),
+        ([0, 10], "in 2 blocks: 0-9 and 10-39"),
         ([0, 10, 11], "at position 10, which stands out of the stretches 0-9, 11-39"),
-        ([0, 3, 6], "in 3 blocks that begin at positions 0, 3, 6"),
+        ([0, 3, 6], "in 3 blocks: 0-2, 3-5 and 6-8"),
     ],
 )
 def test_blocks_of_single_positions_are_called_positions(begins, words):

@@ -157,6 +157,11 @@ class Nearest(Result):
     rests_on: int | None
     """The one position without which it would not be close; None where there is none such."""
 
+    @property
+    def called(self) -> str:
+        """Its name in a sentence, with the lift where that is not the kernel."""
+        return str(sentences().called(self.label, self.lift))
+
 
 def known_names() -> tuple[str, ...]:
     """Return the names of the encodings that a corpus may be near to, tables of the user last.

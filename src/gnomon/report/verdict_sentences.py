@@ -19,6 +19,7 @@ from gnomon.distances import LEAST_TESTED, Signal
 from gnomon.pipeline import ERRORS_NEEDED
 from gnomon.report.phrases import (
     called,
+    figure_of,
     order_in_words,
     p_in_words,
     percent,
@@ -61,8 +62,8 @@ def summary(verdict: Verdict) -> str:
     if noise is None:
         return _summary_of_tests(str(verdict.measured.reason), tests)
     parts = [
-        verdict.caution,
         _signal(noise, verdict.measured.counts.window),
+        verdict.caution,
         _unshared(noise.unshared),
         _noise(noise),
         _survivorship(noise, verdict.measured.recounts.unshuffled),
@@ -98,8 +99,7 @@ def _summary_of_tests(why: str, tests: Tests | None) -> str:
         return f"Signal could not be separated from sampling noise here: {why}"
     distinct = ranges(tests.distinct)
     there = (
-        f"There is {_article(what_was_tested(tests))} ({_p(tests.deciding)})"
-        + (f" at positions {distinct}" if distinct else "")
+        f"{_matters(tests)}" + (f" at {_positions(distinct)}" if distinct else "")
         if tests.deciding.found
         else _nothing_seen(tests)
     )
@@ -130,19 +130,19 @@ def weakness(noise: NoiseReport) -> str:
     if noise.weakness == "no direction":
         return "no direction exceeds the noise edge (effective rank 0)"
     return (
-        f"the mean squared distance {noise.mean.value:.3g} is under {ERRORS_NEEDED:g} of "
-        f"its sampling errors ({noise.sampling_error:.2g})"
+        f"the mean squared distance {figure_of(noise.mean.value)} is under {ERRORS_NEEDED:g} of "
+        f"its sampling errors ({figure_of(noise.sampling_error, 2)})"
     )
 
 
 def _nothing_seen(tests: Tests) -> str:
-    test, what = tests.deciding, what_was_tested(tests)
+    test, what = tests.deciding, _tested(tests)
     if test.able:
-        return f"No {what} stands out from noise ({_p(test)})"
+        return f"No effect of {what} stands out from noise ({_p(test)})"
+    hold = "fold holds" if test.folds == 1 else "folds hold"
     return (
-        f"Whether there is {_article(what)} cannot be decided: only {test.folds} folds hold "
-        f"tokens, and fewer than {LEAST_TESTED} show nothing; use more documents, or name smaller "
-        "groups with --group"
+        f"Whether {what} matters cannot be decided: only {test.folds} {hold} tokens, and fewer "
+        f"than {LEAST_TESTED} show nothing; use more documents, or name smaller groups with --group"
     )
 
 
@@ -157,17 +157,13 @@ def _signal(noise: NoiseReport, window: str) -> str:
             )
         return f"{_nothing_seen(noise.tests)}."
     if noise.no_geometry is not None:
-        weak = "too weak for a geometry"
+        weak = "but too weakly for a geometry"
         if any(one.distinct for one in noise.unshared):
-            weak = "and no geometry without the positions that share no token with others"
-        return (
-            f"There is {_article(what)} ({_p(test)}), {weak}: "
-            f"{noise.no_geometry}.{_where_weak(noise)}"
-        )
-    matter = "" if noise.participation is None else f", which weigh as much as {_matter(noise)}"
+            weak = "but there is no geometry without the positions that share no token with others"
+        return f"{_matters(noise.tests)}, {weak}: {noise.no_geometry}.{_where_weak(noise)}"
     return (
-        f"There is {_article(what)} ({_p(test)}) {where(noise, window)}; positions differ by more "
-        f"than noise in {with_noun(noise.debiased.rank, 'direction')}{matter}."
+        f"{_matters(noise.tests)} {where(noise, window)}; positions differ by more than noise in "
+        f"{with_noun(noise.debiased.rank, 'direction')}{_strength(noise)}."
     )
 
 
@@ -175,17 +171,39 @@ def _p(test: Signal) -> str:
     return p_in_words(test.p_value, test.draws, test.folds)
 
 
-def _article(what: str) -> str:
-    return f"an {what}" if what.startswith("order") else what
+def _matters(tests: Tests) -> str:
+    what = _tested(tests)
+    return f"{what[0].upper()}{what[1:]} matters ({_p(tests.deciding)})"
+
+
+def _tested(tests: Tests) -> str:
+    """Return what the deciding test asked about, as the subject of a sentence."""
+    if tests.order is None:
+        return "position"
+    order = _order(tests)
+    return {
+        "order of letters": "letter order",
+        "order of tokens": "token order",
+        "order of places": "place on the grid",
+    }.get(order, order)
+
+
+def _positions(listed: str) -> str:
+    return f"position {listed}" if listed.isdecimal() else f"positions {listed}"
 
 
 def _the(what: str) -> str:
     return f"the {what}" if what.startswith("order") else what
 
 
-def _matter(noise: NoiseReport) -> str:
-    value = 0.0 if noise.participation is None else noise.participation.value
-    return f"about {value:.1f} of equal strength (participation ratio)"
+def _strength(noise: NoiseReport) -> str:
+    """Say how many directions of equal strength would do, where there are several."""
+    if noise.debiased.rank < 2 or noise.participation is None:
+        return ""
+    ratio = f"{noise.participation.value:.1f}"
+    if ratio == "1.0":
+        return ", nearly all of it in one of them (participation ratio 1.0)"
+    return f", which weigh as much as about {ratio} of equal strength (participation ratio)"
 
 
 def _why_differ(noise: NoiseReport, what: str) -> str:
@@ -204,7 +222,10 @@ def _why_differ(noise: NoiseReport, what: str) -> str:
 
 def _where_weak(noise: NoiseReport) -> str:
     distinct = ranges(noise.tests.distinct)
-    return f" Positions that differ from the rest: {distinct}." if distinct else ""
+    if not distinct:
+        return ""
+    one = distinct.isdecimal()
+    return f" {'Position' if one else 'Positions'} unlike the rest: {distinct}."
 
 
 def where(noise: NoiseReport, window: str = "start") -> str:
@@ -216,14 +237,15 @@ def where(noise: NoiseReport, window: str = "start") -> str:
     core = _core_extents(noise)
     gap = skipped(begins, core) if noise.tests.axes == 1 else ""
     unsure = either_way((k, last.get(k, k)) for k in found.unsure.tolist())
-    touch = f"({100 * found.share:.0f} % of it in pairs that touch them{gap}{unsure})"
-    one = "position" if listed.isdecimal() else "positions"
+    them = "it" if listed.isdecimal() else "them"
+    touch = f"({100 * found.share:.0f} % of the difference in pairs that touch {them}{gap}{unsure})"
+    named = _positions(listed)
     near, far = ("end", "start") if window == "end" else ("start", "end")
     counted = ", counted from the last token" if window == "end" else ""
     return {
-        "start": f"at the {near}, {one} {listed}{counted} {touch}",
-        "end": f"at the {far} of the window, {one} {listed}{counted} {touch}",
-        "some": f"at {one} {listed} {touch}",
+        "start": f"at the {near}, {named}{counted} {touch}",
+        "end": f"at the {far} of the window, {named}{counted} {touch}",
+        "some": f"at {named} {touch}",
         "periodic": f"with a period of {found.period} positions",
         "blocks": blocks_in_words(begins, core[-1][1]) if found.kind == "blocks" else "",
         "drift": "as a drift over all positions: the further apart, the more they differ",
@@ -241,7 +263,7 @@ def blocks_in_words(begins: Sequence[int], last: int) -> str:
     """Say where blocks lie; blocks of very few positions between long ones are places of their own.
 
     >>> blocks_in_words([0, 7, 14], 19)
-    'in 3 blocks that begin at positions 0, 7, 14'
+    'in 3 blocks: 0-6, 7-13 and 14-19'
     >>> blocks_in_words([0, 218, 220, 223, 226, 248, 249, 250], 299)
     'at positions 218-225 and 248-249, which stand out of the stretches 0-217, 226-247, 250-299'
     """
@@ -250,14 +272,19 @@ def blocks_in_words(begins: Sequence[int], last: int) -> str:
     short = [span for span in spans if span[1] - span[0] < FEW]
     long = [span for span in spans if span[1] - span[0] >= LONG]
     if not short or not long or len(short) + len(long) < len(spans):
-        return f"in {len(begins)} blocks that begin at positions {', '.join(map(str, begins))}"
-    places = " and ".join(ranges(short).rsplit(", ", 1))
+        listed = ", ".join(ranges([span]) for span in spans)
+        return f"in {len(begins)} blocks: {_with_and(listed)}"
+    places = _with_and(ranges(short))
     one = places.isdecimal()
     stretches = ", ".join(f"{a}-{b}" for a, b in long)
     return (
         f"at position{'' if one else 's'} {places}, which stand{'s' if one else ''} out of the "
         f"stretch{'' if len(long) == 1 else 'es'} {stretches}"
     )
+
+
+def _with_and(listed: str) -> str:
+    return " and ".join(listed.rsplit(", ", 1))
 
 
 def skipped(named: Iterable[int], core: Sequence[tuple[int, int]]) -> str:
@@ -399,7 +426,7 @@ def _apart(found: list[Unshared]) -> str:
 
 
 def _subject(found: list[Unshared]) -> str:
-    listed = " and ".join(ranges(one.extent for one in found).rsplit(", ", 1))
+    listed = _with_and(ranges(one.extent for one in found))
     return f"Position {listed} shares" if len(found) == 1 else f"Positions {listed} share"
 
 

@@ -37,6 +37,10 @@ def headline(contents: dict[str, Any]) -> str:
     if informative is None:
         return "Whether position matters in this corpus cannot be decided."
     if not informative:
+        if contents.get("geometry", {}).get("mean_distance") == 0:
+            return (
+                "No sign of position: every position has the same tokens, and every distance is 0."
+            )
         return "No sign of position: what the distances show does not stand out from noise."
     if caution(contents):
         return "Position seems to matter, but these rows may depend on each other."
