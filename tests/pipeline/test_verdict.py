@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from functools import cache
 from pathlib import Path
@@ -294,3 +295,15 @@ def test_rare_tokens_that_take_turns_leave_the_mean_with_a_reservation(rng):
     assert contents["geometry"]["debiased"]["reservations"] == ["rare types"]
     assert "this may be too small" in " ".join(survey_text(contents).split())
     assert any("uncertain" in one for one in words.warnings(contents))
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"), [("none", "no signal"), ("drift", "known"), ("regimes", "fitted")]
+)
+def test_a_verdict_says_by_a_code_what_decided_and_is_written_in_words(kind, code):
+    found = survey_of(kind).verdict
+    assert found.code == code
+    keys = ["informative", "summary", "recommended", "reason", "caution", "nearest"]
+    assert list(found.to_dict()) == keys
+    assert found.to_dict()["summary"] == found.summary
+    assert found.summary[:40] in html.unescape(found._repr_html_())
