@@ -89,7 +89,7 @@ def test_every_entry_with_examples_is_known_to_the_oracle(name):
 
     for example in ENTRIES[name].examples:
         known = oracle.definition_of(encoding(name, **example))
-        assert any((known.vectors, known.apply, known.bias, known.content))
+        assert any((known.vectors, known.transform, known.bias, known.content))
 
 
 def test_only_what_needs_data_has_no_examples():

@@ -9,26 +9,31 @@ from hypothesis import strategies as st
 
 from gnomon.encodings.registry import encoding
 from gnomon.encodings.rotary.rope import (
+    Rope,
     convert_vectors,
     convert_weights,
     half_from_interleaved,
 )
 from gnomon.errors import EncodingError
+from support.examples import EXAMPLES
 
 LAYOUTS = ("interleaved", "half")
+
+
+def times(x, waves, layout):
+    """Read pairs as complex numbers and multiply each."""
+    half = x.shape[-1] // 2
+    if layout == "interleaved":
+        pairs = (x[..., 0::2] + 1j * x[..., 1::2]) * waves
+        return np.stack([pairs.real, pairs.imag], axis=-1).reshape(x.shape)
+    pairs = (x[..., :half] + 1j * x[..., half:]) * waves
+    return np.concatenate([pairs.real, pairs.imag], axis=-1)
 
 
 def turned_by_complex_numbers(x, positions, dimension, layout):
     """Read pairs as complex numbers and multiply each by exp(i position w)."""
     frequencies = 10000.0 ** (-np.arange(0, dimension, 2) / dimension)
-    if layout == "interleaved":
-        pairs = x[..., 0::2] + 1j * x[..., 1::2]
-    else:
-        pairs = x[..., : dimension // 2] + 1j * x[..., dimension // 2 :]
-    pairs = pairs * np.exp(1j * np.multiply.outer(positions, frequencies))
-    if layout == "half":
-        return np.concatenate([pairs.real, pairs.imag], axis=-1)
-    return np.stack([pairs.real, pairs.imag], axis=-1).reshape(x.shape)
+    return times(x, np.exp(1j * np.multiply.outer(positions, frequencies)), layout)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -144,3 +149,43 @@ def test_a_part_of_a_head_is_converted_where_it_stands(rng):
         made["interleaved"].scores(q, k, np.arange(5)),
         atol=1e-13,
     )
+
+
+def made_of(example):
+    name, parameters = example
+    return encoding(name, **parameters)
+
+
+class Logarithmic(Rope):
+    """Rotary encoding in the time ln(1 + position)."""
+
+    def tables(self, coordinates, numbers, *, xp):
+        return super().tables(xp.log1p(coordinates), numbers, xp=xp)
+
+
+LADDERS = [one for one in EXAMPLES if made_of(one.values[0]).turns_by_frequencies]
+
+
+@pytest.mark.parametrize("example", LADDERS)
+def test_what_turns_by_frequencies_multiplies_by_powers_of_them(example, rng):
+    made = made_of(example)
+    at = rng.uniform(0.0, 9.0, (5, made.axes))
+    x = rng.normal(size=(5, made.dimension))
+    turned = x.copy()
+    part = slice(made.first, made.first + made.rotated)
+    waves = np.exp(1j * at @ made.frequencies.T) * made.attention_factor
+    turned[:, part] = times(x[:, part], waves, made.layout)
+    found, _ = made.transform(x, x, at if made.axes > 1 else at[:, 0])
+    np.testing.assert_allclose(found, turned, atol=1e-12)
+
+
+def test_a_clock_of_its_own_is_no_ladder_of_frequencies():
+    """What asks for the ladder alone, as models of Hugging Face do, would turn by another angle."""
+    made = Logarithmic(dimension=4)
+    q = np.ones((1, 4))
+    at_three, _ = made.transform(q, q, np.array([3.0]))
+    angle = np.log(4.0)
+    np.testing.assert_allclose(at_three[0, 0], np.cos(angle) - np.sin(angle))
+    assert made.turns_by_tables
+    assert not made.turns_by_frequencies
+    assert Rope(dimension=4).turns_by_frequencies

@@ -19,7 +19,7 @@ import gnomon.torch
 from gnomon.encodings.fitted import Rules
 from gnomon.errors import EncodingError, GnomonError
 from gnomon.jax.embedding import rows_of as jax_rows
-from gnomon.torch.embedding import _guarded
+from gnomon.torch.embedding import _guard
 
 
 @st.composite
@@ -61,7 +61,7 @@ def test_every_framework_finds_the_row_that_counting_by_hand_finds(
     wanted = [by_hand(rules, position) for position in positions]
     hidden = [prod(rules.shape) if row is None else row for row in wanted]
     tensor = rules.coordinates(torch.from_numpy(positions))
-    assert _guarded(rules, tensor).tolist() == hidden
+    assert _guard(rules, tensor).tolist() == hidden
     traced = jax.vmap(lambda at: jax_rows(rules, at))(positions)
     assert np.asarray(traced).tolist() == hidden
     if None in wanted:

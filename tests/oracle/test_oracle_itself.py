@@ -42,8 +42,8 @@ def test_sixty_digits_are_left_at_a_position_of_twenty_digits():
 def test_turns_add_up_to_fifty_digits(layout):
     rope = encoding("rope", dimension=8, layout=layout)
     x = [Fraction(k, 7) for k in range(8)]
-    twice = oracle.turned(rope, oracle.turned(rope, x, 1.7e9), Fraction(1, 3))
-    once = oracle.turned(rope, x, Fraction(1.7e9) + Fraction(1, 3))
+    twice = oracle.transform(rope, oracle.transform(rope, x, 1.7e9), Fraction(1, 3))
+    once = oracle.transform(rope, x, Fraction(1.7e9) + Fraction(1, 3))
     assert max(abs(a - b) for a, b in zip(twice, once, strict=True)) < number("1e-50")
 
 
@@ -96,7 +96,7 @@ class Unheard(Nope):
 
 
 def test_a_subclass_has_the_definition_of_its_parent():
-    assert oracle.turned(Unheard(), [1, 2], 3) == [1, 2]
+    assert oracle.transform(Unheard(), [1, 2], 3) == [1, 2]
 
 
 def test_an_encoding_without_a_definition_is_named(monkeypatch):
@@ -106,7 +106,7 @@ def test_an_encoding_without_a_definition_is_named(monkeypatch):
     with pytest.raises(
         EncodingError, match=r"no definition of the encoding 'nope' \(Unheard\); add one"
     ):
-        oracle.turned(Unheard(), [1, 2], 3)
+        oracle.transform(Unheard(), [1, 2], 3)
 
 
 @pytest.mark.parametrize(
@@ -114,11 +114,23 @@ def test_an_encoding_without_a_definition_is_named(monkeypatch):
     [
         (lambda e: oracle.bias(e["rope"], 1, 2), "'rope' has no bias; it offers transform"),
         (lambda e: oracle.vectors(e["rope"], [1]), "'rope' has no vectors; it offers transform"),
-        (lambda e: oracle.turned(e["alibi"], [1], 1), "'alibi' has no transform of queries and"),
-        (lambda e: oracle.turned(e["rope"], [1, 2], 1, side="v"), "side is 'v'; pass one of: q, k"),
-        (lambda e: oracle.turned(e["rope"], [1, 2], float("nan")), "position is nan; pass a fini"),
-        (lambda e: oracle.turned(e["rope"], [1, 2], "soon"), "position is 'soon'; pass a whole n"),
-        (lambda e: oracle.turned(e["rope"], [1, None], 1), "entry of q is None; pass a whole num"),
+        (lambda e: oracle.transform(e["alibi"], [1], 1), "'alibi' has no transform of queries and"),
+        (
+            lambda e: oracle.transform(e["rope"], [1, 2], 1, side="v"),
+            "side is 'v'; pass one of: q, k",
+        ),
+        (
+            lambda e: oracle.transform(e["rope"], [1, 2], float("nan")),
+            "position is nan; pass a fini",
+        ),
+        (
+            lambda e: oracle.transform(e["rope"], [1, 2], "soon"),
+            "position is 'soon'; pass a whole n",
+        ),
+        (
+            lambda e: oracle.transform(e["rope"], [1, None], 1),
+            "entry of q is None; pass a whole num",
+        ),
         (lambda e: oracle.vectors(e["grid"], [(1, 2, 3)]), "has 3 coordinates, .* 2 axes; pass 2"),
         (lambda e: oracle.vectors(e["grid"], [7]), "position 7 has 1 coordinates, .* 2 axes"),
         (lambda e: oracle.vectors(e["random"], [0.5]), "0.5 is not a whole number; a table has"),

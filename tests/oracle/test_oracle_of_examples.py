@@ -77,7 +77,7 @@ def oracle_number(value):
 
 def test_every_example_is_known_to_the_oracle(example):
     known = oracle.definition_of(example)
-    rules = {"vectors": "vectors", "transform": "turned", "bias": "bias", "content": "content"}
+    rules = {"vectors": "vectors", "transform": "transform", "bias": "bias", "content": "content"}
     offered = {kind for kind, rule in rules.items() if getattr(known, rule)}
     assert offered == set(example.kinds)
 
@@ -100,7 +100,7 @@ def test_turned_vectors_are_those_of_the_oracle(example, side, rng):
         pair = example.transform(x, x, np.asarray([at]))
         for head in {0, heads - 1}:
             found = pair[0 if side == "q" else 1][head, 0]
-            wanted = oracle.turned(example, x[head, 0], at, side=side, head=head)
+            wanted = oracle.transform(example, x[head, 0], at, side=side, head=head)
             size = size_of(wanted)
             assert close(found, wanted, size, largest_phase(example, at)), at
 

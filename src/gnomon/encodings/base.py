@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from gnomon.encodings.content.ordering import logits_in_order, order_of
 from gnomon.encodings.scoring import (
+    ContentCall,
     check_order,
     mask_scores,
     read_tokens,
@@ -96,6 +97,16 @@ class Encoding:
     head). `scores` never takes it by itself."""
     wraps: ClassVar[bool] = False
     """Whether it has an encoding inside, which attention sees in its place."""
+    turns_by_tables: ClassVar[bool] = False
+    """Whether cosines and sines are all that its transform needs of positions (`Rotating`)."""
+    turns_by_frequencies: ClassVar[bool] = False
+    """Whether its phases are its frequencies times positions, the same for all heads."""
+    bias_rank: ClassVar[int | None] = None
+    """How many coordinates beside those of q and k give the bias (`bias_factors`), if any do."""
+    clamps: ClassVar[bool] = False
+    """Whether positions past its last row have that row."""
+    differs_by_layer: ClassVar[bool] = False
+    """Whether the layers of a model have encodings of their own (`at_layer`)."""
     fades: ClassVar[bool] = False
     """Whether its factors leave any type of numbers, so that it is seen from references."""
     reads_neighbours: ClassVar[bool] = False
@@ -166,6 +177,11 @@ class Encoding:
     def row_shape(self) -> tuple[int, ...] | None:
         """Return how many positions there are along each axis, where they have an end."""
         return None
+
+    def at_layer(self, layer: int) -> Self:
+        """Return the encoding of a layer, counted from 0; most are the same in all."""
+        del layer
+        return self
 
     def at_length(self, length: int) -> Self:
         """Return the encoding for a context of `length`; most do not follow it."""
@@ -281,8 +297,9 @@ class Encoding:
             if self.in_order:
                 made = order_of(self.name, q, k, at_q, at_k, xp=xp)
                 return xp.astype(logits_in_order(self, q, k, read, at_k, held, made, **given), kind)
-            logits = self.content_scores(q, k, at_q, at_k, held, tokens=read, **given)
-            logits = xp.astype(logits, kind)
+            where = {"queries": at_q, "keys": at_k, "numbers": held}
+            call = ContentCall(q=q, k=k, tokens=read, **where, **given)
+            logits = xp.astype(self.content_scores(call), kind)
             return mask_scores(self, logits, positions_q, keys_at, numbers=held, xp=xp)
         return self.logits(left, right, positions_q, keys_at, held, scale=scale, xp=xp)
 
@@ -334,24 +351,12 @@ class Encoding:
         del queries, keys, numbers, xp
         raise self._lacks("bias")
 
-    def content_scores(
-        self,
-        q: Array,
-        k: Array,
-        queries: Coordinates,
-        keys: Coordinates,
-        numbers: Numbers,
-        *,
-        scale: float,
-        tokens: Array,
-        xp: Namespace,
-    ) -> Array:
+    def content_scores(self, call: ContentCall) -> Array:
         """Return the logits (..., n, m) of a rule on content, unmasked: the formula of `scores`.
 
-        Coordinates broadcast to q and k; `tokens` (..., heads or 1, m, width) has their axes. All
-        come in float32 or better, and logits are rounded to the type of q and k afterwards.
+        They are rounded to the type of q and k afterwards.
         """
-        del q, k, queries, keys, numbers, scale, tokens, xp
+        del call
         raise self._lacks("rule on content")
 
     def value_terms(

@@ -169,9 +169,14 @@ class Fitted(Encoding):
         return self.rank * (rows + self.dimension) if self.factored else rows * self.dimension
 
     @property
+    def clamps(self) -> bool:  # type: ignore[override]
+        """Whether positions past the last row have that row; otherwise they are refused."""
+        return self.beyond == "clamp"
+
+    @property
     def past(self) -> str:
         """Return what happens past the last row: clamp or refuse."""
-        return "clamp" if self.beyond == "clamp" else "refuse"
+        return "clamp" if self.clamps else "refuse"
 
     @property
     def reach(self) -> int:

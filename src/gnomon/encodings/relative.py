@@ -101,6 +101,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from gnomon.encodings.scoring import ContentCall
     from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 _SIGMA = 0.02
@@ -219,28 +220,15 @@ class Shaw(Encoding):
         """Name the tables."""
         return ("table", "value_table") if self.with_values else ("table",)
 
-    def content_scores(
-        self,
-        q: Array,
-        k: Array,
-        queries: Coordinates,
-        keys: Coordinates,
-        numbers: Numbers,
-        *,
-        scale: float,
-        tokens: Array,
-        xp: Namespace,
-    ) -> Array:
+    def content_scores(self, call: ContentCall) -> Array:
         """Return the logits (..., n, m)."""
-        del tokens
-        _check_vectors(q, "q", dimension=self.dimension)
-        _check_vectors(k, "k", dimension=self.dimension)
-        lags = _lags(queries, keys, xp=xp)
-        table = xp.astype(numbers["table"], q.dtype)
+        _check_vectors(call, dimension=self.dimension)
+        q, xp, lags = call.q, call.xp, _lags(call.queries, call.keys, xp=call.xp)
+        table = xp.astype(call.numbers["table"], q.dtype)
         by_lag = xp.matmul(q, xp.matrix_transpose(table))
         found = _pick(by_lag, self._rows_of(lags, xp=xp), xp=xp)
-        logits = xp.matmul(q, xp.matrix_transpose(k)) + found
-        return scale_logits(_or_nan_lags(logits, lags, xp=xp), scale)
+        logits = call.products() + found
+        return scale_logits(_or_nan_lags(logits, lags, xp=xp), call.scale)
 
     def value_terms(
         self,
@@ -322,24 +310,12 @@ class Wavelet(Encoding):
         scale, shift = np.divmod(np.arange(self.dimension), shifts)
         return {"scale": np.exp2(scale), "shift": shift.astype(np.float64)}
 
-    def content_scores(
-        self,
-        q: Array,
-        k: Array,
-        queries: Coordinates,
-        keys: Coordinates,
-        numbers: Numbers,
-        *,
-        scale: float,
-        tokens: Array,
-        xp: Namespace,
-    ) -> Array:
+    def content_scores(self, call: ContentCall) -> Array:
         """Return the logits (..., n, m)."""
-        del tokens
-        _check_vectors(q, "q", dimension=self.dimension)
-        _check_vectors(k, "k", dimension=self.dimension)
-        lags = _lags(queries, keys, xp=xp)
-        content, span = xp.matmul(q, xp.matrix_transpose(k)), _whole_span(queries, keys)
+        _check_vectors(call, dimension=self.dimension)
+        q, numbers, scale, xp = call.q, call.numbers, call.scale, call.xp
+        lags = _lags(call.queries, call.keys, xp=xp)
+        content, span = call.products(), _whole_span(call.queries, call.keys)
         if span is None:
             return scale_logits(_one_by_one(q, lags, content, numbers, xp=xp), scale)
         known = xp.arange(span[0], span[1] + 1, dtype=lags.dtype, device=device_beside(q, xp=xp))
@@ -457,30 +433,18 @@ class TransformerXL(Encoding):
         """Name u, v and W."""
         return ("content_bias", "position_bias", "projection")
 
-    def content_scores(
-        self,
-        q: Array,
-        k: Array,
-        queries: Coordinates,
-        keys: Coordinates,
-        numbers: Numbers,
-        *,
-        scale: float,
-        tokens: Array,
-        xp: Namespace,
-    ) -> Array:
+    def content_scores(self, call: ContentCall) -> Array:
         """Return the logits (..., heads, n, m)."""
-        del tokens
-        _check_vectors(q, "q", dimension=self.dimension, heads=self.heads)
-        _check_vectors(k, "k", dimension=self.dimension, heads=self.heads)
+        _check_vectors(call, dimension=self.dimension, heads=self.heads)
+        q, numbers, xp = call.q, call.numbers, call.xp
         u, v, w = (xp.astype(numbers[name], q.dtype) for name in self.learnable)
-        met = xp.matmul(q + u[:, None, :], xp.matrix_transpose(k))
+        met = xp.matmul(q + u[:, None, :], xp.matrix_transpose(call.k))
         seen = xp.matmul(q + v[:, None, :], w)
         frequencies = numbers["frequencies"]
-        left = _rotate_query(seen, phases(queries, frequencies, xp=xp), xp=xp)
-        at_k = phases(keys, frequencies, xp=xp)
+        left = _rotate_query(seen, phases(call.queries, frequencies, xp=xp), xp=xp)
+        at_k = phases(call.keys, frequencies, xp=xp)
         right = xp.astype(xp.concat([xp.cos(at_k), xp.sin(at_k)], axis=-1), q.dtype)
-        return scale_logits(met + xp.matmul(left, xp.matrix_transpose(right)), scale)
+        return scale_logits(met + xp.matmul(left, xp.matrix_transpose(right)), call.scale)
 
 
 def _rotate_query(seen: Array, angles: Array, *, xp: Namespace) -> Array:
@@ -657,32 +621,19 @@ class Deberta(Encoding):
         """Name the two tables."""
         return ("key_table", "query_table")
 
-    def content_scores(
-        self,
-        q: Array,
-        k: Array,
-        queries: Coordinates,
-        keys: Coordinates,
-        numbers: Numbers,
-        *,
-        scale: float,
-        tokens: Array,
-        xp: Namespace,
-    ) -> Array:
+    def content_scores(self, call: ContentCall) -> Array:
         """Return the logits (..., heads, n, m)."""
-        del tokens
-        _check_vectors(q, "q", dimension=self.dimension, heads=self.heads)
-        _check_vectors(k, "k", dimension=self.dimension, heads=self.heads)
-        lags = _lags(queries, keys, xp=xp)
+        _check_vectors(call, dimension=self.dimension, heads=self.heads)
+        q, numbers, xp = call.q, call.numbers, call.xp
+        lags = _lags(call.queries, call.keys, xp=xp)
         rows = self._rows_of(lags, numbers, xp=xp)
         of_keys, of_queries = (
             xp.matrix_transpose(xp.astype(numbers[name], q.dtype)) for name in self.learnable
         )
-        content = xp.matmul(q, xp.matrix_transpose(k))
         to_lags = _pick(xp.matmul(q, of_keys), rows, xp=xp)
-        from_lags = _pick(xp.matmul(k, of_queries), xp.matrix_transpose(rows), xp=xp)
-        logits = content + to_lags + xp.matrix_transpose(from_lags)
-        return scale_logits(_or_nan_lags(logits, lags, xp=xp), scale / math.sqrt(_TERMS))
+        from_lags = _pick(xp.matmul(call.k, of_queries), xp.matrix_transpose(rows), xp=xp)
+        logits = call.products() + to_lags + xp.matrix_transpose(from_lags)
+        return scale_logits(_or_nan_lags(logits, lags, xp=xp), call.scale / math.sqrt(_TERMS))
 
     def _rows_of(self, lags: Array, numbers: Numbers, *, xp: Namespace) -> Array:
         """Return the row of every lag i - j."""
@@ -748,10 +699,11 @@ def _normal_numbers(
     }
 
 
-def _check_vectors(x: Array, name: str, *, dimension: int, heads: int | None = None) -> None:
+def _check_vectors(call: ContentCall, *, dimension: int, heads: int | None = None) -> None:
     """Refuse queries or keys of another dimension, or of another number of heads; one serves all.
 
     Without `heads` an encoding does not tell heads apart.
     """
-    check_dimension(x, name, dimension, does="has", axes=2)
-    check_own_heads(x, name, heads, has="numbers", one_for_all=True)
+    for x, name in ((call.q, "q"), (call.k, "k")):
+        check_dimension(x, name, dimension, does="has", axes=2)
+        check_own_heads(x, name, heads, has="numbers", one_for_all=True)

@@ -13,6 +13,7 @@ never reach into one another.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gnomon.errors import EncodingError
@@ -28,6 +29,34 @@ from gnomon.numeric.checks import serves
 if TYPE_CHECKING:
     from gnomon.encodings.base import Encoding, Numbers
     from gnomon.numeric.arrays import Array, Coordinates, Namespace
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ContentCall:
+    """What a rule on content is asked: queries, keys and tokens, in float32 or better."""
+
+    q: Array
+    """(..., n, dimension)."""
+    k: Array
+    """(..., m, dimension)."""
+    tokens: Array
+    """What is read of the token of each key, (..., heads or 1, m, width)."""
+    queries: Coordinates
+    """Where queries stand; coordinates broadcast to vectors."""
+    keys: Coordinates
+    """Where keys stand."""
+    numbers: Numbers
+    scale: float
+    """What attention multiplies q.k by."""
+    xp: Namespace
+
+    def products(self) -> Array:
+        """Return q.k, (..., n, m)."""
+        return self.xp.matmul(self.q, self.xp.matrix_transpose(self.k))
+
+    def scaled_products(self) -> Array:
+        """Return scale q.k, (..., n, m)."""
+        return scale_logits(self.products(), self.scale)
 
 
 def mask_scores(

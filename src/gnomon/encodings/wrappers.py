@@ -146,6 +146,7 @@ class Interleaved(Encoding):
     kinds: ClassVar[tuple[str, ...]] = ("transform",)
     on_grids: ClassVar[bool] = False
     mixes_axes: ClassVar[bool] = True  # because `inner` may
+    differs_by_layer: ClassVar[bool] = True
     wraps: ClassVar[bool] = True
     axes: int = field(default=1, init=False)
     inner: Encoding | Mapping[str, Any]
@@ -310,8 +311,31 @@ class Interleaved(Encoding):
 class Moving(Encoding):
     """Base of wrappers that move positions."""
 
+    on_grids: ClassVar[bool] = False
     wraps: ClassVar[bool] = True
     inner: Any
+
+    def __post_init__(self) -> None:
+        checks.one_axis(self.own_card.name, self.axes)
+        object.__setattr__(self, "inner", inner_encoding(self.inner))
+        for name in ("kinds", "mixes_heads", "on_values", "reads_tokens"):
+            object.__setattr__(self, name, getattr(self.inner, name))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Return the hyper-parameters as plain values, those of the inner encoding by its name."""
+        return {**super().parameters, "inner": inner_parameters(self.inner)}
+
+    @property
+    def dimension(self) -> int:
+        """Return the dimension of the inner encoding."""
+        return int(self.inner.dimension)
+
+    @property
+    def softmax_scale(self) -> float | None:  # type: ignore[override]
+        """Return the scale of the inner encoding."""
+        own: float | None = self.inner.softmax_scale
+        return own
 
     @property
     def inside(self) -> Encoding:
@@ -422,20 +446,15 @@ class Clock(Moving):
     array([1., 2., 6.])
     """
 
-    on_grids: ClassVar[bool] = False
-    inner: Any
     knots: tuple[float, ...]
     paces: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        checks.one_axis("clock", self.axes)
-        object.__setattr__(self, "inner", inner_encoding(self.inner))
+        super().__post_init__()
         self._check_inner()
         object.__setattr__(self, "knots", _check_rising(self.knots))
         shape = (len(self.knots) - 1,)
         object.__setattr__(self, "paces", learned("paces", self.paces, 0.0, shape))
-        for name in ("kinds", "mixes_heads", "on_values", "reads_tokens"):
-            object.__setattr__(self, name, getattr(self.inner, name))
 
     def _check_inner(self) -> None:
         """Refuse an encoding that does not see a difference of times."""
@@ -471,16 +490,6 @@ class Clock(Moving):
             frameworks=inner.frameworks,
             onnx=inner.onnx,
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Return the hyper-parameters as plain values, those of the inner encoding by its name."""
-        return {**super().parameters, "inner": inner_parameters(self.inner)}
-
-    @property
-    def dimension(self) -> int:
-        """Return the dimension of the inner encoding."""
-        return int(self.inner.dimension)
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
@@ -527,12 +536,6 @@ class Clock(Moving):
     def move(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Coordinates:
         """Return the time at coordinates (..., 1)."""
         return self.shown(coordinates, numbers["paces"], xp=xp)
-
-    @property
-    def softmax_scale(self) -> float | None:  # type: ignore[override]
-        """Return the scale of the inner encoding."""
-        own: float | None = self.inner.softmax_scale
-        return own
 
     def scores(
         self,
@@ -609,16 +612,13 @@ class Randomised(Moving):
     array([38, 47, 51, 67])
     """
 
-    on_grids: ClassVar[bool] = False
     whole_only: ClassVar[bool] = True
-    inner: Any
     largest: int
     length: int
     seed: int = 0
 
     def __post_init__(self) -> None:
-        checks.one_axis("randomised", self.axes)
-        object.__setattr__(self, "inner", inner_encoding(self.inner))
+        super().__post_init__()
         checks.one_axis(self.inner.name, self.inner.axes)
         checks.whole("largest", self.largest, least=1)
         checks.whole("length", self.length, least=1)
@@ -633,8 +633,6 @@ class Randomised(Moving):
                 f"inner is {self.inner.name!r}, which counts tokens in their order and sees no "
                 "places; pass an encoding of positions."
             )
-        for name in ("kinds", "mixes_heads", "on_values", "reads_tokens"):
-            object.__setattr__(self, name, getattr(self.inner, name))
 
     @cached_property
     def places(self) -> NDArray[np.int64]:
@@ -664,16 +662,6 @@ class Randomised(Moving):
             cacheable=inner.cacheable,
             frameworks=inner.frameworks,
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Return the hyper-parameters as plain values, those of the inner encoding by its name."""
-        return {**super().parameters, "inner": inner_parameters(self.inner)}
-
-    @property
-    def dimension(self) -> int:
-        """Return the dimension of the inner encoding."""
-        return int(self.inner.dimension)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -718,12 +706,6 @@ class Randomised(Moving):
     def move(self, coordinates: Coordinates, numbers: Numbers, *, xp: Namespace) -> Coordinates:
         """Return the places of coordinates (..., 1)."""
         return self.place(coordinates, numbers["places"], xp=xp)
-
-    @property
-    def softmax_scale(self) -> float | None:  # type: ignore[override]
-        """Return the scale of the inner encoding."""
-        own: float | None = self.inner.softmax_scale
-        return own
 
     def scores(
         self,

@@ -100,8 +100,7 @@ def _check_encoding(encoding: Encoding) -> None:
 
 def _check_layers(encoding: Encoding, modules: list[Any]) -> None:
     """Refuse a schedule of layers where layers do not know their numbers, or are not relative."""
-    schedule: Any = getattr(encoding, "at_layer", None)
-    if schedule is None:
+    if not encoding.differs_by_layer:
         return
     if any(getattr(module, "layer_idx", None) is None for module in modules):
         raise EncodingError(
@@ -109,7 +108,7 @@ def _check_layers(encoding: Encoding, modules: list[Any]) -> None:
             "model do not know their numbers; install its inner encoding."
         )
     for module in modules:
-        _check_encoding(schedule(module.layer_idx))
+        _check_encoding(encoding.at_layer(module.layer_idx))
 
 
 def _check_window(model: Any, encoding: Encoding) -> None:
@@ -134,9 +133,10 @@ def _check_shape(model: Any, encoding: Encoding) -> None:
     decoupled = getattr(module, "qk_head_dim", None)  # part of such heads turns, and part does not
     width = int(decoupled or getattr(config, "head_dim", None) or config.hidden_size // heads)
     acts = "transform" in encoding.kinds or "content" in encoding.kinds
-    for name, wanted in (("dimension", width), ("heads", heads)):
-        said = getattr(encoding, name, None)
-        if said not in (None, wanted) and (name == "heads" or acts):
+    dimension = encoding.query_width if acts and not encoding.any_width else None
+    said_and_wanted = {"dimension": (dimension, width), "heads": (encoding.head_count, heads)}
+    for name, (said, wanted) in said_and_wanted.items():
+        if said not in (None, wanted):
             raise EncodingError(
                 f"The encoding {encoding.name!r} has {name}={said}, and the model has {heads} "
                 f"heads of dimension {width}; make it with {name}={wanted}."
@@ -182,7 +182,7 @@ def refuse_other_attention(model: Any, _: Any) -> None:
 def _of_layer(made: Any, module: Any) -> Any:
     """Return the module that one layer asks: the model's, or none where a layer does without."""
     encoding = made.definition
-    if not hasattr(encoding, "at_layer"):
+    if not encoding.differs_by_layer:
         return made
     here = encoding.at_layer(module.layer_idx)
     return made if here.encoded == encoding.encoded else layer(here, learn=False)

@@ -158,12 +158,12 @@ def _subject(model: nn.Module, rotary: Any, apply: Any, kind: str | None) -> Log
     config = rotary.config
 
     def logits(q: Floats, k: Floats, t: Floats, s: Floats) -> Any:
-        turn = _turning(rotary, apply, kind)
+        turn = _turn_of(rotary, apply, kind)
         left, right = turn(np.concatenate([q, k]), np.concatenate([t, s]))
         return left[: len(q)] @ right[len(q) :].T
 
     def coder() -> Coder:
-        turn = _turning(rotary, apply, kind)
+        turn = _turn_of(rotary, apply, kind)
 
         def code(q: Floats, k: Floats, at: Floats) -> tuple[Floats, Floats]:
             left, right = turn(np.concatenate([q, k]), np.concatenate([at, at]))
@@ -258,7 +258,7 @@ def _made_anew(rotary: Any) -> Any:
     return copy.deepcopy(rotary).to("cpu")
 
 
-def _turning(rotary: Any, apply: Any, kind: str | None) -> _Turn:
+def _turn_of(rotary: Any, apply: Any, kind: str | None) -> _Turn:
     """Return a function that turns vectors as queries and as keys, by a module that keeps state."""
     module = _made_anew(rotary)
     chosen = {} if kind is None else {"layer_type": kind}

@@ -70,7 +70,7 @@ def without_kernels(config: Any, place: Any = "this config") -> Any:
     return config
 
 
-def named_class(config: Any, place: Any) -> Any:
+def class_of(config: Any, place: Any) -> Any:
     """Return the class of models that a config names: a model of transformers, and nothing else."""
     names = config.architectures
     first = names[0] if isinstance(names, list | tuple) and names else None

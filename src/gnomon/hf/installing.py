@@ -26,8 +26,8 @@ from gnomon.hf.foreign import (
     WHERE,
     check_options,
     check_weights,
+    class_of,
     first_line,
-    named_class,
     open_config,
 )
 from gnomon.hf.places import bias_modules, position_tables, rebuilt, rotary_modules
@@ -124,7 +124,7 @@ def load(path: str | PathLike[str], *, model_class: Any = None, **options: Any) 
     """
     given = check_options(options)
     config = open_config(path, **{name: options[name] for name in WHERE if name in options})
-    kind = named_class(config, path) if model_class is None else model_class
+    kind = class_of(config, path) if model_class is None else model_class
     if not options.get("gguf_file"):
         check_weights(path, config, **options)
     model = _open(kind, path, given)
@@ -163,7 +163,7 @@ def _check_whole(model: Any, said: dict[str, Any]) -> None:
 
 def _place(model: Any, encoding: Encoding) -> str:
     """Return the place of an encoding in a model, or say that it has none."""
-    if rotary_modules(model) and rotary.turns_by_tables(encoding):
+    if rotary_modules(model) and rotary.is_ladder(encoding):
         return "rotary"
     if bias_modules(model) and "bias" in encoding.kinds:
         return "bias"
@@ -241,11 +241,11 @@ def _open(kind: Any, path: Any, options: dict[str, Any]) -> Any:
 def _prepare_class(kind: Any) -> Any:
     """Return a class of models that have the modules of their installed encoding from the start."""
 
-    def initialised(self: Any, config: Any, *args: Any, **more: Any) -> None:
+    def initialise(self: Any, config: Any, *args: Any, **more: Any) -> None:
         kind.__init__(self, config, *args, **more)
         _prepare(self)
 
-    return type(kind.__name__, (kind,), {"__init__": initialised, "__module__": kind.__module__})
+    return type(kind.__name__, (kind,), {"__init__": initialise, "__module__": kind.__module__})
 
 
 def _prepare(model: Any) -> None:

@@ -135,7 +135,7 @@ def _heads(
     if mask is None and window:
         seen &= np.subtract.outer(np.arange(n), np.arange(n)) < window
     seen &= True if mask is None else _seen(mask)
-    biases = [one for one in (more.get("position_bias"), _added_by_bias(mask)) if one is not None]
+    biases = [one for one in (more.get("position_bias"), _mask_bias(mask)) if one is not None]
     return Heads(
         layer=place,
         q=_floats(q),
@@ -157,7 +157,7 @@ def _seen(mask: Tensor) -> NDArray[np.bool_]:
     return np.asarray(seen_in(mask)[0, 0].cpu().numpy())
 
 
-def _added_by_bias(mask: Tensor | None) -> Tensor | None:
+def _mask_bias(mask: Tensor | None) -> Tensor | None:
     """Return what a mask of numbers adds at keys that it leaves; None where that is nothing."""
     if mask is None or mask.dtype == torch.bool:
         return None
@@ -298,12 +298,12 @@ def _ask(model: Any, tokens: Tensor, own: nn.Module, part: Tensor) -> Heads:
 
 @contextmanager
 def _given(module: nn.Module, hidden: Tensor) -> Iterator[None]:
-    def replaced(_: Any, args: Any, kwargs: Any) -> Any:
+    def replace(_: Any, args: Any, kwargs: Any) -> Any:
         if "hidden_states" in kwargs:
             return args, {**kwargs, "hidden_states": hidden}
         return (hidden, *args[1:]), kwargs
 
-    hook = module.register_forward_pre_hook(replaced, with_kwargs=True)
+    hook = module.register_forward_pre_hook(replace, with_kwargs=True)
     try:
         yield
     finally:

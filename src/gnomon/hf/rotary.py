@@ -40,12 +40,9 @@ class _State(NamedTuple):
     kind: str
 
 
-def turns_by_tables(encoding: Encoding) -> bool:
+def is_ladder(encoding: Encoding) -> bool:
     """Whether an encoding is one ladder of frequencies for all heads, or none at all."""
-    if encoding.is_one_of("nope"):
-        return True
-    plain = isinstance(encoding, Rotating) and type(encoding).apply is Rotating.apply
-    return plain and encoding.numbers["frequencies"].ndim == 2 and not encoding.learnable
+    return encoding.turns_by_frequencies or encoding.is_one_of("nope")
 
 
 def _frequencies(encoding: Encoding, pairs: int) -> tuple[torch.Tensor, float]:
@@ -104,8 +101,7 @@ def _native(config: Any, layer_type: str | None) -> Encoding:
 
 def refuse_growing(encoding: Encoding) -> None:
     """Refuse frequencies that change while the sequence grows: keys in a cache would be wrong."""
-    length = getattr(getattr(encoding, "scaling", None), "length", None)
-    if not encoding.card.cacheable and length is None:
+    if not encoding.card.cacheable and not encoding.has_fixed_length:
         raise EncodingError(
             f"The encoding {encoding.name!r} changes its frequencies as a sequence grows, so keys "
             "in a cache would be wrong; fix its length: install encoding.at_length(4096), say."
@@ -114,27 +110,26 @@ def refuse_growing(encoding: Encoding) -> None:
 
 def _check_fit(encoding: Rotating, native: Encoding, pairs: int) -> None:
     """Refuse another head dimension, other coordinates, another layout or other axes."""
-    wanted = getattr(native, "dimension", None)
-    if wanted is not None and encoding.dimension != wanted:
+    own = native if isinstance(native, Rotating) else None
+    if own is not None and encoding.dimension != own.dimension:
         raise EncodingError(
             f"The encoding {encoding.name!r} is for heads of dimension {encoding.dimension}, and "
-            f"the model's heads have {wanted}; make it with dimension={wanted}."
+            f"the model's heads have {own.dimension}; make it with dimension={own.dimension}."
         )
-    first = getattr(native, "first", 0)
+    first = 0 if own is None else own.first
     if encoding.rotated != 2 * pairs or encoding.first != first:
         raise EncodingError(
             f"The encoding {encoding.name!r} turns {encoding.rotated} coordinates from number "
             f"{encoding.first} on, and the model {2 * pairs} from number {first} on; make it with "
             "the fraction of the model, or see gnomon.hf.read(model)."
         )
-    layout = getattr(native, "layout", encoding.layout)
-    if encoding.layout != layout:
+    if own is not None and encoding.layout != own.layout:
         raise EncodingError(
             f"The encoding {encoding.name!r} has the layout {encoding.layout!r}, and the model's "
-            f"weights were trained for {layout!r}; make it with layout={layout!r}."
+            f"weights were trained for {own.layout!r}; make it with layout={own.layout!r}."
         )
-    sections = [getattr(each, "sections", None) for each in (encoding, native)]
-    if encoding.axes != native.axes or sections[0] != sections[1]:
+    dealt = None if own is None else own.pairs_by_axis
+    if encoding.axes != native.axes or encoding.pairs_by_axis != dealt:
         raise EncodingError(
             f"The encoding {encoding.name!r} has {encoding.axes} axes and the model's positions "
             f"{native.axes}, or other sections; see gnomon.hf.read(model)."

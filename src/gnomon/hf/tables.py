@@ -66,8 +66,8 @@ def _rows_of(encoding: Encoding, table: Table) -> np.ndarray[Any, Any]:
             f"The encoding {encoding.name!r} has {encoding.axes} axes, and the model counts its "
             "positions on one; make it with axes=1."
         )
-    known = getattr(encoding, "shape", None)
-    if known is not None and known[0] < table.rows and getattr(encoding, "beyond", "") != "clamp":
+    known = None if encoding.clamps else encoding.row_shape
+    if known is not None and known[0] < table.rows:
         raise EncodingError(
             f"The encoding {encoding.name!r} has {known[0]} rows, and the model's context has "
             f"{table.rows} positions; make it with at least {table.rows} rows."
@@ -151,10 +151,11 @@ def _compute(table: Table, encoding: Encoding) -> None:
     made = layer(encoding, kind="vectors", dtype=weight.dtype)
     setattr(module, COMPUTED, on_device_of(weight, made))
     module.__dict__[_FIRST] = table.first
-    module.__dict__["forward"] = partial(computed, module)  # a bound method cannot be pickled
+    # no bound method, which could not be pickled
+    module.__dict__["forward"] = partial(compute_vectors, module)
 
 
-def computed(self: Any, positions: Tensor) -> Tensor:
+def compute_vectors(self: Any, positions: Tensor) -> Tensor:
     """Return vectors at positions; rows before the first position are those of the table."""
     first = self.__dict__[_FIRST]
     vectors: Tensor = getattr(self, COMPUTED)((positions - first).clamp(min=0))

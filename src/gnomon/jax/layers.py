@@ -214,10 +214,8 @@ class Layer:
     @property
     def _turning(self) -> Rotating | None:
         """Return the encoding where all it does is to turn by one table."""
-        encoding = self.definition.encoding
-        if isinstance(encoding, Rotating) and type(encoding).apply is Rotating.apply:
-            return encoding
-        return None
+        encoding: Any = self.definition.encoding
+        return encoding if encoding.turns_by_tables else None
 
 
 jax.tree_util.register_dataclass(

@@ -178,9 +178,7 @@ class LayerEncodings(nn.Module):  # type: ignore[misc]  # torch is not followed 
         super().__init__()
         self.heads, self.causal = heads, causal
         parts = [part for part in parts if not part.encoding.is_one_of("nope")]  # does nothing
-        self.layers = nn.ModuleList(
-            [module_of(_encoding_at_layer(part.encoding, number)) for part in parts]
-        )
+        self.layers = nn.ModuleList([module_of(part.encoding.at_layer(number)) for part in parts])
         for one in [one for part, one in zip(parts, self.layers, strict=True) if part.frozen]:
             one.requires_grad_(False)
         self.spans = [part.heads or heads for part in parts]
@@ -375,12 +373,6 @@ class LayerEncodings(nn.Module):  # type: ignore[misc]  # torch is not followed 
             factors = torch.where(torch.from_numpy(found.heads), pairs[:, :count], 1.0)
             each[:, torch.tensor(found.coordinates)] = factors[:, :, None]
         return each[:, None, :]
-
-
-def _encoding_at_layer(encoding: Any, number: int) -> Encoding:
-    """Return an encoding as it is in one layer, where layers differ."""
-    made: Encoding = encoding.at_layer(number) if hasattr(encoding, "at_layer") else encoding
-    return made
 
 
 def _is_trained(one: Layer) -> bool:

@@ -8,6 +8,6 @@ it is right; tests of the array formulas in every framework rest on it.
 from __future__ import annotations
 
 from gnomon.oracle.definition import DIGITS
-from gnomon.oracle.evaluate import bias, definition_of, score, scores, turned, vectors
+from gnomon.oracle.evaluate import bias, definition_of, score, scores, transform, vectors
 
-__all__ = ["DIGITS", "bias", "definition_of", "score", "scores", "turned", "vectors"]
+__all__ = ["DIGITS", "bias", "definition_of", "score", "scores", "transform", "vectors"]

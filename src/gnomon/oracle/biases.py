@@ -69,7 +69,7 @@ def bucket(lag: int, buckets: int, largest: int) -> int:
 def alibi(encoding: Any, at_q: Point, at_k: Point, head: int) -> Real:
     """Return minus slope times lag; keys after their query may have slopes of their own."""
     mp, steps = context(), [i - j for i, j in zip(at_q, at_k, strict=True)]
-    slope, after = _slopes(encoding.slopes)[head], getattr(encoding, "slopes_after", None)
+    slope, after = _slopes(encoding.slopes)[head], encoding.slopes_after
     if after is not None and steps[0] < 0:
         return number(after[head]) * steps[0]
     lag = mp.sqrt(mp.fsum(step * step for step in steps)) if encoding.symmetric else steps[0]

@@ -131,7 +131,7 @@ def selective(encoding: Any, content: Content) -> list[Vector]:
     if encoding.clock_weights is None:
         rows = [[value / mp.sqrt(dot(row, row)) for value in row] for row in rows]
     steps = [[dot(row, unit(x)) for row in rows] for x in content.tokens]
-    steps = convolved(encoding, 1, content, steps)
+    steps = convolve(encoding, 1, content, steps)
     drift = [numbers(encoding, "drift", (head, c), lambda: mp.zero) for c in range(pairs)]
     base = number(encoding.base)
     rates = [mp.power(base, -number(2 * c) / encoding.dimension) for c in range(pairs)]
@@ -155,7 +155,7 @@ def path(encoding: Any, content: Content) -> list[Vector]:
         rows = [[by * value for value in row] for row in rows]
     named = [[dot(row, x) for row in rows] for x in content.tokens]
     if encoding.kernel > 1:
-        named = [[v * sigmoid(v) for v in row] for row in convolved(encoding, 2, content, named)]
+        named = [[v * sigmoid(v) for v in row] for row in convolve(encoding, 2, content, named)]
     named = [unit(row) for row in named]
     weights = _weights_of(encoding, "step_weights", 1, head, width, by)
     bias = numbers(encoding, "step_bias", (head,), lambda: mp.zero)
@@ -267,7 +267,7 @@ def _taps_of(encoding: Any, purpose: int, head: int, channels: int, channel: int
     return [uniform(encoding, purpose, first + tap) / root for tap in range(size)]
 
 
-def convolved(encoding: Any, purpose: int, content: Content, x: list[Vector]) -> list[Vector]:
+def convolve(encoding: Any, purpose: int, content: Content, x: list[Vector]) -> list[Vector]:
     """Return channels after the short convolution, which stops where positions do not rise."""
     channels = len(x[0])
     taps = [_taps_of(encoding, purpose, content.head, channels, c) for c in range(channels)]
@@ -334,7 +334,7 @@ def _shift(encoding: Any, head: int, c: int) -> Real:
 
 
 DEFINITIONS = {
-    "Pope": Definition(turned=pope),
+    "Pope": Definition(transform=pope),
     "Fox": Definition(content=fox),
     "Cope": Definition(content=cope),
     "GrapeAdditive": Definition(content=grape),

@@ -51,7 +51,7 @@ class Definition:
 
     vectors: Callable[[Any, Point], Vector] | None = None
     """(encoding, i) -> what is added at position i."""
-    turned: Callable[[Any, Vector, Point, str, int], Vector] | None = None
+    transform: Callable[[Any, Vector, Point, str, int], Vector] | None = None
     """(encoding, x, i, side, head) -> a query ("q") or key ("k") as seen from position i."""
     between: Callable[[Any, Vector, Point, Point, int], Vector] | None = None
     """(encoding, k, i, j, head) -> a key at j as a query at i sees it, where two turned sides would
@@ -159,14 +159,14 @@ def words(start: int, count: int) -> list[int]:
     >>> f"{words(1234567, 1)[0]:x}"  # as published with the generator, for the seed 1234567
     '599ed017fb08fc85'
     """
-    return [mixed(start + step * _GOLDEN) for step in range(1, count + 1)]
+    return [mix(start + step * _GOLDEN) for step in range(1, count + 1)]
 
 
 def start_of(seed: int, at: list[int]) -> int:
     """Return where the stream of a whole position starts."""
-    start = mixed(seed + _GOLDEN)
+    start = mix(seed + _GOLDEN)
     for x in at:
-        start = mixed((start ^ x % _WORD) + _GOLDEN)
+        start = mix((start ^ x % _WORD) + _GOLDEN)
     return start
 
 
@@ -187,7 +187,7 @@ def sample(largest: int, count: int, seed: int) -> list[int]:
     return sorted(sorted(range(largest), key=drawn.__getitem__)[:count])
 
 
-def mixed(state: int) -> int:
+def mix(state: int) -> int:
     """Return SplitMix64's finaliser of a 64-bit word."""
     state %= _WORD
     state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9 % _WORD

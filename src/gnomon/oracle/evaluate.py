@@ -1,6 +1,6 @@
 """The oracle's five questions, asked of any encoding it has a definition of.
 
-vectors(i), turned(x, i), bias(i, j), and score(q, k, i, j) = <F(i)(q + p_i), G(j)(k + p_j)> +
+vectors(i), transform(x, i), bias(i, j), and score(q, k, i, j) = <F(i)(q + p_i), G(j)(k + p_j)> +
 bias(i, j), -inf where an encoding is causal only and j is after i. A rule on content sees all keys
 of a head at once: scores(qs, ks, positions) asks for all logits of a head, of any encoding.
 """
@@ -66,11 +66,11 @@ def vectors(encoding: Encoding, positions: Iterable[Any]) -> list[list[Real]]:
     return [rule(encoding, coordinates(position, encoding.axes)) for position in positions]
 
 
-def turned(
+def transform(
     encoding: Encoding, x: Iterable[Any], position: Any, *, side: str = "q", head: int = 0
 ) -> list[Real]:
     """Return one query (side "q") or key ("k") as seen from its position, to 60 digits."""
-    rule = definition_of(encoding).turned
+    rule = definition_of(encoding).transform
     if rule is None:
         raise _lacks(encoding, "transform of queries and keys")
     if side not in ("q", "k"):
@@ -176,9 +176,9 @@ def _logit(
         right = [a + b for a, b in zip(right, rule.vectors(encoding, at_k), strict=True)]
     if rule.between is not None:
         right = rule.between(encoding, right, at_q, at_k, head)
-    elif rule.turned is not None:
-        left = rule.turned(encoding, left, at_q, "q", head)
-        right = rule.turned(encoding, right, at_k, "k", head)
+    elif rule.transform is not None:
+        left = rule.transform(encoding, left, at_q, "q", head)
+        right = rule.transform(encoding, right, at_k, "k", head)
     logit = scale * dot(left, right)
     return logit if rule.bias is None else logit + rule.bias(encoding, at_q, at_k, head)
 

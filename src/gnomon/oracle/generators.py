@@ -39,12 +39,12 @@ def exponential(matrix: Matrix, by: Real = 1) -> Matrix:
     return [[made[i, j] for j in range(made.cols)] for i in range(made.rows)]
 
 
-def applied(matrix: Matrix, x: Vector) -> Vector:
+def apply(matrix: Matrix, x: Vector) -> Vector:
     """Return a matrix times a vector."""
     return [dot(row, x) for row in matrix]
 
 
-def transposed(matrix: Matrix) -> Matrix:
+def transpose(matrix: Matrix) -> Matrix:
     """Return the transpose."""
     return [list(column) for column in zip(*matrix, strict=True)]
 
@@ -54,25 +54,25 @@ def _by_blocks(matrices: list[Matrix], x: Vector) -> Vector:
     made: Vector = []
     for matrix in matrices:
         part = x[len(made) : len(made) + len(matrix)]
-        made += applied(matrix, part)
+        made += apply(matrix, part)
     return made
 
 
 def contragredient(blocks_of: Callable[[Any, int], list[Matrix]]) -> Definition:
     """Return the definition of a group from the blocks of its generator."""
 
-    def turned(encoding: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
+    def transform(encoding: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
         away = at[0] - number(encoding.reference)
         blocks = blocks_of(encoding, head)
         if side == "q":
-            return _by_blocks([transposed(exponential(block, away)) for block in blocks], x)
+            return _by_blocks([transpose(exponential(block, away)) for block in blocks], x)
         return _by_blocks([exponential(block, -away) for block in blocks], x)
 
     def between(encoding: Any, k: Vector, i: Point, j: Point, head: int) -> Vector:
         lag = i[0] - j[0]
         return _by_blocks([exponential(block, lag) for block in blocks_of(encoding, head)], k)
 
-    return Definition(turned=turned, between=between)
+    return Definition(transform=transform, between=between)
 
 
 def entry(values: Any, head: int, heads: int | None, *place: int) -> Real:
@@ -108,7 +108,7 @@ def _given(encoding: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
         x = list(into * mp.matrix(x))
     blocks = _blocks(encoding)
     if side == "q":
-        return _by_blocks([transposed(exponential(block, away)) for block in blocks], x)
+        return _by_blocks([transpose(exponential(block, away)) for block in blocks], x)
     return _by_blocks([exponential(block, -away) for block in blocks], x)
 
 
@@ -160,11 +160,11 @@ def _hyperbolic(encoding: Any, head: int) -> list[Matrix]:
 def skew(blocks_at: Callable[[Any, Point, int], list[Matrix]]) -> Definition:
     """Return the definition of turns by exp(S(i)), from the blocks of S at a position."""
 
-    def turned(encoding: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
+    def transform(encoding: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
         del side
         return _by_blocks([exponential(block) for block in blocks_at(encoding, at, head)], x)
 
-    return Definition(turned=turned)
+    return Definition(transform=transform)
 
 
 def _liere(encoding: Any, at: Point, head: int) -> list[Matrix]:
@@ -245,7 +245,7 @@ def _circulant(encoding: Any, x: Vector, at: Point, side: str, head: int) -> Vec
         ]
         column.append(mp.fsum(waves) / d)
     matrix = [[column[(i - j) % d] - column[(j - i) % d] for j in range(d)] for i in range(d)]
-    made = applied(_fourier(d), applied(exponential(matrix), x))
+    made = apply(_fourier(d), apply(exponential(matrix), x))
     if encoding.layout == "interleaved":
         return made
     return made[0 : 2 * pairs : 2] + made[1 : 2 * pairs : 2] + made[2 * pairs :]
@@ -264,16 +264,16 @@ def _cayley(encoding: Any, x: Vector, at: Point, side: str, head: int) -> Vector
     basis = [[p[j, i] for j in range(d)] for i in range(d)]
     axes = range(encoding.axes)
     waves = [[entry(encoding.frequencies, head, heads, k, a) for a in axes] for k in range(d // 2)]
-    return turn(applied(basis, x), at, Turning(waves=waves), encoding.layout)
+    return turn(apply(basis, x), at, Turning(waves=waves), encoding.layout)
 
 
 DEFINITIONS = {
     "Jordan": contragredient(_jordan),
-    "Given": Definition(turned=_given, between=_given_between),
+    "Given": Definition(transform=_given, between=_given_between),
     "Hyperbolic": contragredient(_hyperbolic),
     "Liere": skew(_liere),
     "ComRope": skew(_comrope),
     "Grape": skew(_grape),
-    "CirculantString": Definition(turned=_circulant),
-    "CayleyString": Definition(turned=_cayley),
+    "CirculantString": Definition(transform=_circulant),
+    "CayleyString": Definition(transform=_cayley),
 }

@@ -105,11 +105,11 @@ def along_axes(ladder: Sequence[Real], axes: int) -> list[Point]:
 def rotary(turning_of: Callable[[Any, int], Turning]) -> Definition:
     """Return the definition of a family from its function (encoding, head) -> turning."""
 
-    def turned(encoding: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
+    def transform(encoding: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
         del side
         return turn(x, at, turning_of(encoding, head), encoding.layout)
 
-    return Definition(turned=turned)
+    return Definition(transform=transform)
 
 
 def decay_definition(
@@ -117,7 +117,7 @@ def decay_definition(
 ) -> Definition:
     """Return the definition of a family from its turns and its rates of decay, pair by pair."""
 
-    def turned(encoding: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
+    def transform(encoding: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
         made = turn(x, at, turning_of(encoding, head), encoding.layout)
         away = at[0] - number(encoding.reference)
         away = away if side == "q" else -away
@@ -132,7 +132,7 @@ def decay_definition(
             for value, rate in zip(made, by_coordinate, strict=True)
         ]
 
-    return Definition(turned=turned)
+    return Definition(transform=transform)
 
 
 def frequencies(rotated: int, base: Any, scaling: Parameters) -> list[Real]:
@@ -424,10 +424,10 @@ RULES: dict[str, Rule] = {
 }
 
 DEFINITIONS = {
-    "Nope": Definition(turned=same, bias=no_transform),
+    "Nope": Definition(transform=same, bias=no_transform),
     "Rope": rotary(_rope),
-    "Fope": Definition(turned=fope),
-    "RopePlusPlus": Definition(turned=plus),
+    "Fope": Definition(transform=fope),
+    "RopePlusPlus": Definition(transform=plus),
     "MRope": rotary(_mrope),
     "Mixed": rotary(_mix),
     "Pixel": rotary(_pixel),

@@ -23,7 +23,7 @@ def layers(encoding: Any, inner: Definition) -> Definition:
         return _on_inner(encoding, inner, lambda at: at)
     mp = context()
 
-    def turned(_: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
+    def transform(_: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
         del head
         if side == "k" or not encoding.temperature:
             return x
@@ -31,7 +31,7 @@ def layers(encoding: Any, inner: Definition) -> Definition:
         factor = 1 + number(encoding.temperature) * mp.log(1 + steps)
         return [factor * value for value in x]
 
-    return Definition(turned=turned)
+    return Definition(transform=transform)
 
 
 def randomised(encoding: Any, inner: Definition) -> Definition:
@@ -80,15 +80,15 @@ def _on_inner(encoding: Any, rule: Definition, place: Any) -> Definition:
     def vectors(_: Any, at: Point) -> Vector:
         return rule.vectors(inner, place(at)) if rule.vectors else []
 
-    def turned(_: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
-        return rule.turned(inner, x, place(at), side, head) if rule.turned else x
+    def transform(_: Any, x: Vector, at: Point, side: str, head: int) -> Vector:
+        return rule.transform(inner, x, place(at), side, head) if rule.transform else x
 
     def bias(_: Any, at_q: Point, at_k: Point, head: int) -> Real:
         return rule.bias(inner, place(at_q), place(at_k), head) if rule.bias else context().zero
 
     return Definition(
         vectors=vectors if rule.vectors else None,
-        turned=turned if rule.turned else None,
+        transform=transform if rule.transform else None,
         bias=bias if rule.bias else None,
     )
 

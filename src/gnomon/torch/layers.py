@@ -249,7 +249,7 @@ class Transform(Layer):
         checks.one_of("arithmetic", arithmetic, _ARITHMETICS)
         super().__init__(encoding, learn=learn, dtype=dtype)
         self.arithmetic = arithmetic
-        self.shares_tables = _shares_tables(encoding)
+        self.shares_tables = encoding.turns_by_tables
         self.per_head = isinstance(encoding, Rotating) and encoding.frequencies.ndim == 3
         if arithmetic == "float32":
             self._check_float32()
@@ -433,11 +433,6 @@ def _written(turned: Tensor, out: Tensor) -> Tensor:
             f"{tuple(turned.shape)} and {turned.dtype}; pass memory of the same shape and type."
         )
     return out.copy_(turned)
-
-
-def _shares_tables(encoding: Encoding) -> bool:
-    """Whether tables of cosines and sines are all that the transform needs of positions."""
-    return isinstance(encoding, Rotating) and type(encoding).apply is Rotating.apply
 
 
 class Vectors(Layer):

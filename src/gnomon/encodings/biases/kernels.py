@@ -337,7 +337,7 @@ class Sandwich(Encoding):
         return {"frequencies": self.frequencies, "gains": self.gains}
 
     @property
-    def bias_rank(self) -> int:
+    def bias_rank(self) -> int:  # type: ignore[override]
         """Return how many coordinates beside those of q and k give the bias."""
         return self.vector_dimension
 

@@ -379,7 +379,7 @@ class DecayTime(Encoding):
         return {"slopes": self.slopes}
 
     @property
-    def bias_rank(self) -> int | None:
+    def bias_rank(self) -> int | None:  # type: ignore[override]
         """Return how many coordinates beside those of q and k give the bias: 2, or no number."""
         return None if self.symmetric else 2
 

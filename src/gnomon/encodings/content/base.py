@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from gnomon.encodings.scoring import ContentCall
     from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
     Floats = NDArray[np.float64]
@@ -108,8 +109,9 @@ class ContentRule(LearnedRule):
         checks.whole("heads", self.heads, least=1)
         checks.whole("dimension", self.dimension, least=1)
 
-    def check_content(self, q: Array, tokens: Array, width: int) -> None:
+    def check_content(self, call: ContentCall, width: int) -> None:
         """Refuse queries, keys and tokens of another shape than the rule has numbers for."""
+        q, tokens = call.q, call.tokens
         check_heads(q, self.heads, self.dimension, "q")
         heads = q.shape[-3] if q.ndim > 2 else 1
         apart = tokens.ndim > 2 and not checks.serves(tokens.shape[-3], heads)

@@ -20,7 +20,7 @@ import numpy as np
 from gnomon.encodings.base import Encoding, Numbers
 from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proofs_of
 from gnomon.encodings.content.base import LearnedRule
-from gnomon.encodings.scoring import of_own_places, scale_logits
+from gnomon.encodings.scoring import of_own_places
 from gnomon.encodings.starting import spread
 from gnomon.encodings.wrappers import inner_encoding, inner_parameters
 from gnomon.errors import EncodingError
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from gnomon.encodings.scoring import ContentCall
     from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 _OWN = ("mixer_in", "mixer_in_bias", "mixer_out", "mixer_out_bias")
@@ -165,28 +166,18 @@ class Dape(LearnedRule):
         inner = self.inner.with_numbers(**rest) if rest else self.inner
         return dataclasses.replace(self, inner=inner, **own)
 
-    def content_scores(
-        self,
-        q: Array,
-        k: Array,
-        queries: Coordinates,
-        keys: Coordinates,
-        numbers: Numbers,
-        *,
-        scale: float,
-        tokens: Array,
-        xp: Namespace,
-    ) -> Array:
+    def content_scores(self, call: ContentCall) -> Array:
         """Return A + B + f(A, B)."""
-        del tokens
+        q, k, numbers, xp = call.q, call.k, call.numbers, call.xp
         heads = numbers["mixer_out"].shape[0]
-        logits = scale_logits(xp.matmul(q, xp.matrix_transpose(k)), scale)
+        logits = call.scaled_products()
         if (logits.shape[-3] if logits.ndim > 2 else 1) != heads:
             raise EncodingError(
                 f"q has shape {tuple(q.shape)} and k {tuple(k.shape)}, but this encoding mixes "
                 f"{heads} heads; pass arrays of shape (..., {heads}, positions, dimension)."
             )
-        bias = xp.astype(_bias_of_heads(self.inner, queries, keys, numbers, xp=xp), logits.dtype)
+        bias = _bias_of_heads(self.inner, call.queries, call.keys, numbers, xp=xp)
+        bias = xp.astype(bias, logits.dtype)
         both = logits + bias
         none = xp.zeros_like(both)  # gives the two all axes of their sum
         return both + _mix(logits + none, bias + none, numbers, xp=xp)

@@ -49,7 +49,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gnomon.encodings.base import Numbers
 from gnomon.encodings.biases.linear import official_slopes
 from gnomon.encodings.card import ORACLE, Card, catalogued, in_words, proofs_of
 from gnomon.encodings.content.base import ContentRule, TokenRule, last, read, sum_type
@@ -64,7 +63,8 @@ from gnomon.numeric.limbs import Limbs
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.numeric.arrays import Array, Coordinates, Namespace
+    from gnomon.encodings.scoring import ContentCall
+    from gnomon.numeric.arrays import Array, Namespace
 
 
 @catalogued(
@@ -126,27 +126,16 @@ class Fox(TokenRule):
             return np.full(shape, float(self.start))
         return self.sigma * normal(0, shape, self.seed)
 
-    def content_scores(
-        self,
-        q: Array,
-        k: Array,
-        queries: Coordinates,
-        keys: Coordinates,
-        numbers: Numbers,
-        *,
-        scale: float,
-        tokens: Array,
-        xp: Namespace,
-    ) -> Array:
+    def content_scores(self, call: ContentCall) -> Array:
         """Return scale q.k + c_i - c_j; c and its differences are float64 where there is."""
-        del queries
-        self.check_content(q, tokens, self.read_width)
-        dtype = sum_type(keys, xp=xp)
+        self.check_content(call, self.read_width)
+        numbers, dtype, xp = call.numbers, sum_type(call.keys, xp=call.xp), call.xp
         bias = xp.astype(numbers["gate_bias"], dtype)[:, None]
-        gates = log_sigmoid(read(tokens, numbers["gate_weights"], dtype=dtype, xp=xp) + bias, xp=xp)
+        seen = read(call.tokens, numbers["gate_weights"], dtype=dtype, xp=xp)
+        gates = log_sigmoid(seen + bias, xp=xp)
         clock = xp.cumulative_sum(gates, axis=-1)
-        passed = last(clock, q.shape[-2], axis=-1)[..., :, None] - clock[..., None, :]
-        logits = scale_logits(xp.matmul(q, xp.matrix_transpose(k)), scale)
+        passed = last(clock, call.q.shape[-2], axis=-1)[..., :, None] - clock[..., None, :]
+        logits = call.scaled_products()
         return logits + xp.astype(passed, logits.dtype)
 
 
@@ -227,34 +216,22 @@ class GrapePath(TokenRule):
             "frequencies": np.ones((self.features // 2, 1)),
         }
 
-    def content_scores(
-        self,
-        q: Array,
-        k: Array,
-        queries: Coordinates,
-        keys: Coordinates,
-        numbers: Numbers,
-        *,
-        scale: float,
-        tokens: Array,
-        xp: Namespace,
-    ) -> Array:
+    def content_scores(self, call: ContentCall) -> Array:
         """Return scale q.k plus the sums from the query back to the key, the key left out."""
-        del queries
-        self.check_content(q, tokens, self.read_width)
-        dtype = sum_type(keys, xp=xp)
-        plain = read(tokens, numbers["projection"], dtype=dtype, xp=xp)
+        self.check_content(call, self.read_width)
+        numbers, dtype, xp = call.numbers, sum_type(call.keys, xp=call.xp), call.xp
+        plain = read(call.tokens, numbers["projection"], dtype=dtype, xp=xp)
         even = _even(plain, xp=xp)
-        cosine, sine = tables(keys, numbers["frequencies"], xp=xp)
+        cosine, sine = tables(call.keys, numbers["frequencies"], xp=xp)
         along = turn(even, cosine, sine, layout="interleaved", xp=xp)
-        from_query = last(even if self.normed == "both" else plain, q.shape[-2], axis=-2)
+        from_query = last(even if self.normed == "both" else plain, call.q.shape[-2], axis=-2)
         seen = xp.matmul(from_query, xp.matrix_transpose(along)) * self.features**-1
         gates = log_sigmoid(seen, xp=xp) * xp.astype(numbers["slopes"], dtype)[:, None, None]
         gates = xp.where(later_in_order(gates, xp=xp), xp.zeros_like(gates), gates)
         sums = xp.flip(xp.cumulative_sum(xp.flip(gates, axis=-1), axis=-1), axis=-1)
         # as wide as both: a part of one key would fix sizes that a graph leaves open
         past = xp.concat([sums, xp.zeros_like(sums)], axis=-1)[..., 1 : sums.shape[-1] + 1]
-        logits = scale_logits(xp.matmul(q, xp.matrix_transpose(k)), scale)
+        logits = call.scaled_products()
         return logits + xp.astype(past, logits.dtype)
 
 
@@ -338,30 +315,19 @@ class GrapeAdditive(ContentRule):
         """Return the slopes of ALiBi, and what is learned."""
         return {"slopes": np.asarray(official_slopes(self.heads)), **self.learned}
 
-    def content_scores(
-        self,
-        q: Array,
-        k: Array,
-        queries: Coordinates,
-        keys: Coordinates,
-        numbers: Numbers,
-        *,
-        scale: float,
-        tokens: Array,
-        xp: Namespace,
-    ) -> Array:
+    def content_scores(self, call: ContentCall) -> Array:
         """Return scale q.k minus lag times slope."""
-        self.check_content(q, tokens, self.dimension)
-        dtype = sum_type(queries, xp=xp)
+        self.check_content(call, self.dimension)
+        numbers, dtype, xp = call.numbers, sum_type(call.queries, xp=call.xp), call.xp
         slopes = 0.0
         if self.gated != "keys":
-            slopes = slopes + _gate(q, numbers["query_ways"], dtype=dtype, xp=xp)[..., :, None]
+            slopes = slopes + _gate(call.q, numbers["query_ways"], dtype=dtype, xp=xp)[..., :, None]
         if self.gated != "queries":
-            slopes = slopes + _gate(k, numbers["key_ways"], dtype=dtype, xp=xp)[..., None, :]
+            slopes = slopes + _gate(call.k, numbers["key_ways"], dtype=dtype, xp=xp)[..., None, :]
         factor = softplus(xp.astype(numbers["factor"], dtype), xp=xp)
         sizes = factor * xp.astype(numbers["slopes"], dtype)
-        lags = lags_between(queries, keys, xp=xp)[..., 0]
-        logits = scale_logits(xp.matmul(q, xp.matrix_transpose(k)), scale)
+        lags = lags_between(call.queries, call.keys, xp=xp)[..., 0]
+        logits = call.scaled_products()
         return logits - xp.astype(lags * sizes[:, None, None] * slopes, logits.dtype)
 
 
@@ -433,29 +399,18 @@ class Cope(ContentRule):
         del name
         return self.sigma * normal(0, shape, self.seed)
 
-    def content_scores(
-        self,
-        q: Array,
-        k: Array,
-        queries: Coordinates,
-        keys: Coordinates,
-        numbers: Numbers,
-        *,
-        scale: float,
-        tokens: Array,
-        xp: Namespace,
-    ) -> Array:
+    def content_scores(self, call: ContentCall) -> Array:
         """Return scale q.(k + e(p)); tokens after their query do not count."""
-        del queries
-        self.check_content(q, tokens, self.dimension)
-        counts = sigmoid(scale_logits(xp.matmul(q, xp.matrix_transpose(tokens)), scale), xp=xp)
+        self.check_content(call, self.dimension)
+        q, scale, xp = call.q, call.scale, call.xp
+        seen = scale_logits(xp.matmul(q, xp.matrix_transpose(call.tokens)), scale)
+        counts = sigmoid(seen, xp=xp)
         counts = xp.where(later_in_order(counts, xp=xp), xp.zeros_like(counts), counts)
         places = xp.flip(xp.cumulative_sum(xp.flip(counts, axis=-1), axis=-1), axis=-1)
         places = within(places, 0, self.rows - 1, xp=xp)
-        by_row = xp.matmul(q, xp.matrix_transpose(xp.astype(numbers["table"], q.dtype)))
-        logits = xp.matmul(q, xp.matrix_transpose(k)) + _between_rows(
-            by_row, places, whole=xp.int32 if isinstance(keys, Limbs) else xp.int64, xp=xp
-        )
+        by_row = xp.matmul(q, xp.matrix_transpose(xp.astype(call.numbers["table"], q.dtype)))
+        whole = xp.int32 if isinstance(call.keys, Limbs) else xp.int64
+        logits = call.products() + _between_rows(by_row, places, whole=whole, xp=xp)
         return scale_logits(logits, scale)
 
 

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import array_api_compat
 import numpy as np
 
-from gnomon.encodings.scoring import later_in_order
+from gnomon.encodings.scoring import ContentCall, later_in_order
 from gnomon.errors import EncodingError
 from gnomon.numeric.arrays import along, concrete_or_none, lags_between
 from gnomon.numeric.limbs import Limbs, whole_difference
@@ -242,7 +242,9 @@ def logits_in_order(
         at_k = _by_document(at_k, segments, xp=xp)
     first = k.shape[-2] - q.shape[-2]
     at_q = at_k[..., first:, :]
-    logits = encoding.content_scores(q, k, at_q, at_k, numbers, scale=scale, tokens=tokens, xp=xp)
+    where = {"queries": at_q, "keys": at_k, "numbers": numbers}
+    call = ContentCall(q=q, k=k, tokens=tokens, **where, scale=scale, xp=xp)
+    logits = encoding.content_scores(call)
     logits = xp.where(later_in_order(logits, xp=xp), -xp.inf, logits)
     if made is None:
         return logits

@@ -50,6 +50,7 @@ from gnomon.numeric.elementwise import sigmoid, silu
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gnomon.encodings.scoring import ContentCall
     from gnomon.numeric.arrays import Array, Coordinates, Namespace
 
 CHUNK = 64
@@ -144,25 +145,14 @@ class Path(TokenRule):
         steps = read(tokens, numbers["step_weights"], dtype=dtype, xp=xp) + bias
         return unit(named, dtype=dtype, xp=xp), 2.0 * sigmoid(steps, xp=xp)[..., None]
 
-    def content_scores(
-        self,
-        q: Array,
-        k: Array,
-        queries: Coordinates,
-        keys: Coordinates,
-        numbers: Numbers,
-        *,
-        scale: float,
-        tokens: Array,
-        xp: Namespace,
-    ) -> Array:
+    def content_scores(self, call: ContentCall) -> Array:
         """Return the logits along the path, 0 for keys after their query."""
-        del queries
-        self.check_content(q, tokens, self.read_width)
-        named, steps = self.reflections(tokens, keys, numbers, xp=xp)
-        left, right = (xp.astype(x, named.dtype) for x in (q, k))
+        self.check_content(call, self.read_width)
+        xp = call.xp
+        named, steps = self.reflections(call.tokens, call.keys, call.numbers, xp=xp)
+        left, right = (xp.astype(x, named.dtype) for x in (call.q, call.k))
         logits = path_logits(left, right, named, steps, xp=xp)
-        return scale_logits(xp.astype(logits, q.dtype), scale)
+        return scale_logits(xp.astype(logits, call.q.dtype), call.scale)
 
 
 def path_logits(q: Array, k: Array, named: Array, steps: Array, *, xp: Namespace) -> Array:
@@ -309,25 +299,14 @@ class SelectiveRope(TokenRule):
         steps = steps + xp.astype(numbers["drift"], dtype)[:, None, :]
         return xp.cumulative_sum(steps, axis=-2) * xp.astype(numbers["rates"], dtype)
 
-    def content_scores(
-        self,
-        q: Array,
-        k: Array,
-        queries: Coordinates,
-        keys: Coordinates,
-        numbers: Numbers,
-        *,
-        scale: float,
-        tokens: Array,
-        xp: Namespace,
-    ) -> Array:
+    def content_scores(self, call: ContentCall) -> Array:
         """Return the logits of queries and keys, each turned to where its clocks stand."""
-        del queries
-        self.check_content(q, tokens, self.read_width)
-        phases = self.clocks(tokens, keys, numbers, xp=xp)
+        self.check_content(call, self.read_width)
+        q, k, xp = call.q, call.k, call.xp
+        phases = self.clocks(call.tokens, call.keys, call.numbers, xp=xp)
         cosine, sine = xp.cos(phases), xp.sin(phases)
         count = q.shape[-2]
         ends = (last(part, count, axis=-2) for part in (cosine, sine))
         left = turn(q, *ends, layout=self.layout, xp=xp)
         right = turn(k, cosine, sine, layout=self.layout, xp=xp)
-        return scale_logits(xp.matmul(left, xp.matrix_transpose(right)), scale)
+        return scale_logits(xp.matmul(left, xp.matrix_transpose(right)), call.scale)

@@ -153,6 +153,11 @@ class MRope(Scaled):
         object.__setattr__(self, "sections", tuple(int(section) for section in given))
         self._check_sections()
 
+    @property
+    def pairs_by_axis(self) -> tuple[int, ...]:
+        """Return the sections."""
+        return self.sections
+
     def _check_sections(self) -> None:
         pairs = self.line.rotated // 2
         if len(self.sections) != self.axes or sum(self.sections) != pairs:

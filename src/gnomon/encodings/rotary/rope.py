@@ -102,6 +102,17 @@ class Rotating(Encoding):
         return xp.astype(xp.asarray(np.array(self.frequencies)), dtype)
 
     @property
+    def turns_by_tables(self) -> bool:  # type: ignore[override]
+        """Whether cosines and sines are all that is needed of positions: `apply` is this one."""
+        return type(self).apply is Rotating.apply
+
+    @property
+    def turns_by_frequencies(self) -> bool:  # type: ignore[override]
+        """Whether phases are fixed frequencies times positions: `tables` are those of a ladder."""
+        plain = type(self).tables in (Rotating.tables, Scaled.tables) and not self.learnable
+        return plain and self.turns_by_tables and self.frequencies.ndim == 2
+
+    @property
     def attention_factor(self) -> float:
         """Return what queries and keys are multiplied by while they are turned."""
         return 1.0
@@ -112,9 +123,14 @@ class Rotating(Encoding):
         return 2 * int(self.frequencies.shape[-2])
 
     @property
+    def pairs_by_axis(self) -> tuple[int, ...] | None:
+        """Return how many pairs turn by each axis, where pairs are dealt to axes."""
+        return None
+
+    @property
     def lifts(self) -> tuple[str, ...]:
-        """Name kernel (unit pairs) and probe (a given content vector)."""
-        return ("kernel", "probe")
+        """Name kernel (unit pairs), where lags decide it, and probe (a given content vector)."""
+        return ("probe",) if self.lag_distances("kernel") is None else ("kernel", "probe")
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:

@@ -225,8 +225,7 @@ def rank_of(call: TorchCall) -> int | None:
     """Return how many coordinates the bias needs beside q and k, or None where it has no rank."""
     if slopes_of(call) is not None:
         return 1
-    rank = getattr(call.encoding, "bias_rank", None)
-    return None if rank is None else int(rank)
+    return call.encoding.bias_rank
 
 
 def slopes_of(call: TorchCall) -> Tensor | None:
