@@ -9,7 +9,7 @@ from typing import Any
 from gallery_corpora import Corpus
 from gallery_trim import command_of
 
-from gnomon.pipeline.verdict import called
+from gnomon.report import called
 
 Survey = dict[str, Any]
 HEADER = [

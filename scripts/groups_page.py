@@ -38,7 +38,8 @@ def why(found: Any) -> str:
     """Return the laws that decide a level, in words."""
     level = found.level.partition(" ")[0]
     if level == "L0":
-        return f"linear, and a group: {blocks(found.structure)}"
+        where = " on the first axis" if found.on_axes else ""
+        return f"linear, and a group: {blocks(found.structure)}{where}"
     if level == "L3" and found.laws["context"].holds:
         return "in the time of its clock, a group or finite rank"
     words = {

@@ -55,6 +55,14 @@ def drawn(value: Any) -> Any:
     return importlib.import_module("gnomon.report.figures.results").draw(value)
 
 
+def sentences() -> Any:
+    """Return the module that says results in sentences.
+
+    The report room is asked for by name and only now, as for a figure.
+    """
+    return importlib.import_module("gnomon.report.verdict_sentences")
+
+
 def html_fields(caption: str, fields: Mapping[str, Any]) -> str:
     """Return names and values as an HTML table in which every text stays text."""
     rows = "".join(

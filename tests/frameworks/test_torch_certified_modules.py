@@ -142,6 +142,15 @@ def test_whole_attention_is_certified_by_the_logits_it_makes(by):
     assert mixed.level == "L6 not shift invariant"
 
 
+@pytest.mark.parametrize(("training", "share"), [(True, 0.1), (True, 0.0), (False, 0.1)])
+def test_dropout_of_a_module_in_training_is_spoken_of(training, share):
+    module = Attention()
+    module.dropout = torch.nn.Dropout(share)
+    found = gnomon.verify(module.train(training), dimension=24)
+    said = "in training mode; dropout was switched off" in str(found.warnings)
+    assert said is (training and share > 0.0)
+
+
 class Learned(Attention):
     """Rows of a table, added to hidden states: positions are numbers of rows."""
 

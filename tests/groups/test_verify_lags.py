@@ -215,16 +215,17 @@ def test_a_certificate_says_at_how_many_lags_and_how():
     assert line in found.text()
     assert (
         "may be missed: a fault in 1% of positions with probability below 0.006, in 1% of lags "
-        "with probability below 0.006, and one at a single point or lag"
+        "with probability below 0.006, and one at a single point, lag or pair"
     ) in found.text()
 
 
-def test_where_all_was_asked_nothing_is_said_to_be_missed():
+def test_where_all_places_and_lags_were_asked_only_pairs_may_be_missed():
     found = gnomon.verify(rotary, dimension=D, whole=True, reach=512.0)
     assert found.asked.every
     assert found.asked.random_lags is None
     assert found.to_dict()["asked"]["missed"] is None
-    assert "may be missed" not in found.text()
+    assert found.text().count("may be missed") == 1
+    assert "may be missed: a fault of single pairs" in found.text()
 
 
 class Sticky:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from functools import cache
 from pathlib import Path
@@ -14,10 +15,9 @@ import pytest
 import gnomon
 from gnomon.corpus.counts import PositionCounts
 from gnomon.pipeline.survey_file import survey_schema
-from gnomon.pipeline.verdict import where
-from gnomon.pipeline.words import blocks_in_words
 from gnomon.report import survey_text
 from gnomon.report.page import words
+from gnomon.report.verdict_sentences import blocks_in_words, where
 
 LENGTH, TYPES, DOCUMENTS = 20, 300, 1_500
 VALIDATOR = jsonschema.Draft202012Validator(survey_schema())
@@ -208,9 +208,9 @@ def test_the_summary_names_the_row_of_the_fitted_encoding_and_not_its_family():
 @pytest.mark.parametrize(
     ("begins", "words"),
     [
-        ([0, 10], "in 2 blocks that begin at positions 0, 10"),
+        ([0, 10], "in 2 blocks: 0-9 and 10-39"),
         ([0, 10, 11], "at position 10, which stands out of the stretches 0-9, 11-39"),
-        ([0, 3, 6], "in 3 blocks that begin at positions 0, 3, 6"),
+        ([0, 3, 6], "in 3 blocks: 0-2, 3-5 and 6-8"),
     ],
 )
 def test_blocks_of_single_positions_are_called_positions(begins, words):
@@ -295,3 +295,15 @@ def test_rare_tokens_that_take_turns_leave_the_mean_with_a_reservation(rng):
     assert contents["geometry"]["debiased"]["reservations"] == ["rare types"]
     assert "this may be too small" in " ".join(survey_text(contents).split())
     assert any("uncertain" in one for one in words.warnings(contents))
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"), [("none", "no signal"), ("drift", "known"), ("regimes", "fitted")]
+)
+def test_a_verdict_says_by_a_code_what_decided_and_is_written_in_words(kind, code):
+    found = survey_of(kind).verdict
+    assert found.code == code
+    keys = ["informative", "summary", "recommended", "reason", "caution", "nearest"]
+    assert list(found.to_dict()) == keys
+    assert found.to_dict()["summary"] == found.summary
+    assert found.summary[:40] in html.unescape(found._repr_html_())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -55,17 +56,19 @@ def test_a_tail_that_drifts_far_more_than_the_head_is_warned_of(copies):
     assert warning in alone.verdict.summary
 
 
-def test_undeclared_copies_put_a_caution_before_the_verdict_with_its_remedy(copies):
-    """In plain words, first in the summary, first on the terminal, and once only there."""
+def test_undeclared_copies_put_a_caution_behind_the_verdict_with_its_remedy(copies):
+    """In plain words, after the first sentence of the summary, and once only on the terminal."""
     options = {"column": "text", "tokenizer": "words", "dimension": 8, "minimum_count": 1}
     alone = gnomon.survey(str(copies), **options)
     caution = alone.verdict.caution
     assert caution is not None
     assert "survey again with --group near-copies" in caution
     assert "a column that names their template" in caution
-    assert alone.verdict.summary.startswith(caution)
+    opening, _, rest = alone.verdict.summary.partition(caution)
+    assert re.fullmatch(r"\S.* matters \(p = .*\. ", opening)
+    assert caution not in rest
     printed = " ".join(survey_text(alone.to_dict()).split())
-    assert f"Caution: {caution} Verdict: " in printed
+    assert printed.index("Verdict: informative. ") < printed.index(f"Caution: {caution}")
     assert printed.count(caution) == 1
 
 

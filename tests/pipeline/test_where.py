@@ -12,10 +12,10 @@ import gnomon
 from gnomon.errors import InputError
 from gnomon.pipeline.noise import draws_for
 from gnomon.pipeline.options import SurveyOptions
-from gnomon.pipeline.verdict import where
 from gnomon.report.page.build import page
 from gnomon.report.page.words import where as where_on_page
 from gnomon.report.text import survey_text
+from gnomon.report.verdict_sentences import where
 
 LETTERS = np.array(list("etaoinshrdlu   cmfwypvbgk"))
 HEAD = 28
@@ -50,6 +50,7 @@ def drawn(rng, kind: str, size: int, documents: int = 700, types: int = 60) -> l
         "one": np.where(places == 13, normal, 0.0),
         "header and bump": np.where((places < 3) | (places == size // 2), normal, 0.0),
         "indentation": np.where(places % 10 < 4, normal[0], 0.0),
+        "halves": normal[np.where(np.arange(size) < size // 2, 0, 1)],
         "throughout": normal,
         "period": normal[np.arange(size) % 5],
         "nothing": np.zeros((size, types)),
@@ -176,3 +177,30 @@ def told_where(where, rng) -> list[int]:
     found = gnomon.survey(np.where(marked, 250, documents).tolist(), shuffles=0, cache=False)
     assert found.noise is not None
     return found.noise.pattern.positions.tolist()
+
+
+@pytest.mark.parametrize(("size", "shuffles"), [(24, 1), (24, 0), (40, 1)])
+def test_two_laws_of_half_the_window_each_are_two_blocks(size, shuffles, rng):
+    """Neither half is the rest of the other."""
+    found = surveyed(drawn(rng, "halves", size), shuffles=shuffles)
+    half = size // 2
+    assert where(found.noise) == f"in 2 blocks: 0-{half - 1} and {half}-{size - 1}"
+    said = f"In 2 blocks: 0–{half - 1} and {half}–{size - 1}; inside the blocks"
+    assert where_on_page(found.to_dict()).startswith(said)
+
+
+def test_one_direction_is_not_compared_with_directions_of_equal_strength(rng):
+    found = surveyed(drawn(rng, "halves", 24))
+    assert found.noise.debiased.rank == 1
+    assert "by more than noise in 1 direction. " in found.summary
+    assert "equal strength" not in found.summary
+
+
+@pytest.mark.parametrize(
+    ("options", "what"), [({"shuffles": 1}, "token order"), ({"shuffles": 0}, "position")]
+)
+def test_what_was_tested_is_the_subject_of_the_verdict(options, what, rng):
+    seen = surveyed(drawn(rng, "halves", 24), **options).summary
+    assert seen.startswith(f"{what.capitalize()} matters (p = 0.02, ")
+    unseen = surveyed(drawn(rng, "nothing", 24), **options).summary
+    assert unseen.startswith(f"No effect of {what} stands out from noise (p = ")

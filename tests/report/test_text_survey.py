@@ -53,3 +53,30 @@ def test_an_interval_has_digits_enough_to_tell_its_ends_apart(
     ends: tuple[float, float], shown: str
 ) -> None:
     assert interval_text(*ends) == shown
+
+
+def test_one_of_anything_is_said_in_the_singular(surveyed: Surveyed) -> None:
+    contents = json.loads(json.dumps(surveyed("seven").to_dict()))
+    contents["corpus"] |= {"rows": 1, "groups": 1, "tokens": 1, "types": 1}
+    [first] = survey_text(contents).splitlines()[:1]
+    assert ": 1 document in 1 group, 1 token, 1 type (" in first
+
+
+def test_a_number_of_a_sentence_is_not_written_by_its_power_of_ten(surveyed: Surveyed) -> None:
+    contents = json.loads(json.dumps(surveyed("seven").to_dict()))
+    contents["geometry"]["mean_squared"] |= {
+        "debiased": -9.923e-05,
+        "interval": [-0.0012, 2.1e-05],
+    }
+    assert "mean squared -0.00009923 [-0.0012, 0.000021] over" in survey_text(contents)
+
+
+@pytest.mark.parametrize(
+    "summary", ["Order matters. Take care. No more.", "Take care. Order matters. No more."]
+)
+def test_a_caution_stands_behind_the_verdict_and_once(surveyed: Surveyed, summary: str) -> None:
+    """Surveys of before have it in front, and are printed alike."""
+    contents = json.loads(json.dumps(surveyed("seven").to_dict()))
+    contents["verdict"] |= {"summary": summary, "caution": "Take care."}
+    printed = survey_text(contents)
+    assert "Verdict: informative. Order matters. No more.\n\nCaution: Take care.\n" in printed

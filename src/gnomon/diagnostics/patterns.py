@@ -72,6 +72,8 @@ _TIGHT = 0.25
 """Mean d2 inside a block is at most this part of that between blocks."""
 _LONE = 0.5
 """Mean d2 of a position to the others of its block is at most this part of that between blocks."""
+_HALF = 0.4
+"""Part of the positions that the shorter of two blocks has at least."""
 _TURNS = 10
 _GAIN = 0.15
 """Blocks explain this much more than the lag does: blocks that are many describe a drift too."""
@@ -169,14 +171,21 @@ def _model(pairs: _Pairs, apart: Flags, *, known: bool, listed: bool) -> Pattern
 
 
 def _instead(pairs: _Pairs, apart: Flags) -> list[Pattern | None]:
-    """Return what says more than a list of positions: three blocks or more, or a drift."""
+    """Return what says more than a list of positions: blocks, or a drift.
+
+    Of two blocks neither is short beside the other: a head and a body are no two blocks.
+    """
     blocks, drift = _blocks(pairs), _drift(pairs)
-    if blocks is not None and (len(blocks.positions) < 3 or _shortest(pairs, blocks) < LEAST_REST):
+    if blocks is not None and _shortest(pairs, blocks) < _least_block(pairs, len(blocks.positions)):
         blocks = None
     label = np.where(apart, 1 + np.arange(len(apart)), 0)
     if drift is not None and drift.share < pairs.explained(pairs.by_labels(label)):
         drift = None
     return [blocks, drift]
+
+
+def _least_block(pairs: _Pairs, blocks: int) -> float:
+    return LEAST_REST if blocks > 2 else max(LEAST_REST, _HALF * len(pairs.where))
 
 
 def _shortest(pairs: _Pairs, blocks: Pattern) -> int:

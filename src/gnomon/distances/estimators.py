@@ -198,7 +198,7 @@ def split_half_squares(
 ) -> NDArray[np.float64]:
     """Return d2 for counts with rows i * folds + g, m x m, zero diagonal; it may be negative.
 
-    Every position must have tokens in more than half of the folds (see `measurable`).
+    Every position must have tokens in more than half of the folds (`have_both_halves`).
     """
     m = blocks.shape[0] // folds
     gram = np.zeros((m, m))

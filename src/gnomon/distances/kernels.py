@@ -23,7 +23,7 @@ The law with row sum n, column sum k and total T has its mode at floor((n + 1)(k
 so everything is relative to the mode and nothing underflows.
 This module is imported only when the compiled route is taken: it loads numba.
 
-Compiled loops over the entries of rare types (see `rare_types`).
+Compiled loops over the entries of rare types (`gnomon.distances.energies`).
 
 Entries are listed by type (`positions`, `folds`, `values`; those of type v are begins[v] ..
 begins[v + 1] - 1, by position and then fold) and by position: those of position i are places

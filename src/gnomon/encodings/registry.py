@@ -128,7 +128,7 @@ def catalogue(
     >>> [card.name for card in catalogue()][:2]
     ['sinusoidal', 'ctlpe']
     >>> [card.name for card in catalogue(level="L1", kind="bias")]
-    ['alibi', 'sandwich', 'decay-time']
+    ['sandwich', 'alibi', 'decay-time']
     """
     cards = [entry.card for entry in ENTRIES.values()]
     return _choose_cards(cards, family=family, level=level, kind=kind, framework=framework)

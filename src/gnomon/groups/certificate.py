@@ -35,6 +35,7 @@ Levels as in the catalogue's cards.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -156,7 +157,9 @@ class Certificate(Result):
     level: str
     laws: Mapping[str, Law]
     structure: Any = None
-    """The classes of its generator, where it is a group on one axis."""
+    """The classes of its generator, where it is a group; of several axes those of the first."""
+    on_axes: tuple[Any, ...] = ()
+    """The same for each axis, where there are several."""
     rank: int | None = None
     """Of its lags, where that is finite."""
     warnings: tuple[str, ...] = ()
@@ -187,7 +190,7 @@ class Certificate(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, with the verdict."""
         made = super().to_dict()
-        for name in ("asked", "layer_type", "numbers", "layers"):
+        for name in ("on_axes", "asked", "layer_type", "numbers", "layers"):
             if not getattr(self, name):
                 del made[name]
         if self.layers:
@@ -241,7 +244,8 @@ def certify(
     wanted = _promises(promised, subject)
     subject = subject.begun()
     subject.check(np.random.default_rng(seed))
-    subject = find_window(replace(subject, asked=Ledger()), seed=seed)
+    # The rows of calls before the laws are those of calls, too.
+    subject = find_window(replace(subject, asked=Ledger(rows=subject.asked.rows)), seed=seed)
     used = tolerance_of(subject) if tolerance is None else check_tolerance(tolerance)
     sheet = CertificateDraft(subject=subject, wanted=wanted, seed=seed, tolerance=used)
     sheet.warnings.extend(subject.warnings)
@@ -265,9 +269,7 @@ def certify(
         _content(sheet)
     _warn_of_growth(sheet)
     subject.check_again(sheet.tolerance)
-    known = {"alone": alone, "affine": affine, "masked": _has_stray_masks(sheet)}
-    known["narrow"] = subject.lags < LEAST_SPAN
-    sheet.fill(dict.fromkeys((*ALWAYS, *wanted)), known)
+    sheet.fill(dict.fromkeys((*ALWAYS, *wanted)), alone=alone, affine=affine)
     level = level_of(sheet.found, timed=subject.timed)
     if isinstance(promised, str) and promised in PROMISED:
         sheet.want(_applicable(laws_of_level(promised, sheet.found, level), subject))
@@ -276,6 +278,7 @@ def certify(
         level=words(level),
         laws=sheet.found,
         structure=structure,
+        on_axes=() if structure is None else tuple(sheet.on_axes),
         rank=rank,
         warnings=tuple(sheet.warnings),
         seed=seed,
@@ -319,7 +322,11 @@ def _of_shifts(sheet: CertificateDraft) -> None:
 def _warn_of_growth(sheet: CertificateDraft) -> None:
     """Warn of logits that grow with the lag, where that was not promised to be otherwise."""
     law = sheet.found.get("boundedness")
-    if law is not None and law.tested and not law.holds:
+    if law is None or not law.tested or law.holds:
+        return
+    if law.residual == float("inf"):
+        sheet.warnings.append("logits are +inf at some lags.")
+    else:
         sheet.warnings.append(f"logits grow with the lag, {law.note}.")
 
 
@@ -355,34 +362,69 @@ def _agree(sheet: CertificateDraft) -> bool:
 def _rank(sheet: CertificateDraft, structure: Structure | Step | Rotations | None) -> int | None:
     """Test whether finitely many coordinates make all lags, as those of a group do: on each axis.
 
-    The rank is that of the generator, if one was read, and else the largest; none, if an axis has
-    none.
+    The rank is that of the generators, if they were read, and else the largest; none, if an axis
+    has none.
     """
     rounding = sheet.tolerance if sheet.tolerance > TOLERANCE else None
     limit = largest_prediction_error(rounding)
     found = []
     holding = {name for name, law in sheet.found.items() if law.holds}
-    group = "group" in holding
+    group, known = "group" in holding, structure or sheet.step
     lines = [along(sheet.subject, axis) for axis in range(sheet.subject.axes)]
     if not group and holding & {"shift", "gauge"}:  # a group was asked off the axes, too
         lines += _off_axes(sheet.subject)
+    read = sheet.on_axes or [known]
     for axis, subject in enumerate(lines):
         made = group_rank(subject, sheet.rng(), limit, known=group)
+        one = read[axis] if axis < len(read) else None
         if made is None:
             made = finite_rank(subject, sheet.rng(), rounding=rounding)
-        elif made.rank is not None and structure is not None and axis == 0:
-            made = replace(made, rank=_modes(structure))
+        elif made.rank is not None and one is not None:
+            made = replace(made, rank=_modes(one, whole=subject.whole))
         found.append(made)
     none = [one for one in found if one.rank is None]
-    known = found[:1] if structure is not None else found
-    made = none[0] if none else max(known, key=lambda one: one.rank or 0)
+    made = none[0] if none else max(found, key=lambda one: one.rank or 0)
     if sheet.patchy and not sheet.subject.narrow and sheet.found["cache"].holds:
         made = replace(made, rank=None)
     note = f"rank {made.rank} at steps of {made.stride:g}" if made.rank is not None else ""
     error = made.residual if made.rank is not None else max(made.residual, 1.0)
     note = note or f"none found{'' if rounding is None else ' beside the rounding'}"
+    if made.rank is not None and sheet.on_axes:
+        made = replace(made, rank=_rank_of_all(sheet))
+        note = f"rank {made.rank} on all axes together" if made.rank else "finite on each axis"
     sheet.put("rank", error, limit, note=note)
     return made.rank
+
+
+def _rank_of_all(sheet: CertificateDraft) -> int | None:
+    """Return the rank of the lags of all axes together, or None where it cannot be read.
+
+    What differs on some axis differs on a line between them whose ratios are not simple, too: the
+    rank is the largest of those on such lines and on the axes.
+    """
+    found = list(sheet.on_axes)
+    for way in _generic_ways(sheet.subject):
+        line = on_line(sheet.subject, way / way.max())
+        if sheet.subject.whole:
+            line = on_line(sheet.subject, way)
+            most = float(way.max())
+            span = None if line.span is None else line.span // most
+            line = replace(line, reach=line.reach // most, span=span)
+        if line.lags < LEAST_SPAN:
+            return None
+        found.append(_on_line(sheet, line)[0])
+    if any(one is None for one in found):
+        return None
+    return max(_modes(one, whole=sheet.subject.whole) for one in found if one is not None)
+
+
+def _generic_ways(subject: LogitFunction) -> list[Floats]:
+    """Return ways between all axes: of irrational ratios, or by primes on whole positions."""
+    if not subject.whole:
+        return [np.exp(-0.3 * np.arange(subject.axes))]
+    primes = [n for n in range(2, 8 * subject.axes) if all(n % m for m in range(2, n))]
+    ways = np.array(primes[: subject.axes], dtype=np.float64)
+    return [ways, ways[::-1]]
 
 
 def _off_axes(subject: LogitFunction) -> list[LogitFunction]:
@@ -394,13 +436,19 @@ def _off_axes(subject: LogitFunction) -> list[LogitFunction]:
     return [on_line(subject, way) for way in ways[:DIAGONALS]]
 
 
-def _modes(structure: Structure | Step | Rotations) -> int:
-    """Return the rank of the lags that a generator makes: the degree of its minimal polynomial."""
-    longest: dict[tuple[float, float], int] = {}
-    for one in structure.structure:
-        at = (one.decay, one.frequency)
+def _modes(known: Structure | Step | Rotations, *, whole: bool) -> int:
+    """Return the rank of the lags that are made: the degree of a minimal polynomial.
+
+    It is that of X, on whole positions that of the step exp(X): a turn by pi is -1 there.
+    """
+    found = known.step.structure if isinstance(known, Step) else known.structure
+    signs = whole and isinstance(known, Rotations)
+    longest: dict[tuple[float, float, int], int] = {}
+    for one in found:
+        half = signs and abs(one.frequency - math.pi) <= one.error + TOLERANCE
+        at = (one.decay, one.frequency, 2 if one.frequency and not half else 1)
         longest[at] = max(longest.get(at, 0), one.order)
-    return sum(order * (2 if turn else 1) for (_, turn), order in longest.items())
+    return sum(order * columns for (*_, columns), order in longest.items())
 
 
 def _content(sheet: CertificateDraft) -> None:
@@ -413,7 +461,7 @@ def _content(sheet: CertificateDraft) -> None:
 def _group(sheet: CertificateDraft) -> Structure | Step | Rotations | None:
     """Test the group law and, where it holds, read the generator, or that of one step."""
     subject = sheet.subject
-    condition = float(np.max(np.linalg.cond(laws.at_lag(subject, 0.0))))
+    condition = laws.condition(laws.at_lag(subject, 0.0))
     if not condition <= CONDITION:
         reason = f"logits at lag 0 have condition {condition:.2g}, so A(t) is not formed"
         sheet.warnings.append(reason)
@@ -426,6 +474,16 @@ def _group(sheet: CertificateDraft) -> Structure | Step | Rotations | None:
         sheet.test("commutators", laws.commutators)
     if not (is_group and (subject.whole or sheet.found["continuity"].holds)):
         return None
+    structure = _on_first_axis(sheet)
+    if structure is None or subject.axes == 1:
+        return structure
+    sheet.on_axes = [structure, *_on_other_axes(sheet)]
+    return replace(structure, named=_name_axes(sheet.on_axes))
+
+
+def _on_first_axis(sheet: CertificateDraft) -> Structure | Step | Rotations | None:
+    """Read the generator on the first axis, or that of one step."""
+    subject = sheet.subject
     line, tolerance = along(subject, 0), sheet.found["group"].tolerance
     if subject.whole:
         return rotations_of(line, tolerance) or _classify_step(sheet)
@@ -440,10 +498,15 @@ def _group(sheet: CertificateDraft) -> Structure | Step | Rotations | None:
     rotations = rotations_of(line, tolerance)
     if rotations is not None:
         sheet.put("boundedness", 0.0, GROWN, note=_side(subject))
-    structure = rotations or _classify(sheet, x, known)
-    if subject.axes > 1:
-        _look_at_other_axes(sheet)
-    return structure
+    return rotations or _classify(sheet, x, known)
+
+
+def _name_axes(found: Sequence[Structure | Step | Rotations | None]) -> str:
+    """Return what each axis amounts to, in one line."""
+    names = ["not read" if one is None else one.named for one in found]
+    if len(set(names)) == 1:
+        return f"on each axis: {names[0]}"
+    return "; ".join(f"axis {axis}: {name}" for axis, name in enumerate(names, start=1))
 
 
 def _everywhere(sheet: CertificateDraft) -> bool:
@@ -459,21 +522,35 @@ def _everywhere(sheet: CertificateDraft) -> bool:
     return not sheet.patchy
 
 
-def _look_at_other_axes(sheet: CertificateDraft) -> None:
-    """Let the spectra on all axes but the first decide what is bounded, too."""
-    law = sheet.found["boundedness"]
-    for axis in range(1, sheet.subject.axes if law.holds else 1):
-        subject = along(sheet.subject, axis)
-        rotations = rotations_of(subject, sheet.found["group"].tolerance)
-        if rotations is not None or subject.dimension > LARGEST_CLASSIFIED:
+def _on_other_axes(sheet: CertificateDraft) -> list[Structure | Step | Rotations | None]:
+    """Read the generators on all axes but the first; they decide what is bounded, too."""
+    made: list[Structure | Step | Rotations | None] = []
+    for axis in range(1, sheet.subject.axes):
+        found, exact = _on_line(sheet, along(sheet.subject, axis))
+        made.append(found)
+        if not isinstance(found, Structure) or not sheet.found["boundedness"].holds:
             continue
-        x, _, known = read_generator(subject)
-        exact = sheet.tolerance <= TOLERANCE or known <= KNOWN
-        blocks = classify(x, tolerance=None if exact else min(known, COARSEST)).structure
-        growing = Generator(one.block for one in blocks).growing(_direction(subject))
+        blocks = Generator(one.block for one in found.structure)
+        growing = blocks.growing(_direction(sheet.subject))
         if growing is not None and exact:
-            note = f"{_side(subject)}: X of axis {axis + 1} has {growing}"
+            note = f"{_side(sheet.subject)}: X of axis {axis + 1} has {growing}"
             sheet.put("boundedness", 1.0, GROWN, note=note)
+    return made
+
+
+def _on_line(
+    sheet: CertificateDraft, line: LogitFunction
+) -> tuple[Structure | Step | Rotations | None, bool]:
+    """Return the generator of a line, or that of one step, or None, and whether it is exact."""
+    rotations = rotations_of(line, sheet.found["group"].tolerance)
+    if rotations is not None or line.dimension > LARGEST_CLASSIFIED:
+        return rotations, True
+    if line.whole:
+        step = step_of(line)
+        return step if step.has_generator else None, True
+    x, _, known = read_generator(line)
+    exact = sheet.tolerance <= TOLERANCE or known <= KNOWN
+    return classify(x, tolerance=None if exact else min(known, COARSEST)), exact
 
 
 def _direction(subject: LogitFunction) -> str:
@@ -488,7 +565,7 @@ def _classify_step(sheet: CertificateDraft) -> Step | None:
     """Return the classes of one step, with its warnings, where it has a generator."""
     if _is_too_large(sheet):
         return None
-    found = step_of(sheet.subject)
+    sheet.step = found = step_of(sheet.subject)
     sheet.warnings.extend(found.warnings)
     if not found.has_generator:
         sheet.warnings.append(f"One step has no real generator: {found.reason}.")
@@ -566,6 +643,7 @@ def join_certificates(layers: Sequence[Certificate], name: str) -> Certificate:
         level=max(one.level for one in layers),
         laws=laws,
         structure=first.structure if len(names) == 1 else None,
+        on_axes=first.on_axes if len(names) == 1 else (),
         rank=None if None in ranks else max(rank or 0 for rank in ranks),
         warnings=tuple(f"{one.layer_type}: {said}" for one in layers for said in one.warnings),
         asked=None,
@@ -593,6 +671,10 @@ class CertificateDraft:
     warnings: list[str] = field(default_factory=list)
     patchy: bool = False
     """Whether lags are those of a group at some places and not at others."""
+    on_axes: list[Structure | Step | Rotations | None] = field(default_factory=list)
+    """What was read on each axis, where there are several."""
+    step: Step | None = None
+    """The classes of one step, where it was read, whether or not it has a generator."""
 
     def rng(self) -> np.random.Generator:
         """Return the random numbers of one law."""
@@ -632,8 +714,10 @@ class CertificateDraft:
             name: replace(law, promised=name in self.wanted) for name, law in self.found.items()
         }
 
-    def fill(self, names: Iterable[str], known: Mapping[str, bool]) -> None:
+    def fill(self, names: Iterable[str], *, alone: bool, affine: bool) -> None:
         """Write down every law of these that is still missing, with the reason."""
+        known = {"alone": alone, "affine": affine, "masked": _has_stray_masks(self)}
+        known["narrow"] = self.subject.lags < LEAST_SPAN
         for name in names:
             if name not in self.found:
                 self.skip(name, self._reason(name, known))

@@ -104,6 +104,11 @@ TOKENS, MARGIN = 13, 4
 GROWN = 0.5
 """Largest rise beyond a quarter of the reach, as a share of what was there before."""
 GROWTH_LAGS = 40
+TINY = float(np.finfo(np.float64).tiny)
+SIZES, SIZES_OF_FLOAT16, FLOAT16 = (1e-3, 1e3), (2.0**-4, 2.0**4), 2.0**-10
+"""By how much vectors are shorter and longer where f is asked to be linear; in half precision."""
+LARGEST, LARGEST_OF_FLOAT32, LARGEST_OF_FLOAT16 = 1e300, 1e36, 2e4
+"""Logits up to which vectors are made longer."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +163,9 @@ def residual(found: Floats, wanted: Floats) -> float:
 def linearity(subject: LogitFunction, rng: np.random.Generator, *, affine: bool = False) -> float:
     """Return how far f is from linear in queries and in keys, or from affine.
 
-    One side has all places of the design, the other a few, the first and the last among them.
+    One side has all places of the design, the other a few, the first and the last among them. At a
+    few places vectors are far shorter and far longer as well: what is cut off, capped or rounded to
+    steps is linear in between.
     """
     a = 0.7
     b = 1.0 - a if affine else -1.6
@@ -176,7 +183,46 @@ def linearity(subject: LogitFunction, rng: np.random.Generator, *, affine: bool 
         if not np.array_equal(seen, np.isfinite(other)):
             return float("inf")
         worst = max(worst, residual(both[seen], a * one[seen] + b * other[seen]))
+    return max(worst, _off_at_sizes(subject, rng, affine=affine))
+
+
+def _off_at_sizes(subject: LogitFunction, rng: np.random.Generator, *, affine: bool) -> float:
+    """Return how far f(c x) is from c f(x), or a bias more, for each side and every size c."""
+    asked = sample(subject, rng)
+    base, worst = asked.of(subject), 0.0
+    seen = np.isfinite(base)
+    sizes = _sizes_of_vectors(subject, float(np.abs(base[seen]).max(initial=0.0)))
+    for side in ("q", "k"):
+        x = getattr(asked, side)
+        none = replace(asked, **{side: 0.0 * x}).of(subject) if affine else np.zeros(base.shape)
+        for size in sizes:
+            found = _numbers_of(replace(asked, **{side: size * x}), subject)
+            if found is None or not np.array_equal(np.isfinite(found), seen):
+                return float("inf")
+            wanted = size * base[seen] + (1.0 - size) * none[seen]
+            worst = max(worst, residual(found[seen], wanted))
+    subject.asked.sizes = tuple(sorted({sizes[0], 1.0, sizes[1]}))
     return worst
+
+
+def _numbers_of(asked: Question, subject: LogitFunction) -> Floats | None:
+    """Return logits, or None where they are NaN: what is not linear may leave its type."""
+    try:
+        return asked.of(subject)
+    except GroupError:
+        return None
+
+
+def _sizes_of_vectors(subject: LogitFunction, largest: float) -> tuple[float, float]:
+    """Return by how much vectors are shortened and lengthened, where logits are so large at most.
+
+    Logits then stay within their type, and above what is taken for a mask.
+    """
+    half = subject.rounding == FLOAT16
+    least, most = SIZES_OF_FLOAT16 if half else SIZES
+    room = LARGEST_OF_FLOAT16 if half else LARGEST_OF_FLOAT32 if subject.narrow else LARGEST
+    room = room if subject.floor is None else min(room, 0.25 * abs(subject.floor))
+    return least, max(1.0, min(most, room / max(largest, 1.0)))
 
 
 def shifts(subject: LogitFunction, rng: np.random.Generator) -> tuple[float, float]:
@@ -305,6 +351,11 @@ def at_once_of(subject: LogitFunction, vectors: Floats, lags: Floats) -> list[Fl
     return np.split(found, len(s) // count, axis=-1)
 
 
+def condition(matrices: Floats) -> float:
+    """Return the largest condition number, infinite where something else is."""
+    return float(np.max(np.linalg.cond(matrices))) if np.isfinite(matrices).all() else float("inf")
+
+
 def identity(subject: LogitFunction, rng: np.random.Generator) -> float:
     """Return how far B(t, t) C^-1 is from I at 1, the last and random t, C = B(0, 0)."""
     inverse = np.linalg.inv(at_lag(subject, 0.0))
@@ -336,7 +387,8 @@ def group(subject: LogitFunction, rng: np.random.Generator) -> float:
     pairs = _pairs_of_lags(subject, rng)
     lags = np.concatenate([pairs[:, 0], pairs[:, 1], pairs.sum(axis=1)])
     # What follows the length of a call is a group at each length: one call for each lag.
-    made = at_lags(subject, lags, at_once=1) @ np.linalg.inv(at_lag(subject, 0.0))
+    with np.errstate(invalid="ignore"):  # what is infinite is seen in the result
+        made = at_lags(subject, lags, at_once=1) @ np.linalg.inv(at_lag(subject, 0.0))
     if not np.isfinite(made).all():
         return float("inf")
     one, other, both = np.split(made, 3)
@@ -675,14 +727,22 @@ def _matrix_and_bias(
 
 
 def content_rank(subject: LogitFunction, rng: np.random.Generator) -> tuple[int, int]:
-    """Return the rank of f over many queries and keys at one pair of positions, and how many."""
+    """Return the rank of f over many queries and keys at one pair of positions, and how many.
+
+    Half of the queries are long, where their logits are numbers: what is capped is linear before.
+    """
     count = 4 * (subject.dimension + 2)
     q, k = rng.normal(size=(2, count, subject.dimension))
     late, early = (np.repeat(subject.places(np.array([x])), count, axis=0) for x in (0.02, 0.01))
     found = subject(q, k, late, early)
+    _, most = _sizes_of_vectors(subject, float(np.abs(found[np.isfinite(found)]).max(initial=0.0)))
+    sizes = np.where(np.arange(count)[:, None] % 2, most, 1.0)
+    longer = _numbers_of(Question(sizes * q, k, late, early), subject)
+    found = longer if longer is not None and np.isfinite(longer).all() else found
     found = found.reshape(-1, *found.shape[-2:])
-    sizes = np.linalg.svd(found, compute_uv=False)
-    return int(max((s > 1e-10 * s[0]).sum() for s in sizes)), count
+    found = found / np.maximum(np.abs(found).max(axis=-1, keepdims=True), TINY)
+    values = np.linalg.svd(found, compute_uv=False)
+    return int(max((s > 1e-10 * s[0]).sum() for s in values)), count
 
 
 def boundedness(subject: LogitFunction, rng: np.random.Generator) -> float:
@@ -701,6 +761,8 @@ def _rise(subject: LogitFunction, lags: Floats, axis: int) -> float:
     vectors = np.concatenate([np.eye(subject.dimension), np.zeros((1, subject.dimension))])
     sizes = np.array([_sizes(made) for made in at_lags(subject, lags, vectors=vectors, axis=axis)])
     near = np.abs(lags) <= max(0.25 * subject.lags, 1.0)
+    if not np.isfinite(sizes).all():
+        return float("inf")
     if near.all():
         return 0.0
     before, after = (sizes[part].max(axis=0) for part in (near, ~near))
@@ -712,6 +774,8 @@ def _sizes(found: Floats) -> tuple[float, float]:
     """Return the largest norm among B, a and b at a lag over heads, and the largest bias."""
     found = found.reshape(-1, *found.shape[-2:])
     found = np.where(np.isneginf(found), 0.0, found)  # what is masked does not grow
+    if not np.isfinite(found).all():
+        return float("inf"), float("inf")
     bias = found[:, -1:, -1:]
     of_q, of_k = found[:, :-1, -1:] - bias, found[:, -1:, :-1] - bias
     whole = found[:, :-1, :-1] - of_q - of_k - bias

@@ -108,6 +108,8 @@ class Ledger:
     """Lags (n, axes) at which what a group, or a finite rank, makes was compared."""
     rows: int = 0
     """Most queries, or keys, of one call."""
+    sizes: tuple[float, ...] = ()
+    """By how much vectors were longer than those of most questions, where f is to be linear."""
     free_places: int = 0
     """Uniform and independent positions that were compared with their shifts."""
     free_lags: list[int] = field(default_factory=list)
@@ -155,6 +157,7 @@ class Ledger:
             lags=len(lags),
             farthest=float(np.abs(lags).max(initial=0.0)),
             rows=self.rows,
+            sizes=self.sizes,
             random_positions=None if every else self.free_places,
             random_lags=min(self.free_lags) if self.free_lags else None,
         )
@@ -227,7 +230,7 @@ class LogitFunction:
                 f"{len(k)} keys; it must give logits of shape (..., {len(q)}, {len(k)})."
             )
         if np.isnan(found).any():
-            raise self._is_nan(max(float(np.max(at)) for at in (t, s)))
+            raise self._is_nan(found, t, s)
         if self.floor is not None:
             found = np.where(found <= self.floor, -np.inf, found)
         self.asked.note(found, t, s)
@@ -289,13 +292,28 @@ class LogitFunction:
         if not np.array_equal(seen, np.isfinite(after)) or not moved <= tolerance * size:
             raise self._depends()
 
-    def _is_nan(self, farthest: float) -> GroupError:
+    def _is_nan(self, found: Floats, t: Any, s: Any) -> GroupError:
+        late, early = (np.max(reals(at, "t").reshape(len(at), -1), axis=1) for at in (t, s))
+        farther = np.maximum(late[:, None], early[None])
+        missing = np.isnan(found.reshape(-1, *found.shape[-2:])).any(axis=0)
+        farthest, first = float(farther.max()), float(farther[missing].min())
         advice = "; pass the largest position at which it gives numbers as its reach."
         if farthest > self.reach:
             advice = (
                 f", beyond the reach of {self.reach:g}, where laws look since a reach of "
                 f"{ENDLESS:g} or more stands for no end; pass a reach below {ENDLESS:g}, or "
                 "whole=True, and nothing beyond it is asked."
+            )
+        elif (farther[~missing] > first).any():
+            row, column = np.argwhere(missing & (farther == first))[0]
+            pair = (
+                f"a query at {np.asarray(t)[row]:g} and a key at {np.asarray(s)[column]:g}"
+                if (self.axes == 1)
+                else f"positions up to {first:g}"
+            )
+            return GroupError(
+                f"{self.name} gives NaN for {pair}, and numbers farther on; mend what it does "
+                "there, or give -inf where it masks."
             )
         return GroupError(f"{self.name} gives NaN at positions up to {farthest:g}{advice}")
 
@@ -664,13 +682,14 @@ def find_window(subject: LogitFunction, *, seed: int = 0) -> LogitFunction:
         return subject
     first = float(pairs.sizes[pairs.masked].min())
     span = _bisect(subject, pairs, first)
+    beyond = _beyond(span, ahead=_is_ahead(pairs, first))
     regular = bool((pairs.sizes[~pairs.masked] <= first).all())
     said = (
         f"logits are -inf at lags above {span:.6g}, as in a window: laws are judged where they are "
         "finite, and nothing is said beyond."
         if regular
-        else f"logits are -inf at some lags above {span:.6g} and finite at longer ones: laws are "
-        "judged where they are finite, and those of the lag up to there."
+        else f"logits are -inf at some lags {beyond} and finite at longer ones: laws are judged "
+        "where they are finite, and those of the lag up to there."
     )
     return replace(subject, span=span, warnings=(*subject.warnings, said))
 
@@ -750,13 +769,13 @@ def _mask_value(found: Floats) -> float:
 
 def _bisect(subject: LogitFunction, pairs: _Pairs, first: float) -> float:
     """Return the longest lag below the first that is masked, on one axis to its last digits."""
-    below = pairs.sizes[(pairs.sizes < first) & ~pairs.masked]
+    ahead = _is_ahead(pairs, first)
+    below = pairs.sizes[(pairs.sizes < first) & ~pairs.masked & (pairs.ahead == ahead)]
     low, high = float(below.max(initial=0.0)), first
     if subject.axes > 1:
         return low
     rng = np.random.default_rng(0)
-    worst = pairs.masked & (pairs.sizes == first)
-    side = -1.0 if pairs.ahead[worst].all() else 1.0
+    side = -1.0 if ahead else 1.0
     at = np.array([last_of(subject) if side > 0.0 else 0.0])
     if not np.isneginf(_ask(subject, rng, at, at[None] - side * high)).any():
         return low  # what is masked there is not masked here
@@ -769,6 +788,16 @@ def _bisect(subject: LogitFunction, pairs: _Pairs, first: float) -> float:
         high = float(lags[masked].min(initial=high))
         low = float(lags[~masked & (lags < high)].max(initial=low))
     return low
+
+
+def _beyond(span: float, *, ahead: bool) -> str:
+    """Return which lags are beyond a span, of one sign."""
+    return f"below -{span:.6g} (keys after their query)" if ahead else f"above {span:.6g}"
+
+
+def _is_ahead(pairs: _Pairs, first: float) -> bool:
+    """Say whether the first lags that are masked are those of keys after their query alone."""
+    return bool(pairs.ahead[pairs.masked & (pairs.sizes == first)].all())
 
 
 def _names_of(subject: LogitFunction, at: Floats) -> Iterator[str]:
@@ -804,6 +833,7 @@ class Asked(Result):
     `every`: all integer positions up to the reach. `lag`: the longest at which logits are finite,
     or the reach. `lags`: at how many the laws of the lag (group, rank) were compared, up to the
     `farthest`; on several axes a lag is a vector. `rows`: the most queries, or keys, of one call.
+    `sizes`: linearity was asked of vectors of about 1 in each coordinate, times these.
     `random_positions` and `random_lags` are uniform and independent, the lags of each sign; None
     where all were asked, or no lag was. Positions below 0 are never asked.
     """
@@ -817,6 +847,7 @@ class Asked(Result):
     lags: int = 0
     farthest: float = 0.0
     rows: int = 0
+    sizes: tuple[float, ...] = ()
     negative: bool = False
     random_positions: int | None = None
     random_lags: int | None = None
@@ -830,6 +861,8 @@ class Asked(Result):
     def text(self, until: str, reach: float) -> str:
         """Return it as a line of text."""
         pairs = f"{self.pairs:,} pairs{self._lags()}; none below 0, {self.rows:,} rows at once"
+        if self.sizes:
+            pairs += f"; linearity at vectors times {_in_a_row(self.sizes)}"
         if self.every:
             return f"asked: all {self.positions:,} positions, in {pairs}"
         where = f"up to {until} {reach:g}" + (" on each axis" if self.axes > 1 else "")
@@ -840,7 +873,10 @@ class Asked(Result):
         return f"asked: {self.positions:,} positions {where} ({named}), in {pairs}"
 
     def bounds(self) -> str:
-        """Return what may be missed as a line of text, or nothing where all was asked."""
+        """Return what may be missed as a line of text, or nothing where all was asked.
+
+        Pairs of positions have no bound: where all positions were asked, not all pairs were.
+        """
         known = {"positions": self.random_positions, "lags": self.random_lags}
         said = [
             f"in {SHARE:.0%} of {name} with probability below {round_up(miss_probability(count)):g}"
@@ -848,14 +884,24 @@ class Asked(Result):
             if count
         ]
         if not said:
-            return ""
-        return f"may be missed: a fault {', '.join(said)}, and one at a single point or lag"
+            return "may be missed: a fault of single pairs of a query's and a key's position"
+        return f"may be missed: a fault {', '.join(said)}, and one at a single point, lag or pair"
 
     def _lags(self) -> str:
         """Say at how many lags the laws of the lag were compared."""
         if not self.lags:
             return ""
         return f"; laws of the lag at {self.lags:,} lags up to {self.farthest:g}"
+
+
+def _in_a_row(numbers: tuple[float, ...]) -> str:
+    """Return numbers in words.
+
+    >>> _in_a_row((0.001, 1.0, 1000.0))
+    '0.001, 1 and 1000'
+    """
+    *most, last = (f"{one:.4g}" for one in numbers)
+    return f"{', '.join(most)} and {last}"
 
 
 def miss_probability(count: int, share: float = SHARE) -> float:

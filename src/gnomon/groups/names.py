@@ -96,6 +96,8 @@ FACTORS = (
 )
 HALF_TYPES = {"bfloat16": (8, -133), "float16": (11, -24)}
 """Half types: bits of a number, and the exponent of the smallest one."""
+SHORT_BITS = 4
+"""Binary digits within which frequencies say nothing of a cast."""
 MADE = 3e-6
 """Relative error of frequencies that were made in float32 before the cast."""
 INFORMATIVE = 8.0
@@ -732,13 +734,25 @@ def _unit(values: Floats, kind: str) -> Floats:
 
 
 def _is_cast(found: Readings, kind: str) -> bool:
-    """Whether every frequency is one of the type, and not by accident."""
+    """Whether every frequency is one of the type, and not by accident or as a short number.
+
+    4, 2 and 0.375 are numbers that people write; a cast leaves digits down to the last.
+    """
+    short = _round_to_bits(found.rates, SHORT_BITS)
+    if (np.abs(found.rates - short) <= found.errors + 1e-12 * found.rates).all():
+        return False
     units = _unit(found.rates, kind)
     slack = found.errors + 1e-12 * found.rates
     if (np.abs(found.rates - cast(found.rates, kind)) > slack).any():
         return False
     telling = units > INFORMATIVE * slack
     return float(np.log(2.0 * slack[telling] / units[telling]).sum()) < math.log(CHANCE)
+
+
+def _round_to_bits(values: Floats, bits: int) -> Floats:
+    """Return numbers rounded to so many binary digits."""
+    unit = np.ldexp(1.0, np.frexp(values)[1] - bits)
+    return np.asarray(np.round(values / unit) * unit)
 
 
 def _ladder_before(found: Readings, kind: str) -> str:

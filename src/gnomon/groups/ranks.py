@@ -8,7 +8,7 @@ ln(1 + t) have a small numerical rank, too, and slow turns look like polynomials
 only if
 
 * singular values fall clearly to their rounding after it, and do not just fade;
-* there is a generator: a table that ends has a singular step;
+* its step is invertible, with eigenvalues below 0 or without: a table that ends has a singular one;
 * it predicts lags that were not looked at, and its recurrence holds at all lags up to a few
   thousand (the recurrence below);
 * no finer step of the lag shows more modes: a bump narrower than the step looks like a decay;
@@ -76,9 +76,9 @@ from numpy.typing import NDArray
 
 from gnomon.errors import GroupError
 from gnomon.groups.generator import Floats
-from gnomon.groups.laws import AT_ONCE, ROWS, at_lag, at_once_of, residual
+from gnomon.groups.laws import AT_ONCE, ROWS, at_lag, at_lags, at_once_of, condition, residual
 from gnomon.groups.logit_function import EPSILON, LogitFunction, special
-from gnomon.groups.realisation import realise
+from gnomon.groups.realisation import has_logarithm, realise
 
 LAGS = 192
 """Lags that a generator is read from; as many more are predicted."""
@@ -103,6 +103,8 @@ ROUNDINGS = 64.0
 """Roundings of float64 that a factor may be off by; of narrow types as many as of vectors."""
 VECTORS = 4.0
 TINY = float(np.finfo(np.float64).tiny)
+GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
+"""A part of a position that no period of whole ones divides."""
 Whole = NDArray[np.int64]
 MOST = 8192
 """Lags of each sign that are asked, about."""
@@ -146,10 +148,11 @@ def finite_rank(
     none = [one for one in found if one.rank is None]
     if none:
         return none[0]
-    off = _off_everywhere(subject, rng, (q, k), found, floor=FLOOR if rounding is None else 1.0)
+    floor = FLOOR if rounding is None else 1.0
+    off, more = _off_everywhere(subject, rng, (q, k), found, floor=floor)
     if off > largest_prediction_error(rounding):
         return Rank(None, off, found[0].stride)
-    return max(found, key=lambda one: one.rank or 0)
+    return max([*found, *more], key=lambda one: one.rank or 0)
 
 
 def _off_everywhere(
@@ -159,9 +162,13 @@ def _off_everywhere(
     found: list[Rank],
     *,
     floor: float,
-) -> float:
-    """Return how far the lags of heads are from the recurrences of their steps, near and far."""
-    worst = 0.0
+) -> tuple[float, list[Rank]]:
+    """Return how far the lags of heads are from the recurrences of their steps, near and far.
+
+    With it come the ranks at other steps of real lags: what has the first step as its period, or
+    half of it, shows itself there only.
+    """
+    worst, more = 0.0, []
     length = 2 * max(one.rank or 0 for one in found) + 2
     for stride in sorted({one.stride for one in found}):
         steps = {head: one.step for head, one in enumerate(found) if one.stride == stride}
@@ -169,9 +176,11 @@ def _off_everywhere(
         other, others = stride, steps
         if not subject.whole:
             other = stride * _ratio(subject, rng)
-            others = _steps_at(subject, vectors, other, list(steps))
+            made = _predictions_at(subject, vectors, other, list(steps))
+            others = {head: one.step for head, one in made.items()}
             if any(step is None for step in others.values()):
-                return float("inf")
+                return float("inf"), []
+            more += [Rank(x.rank, x.error, other, x.step) for x in made.values() if x.clear]
         some = runs(subject, rng, other, length)
         all_asked = subject.whole and every.size > FEWEST
         subject.asked.compare(every.reshape(-1, 1), free=None)
@@ -182,7 +191,7 @@ def _off_everywhere(
             for head, step in known.items():
                 if step is not None:
                     worst = max(worst, unmet(values[head], step, floor=floor))
-    return worst
+    return worst, more
 
 
 def _ratio(subject: LogitFunction, rng: np.random.Generator) -> float:
@@ -196,13 +205,13 @@ def _ratio(subject: LogitFunction, rng: np.random.Generator) -> float:
     return float(np.floor(64.0 * ratio) / 64.0 if subject.narrow else ratio)
 
 
-def _steps_at(
+def _predictions_at(
     subject: LogitFunction, vectors: tuple[Floats, Floats], stride: float, heads: list[int]
-) -> dict[int, Floats | None]:
-    """Return the steps that make the lags of heads at another stride; None, where none does."""
+) -> dict[int, _Prediction]:
+    """Return what makes the lags of heads at another stride; without a step, where none does."""
     count = LAGS if not _is_limited(subject) else min(LAGS, int(0.5 * subject.lags / stride))
     values = _kernel(subject, *vectors, stride, count)
-    return {head: _predict(values[:, head]).step for head in heads}
+    return {head: _predict(values[:, head]) for head in heads}
 
 
 def group_rank(
@@ -252,9 +261,11 @@ def _off_group(
     Of what does not turn nothing is said: the search sees the bias with it.
     """
     start = at_lag(linear, 0.0)
-    if not float(np.max(np.linalg.cond(start))) <= LARGEST_CONDITION:
+    if not condition(start) <= LARGEST_CONDITION:
         return float("inf")
-    if residual(at_lag(linear, max(1.0, np.floor(0.5 * linear.lags))), start) <= limit:
+    half = max(1.0, np.floor(0.5 * linear.lags))
+    some = at_lags(linear, np.array([half, half - (1.0 if linear.whole else GOLDEN)]))
+    if residual(some, np.broadcast_to(start, some.shape)) <= limit:  # one alone may be a period
         return float("inf")
     worst = 0.0
     for stride in strides:
@@ -269,7 +280,10 @@ def _prediction_error(
 ) -> float:
     """Return how far lags are from those that powers of A(stride) give."""
     seen = _kernel(linear, q, k, stride, count)
-    steps = at_lag(linear, stride) @ np.linalg.inv(start)
+    once = at_lag(linear, stride)
+    if not np.isfinite(once).all():
+        return float("inf")
+    steps = once @ np.linalg.inv(start)
     steps, start = (x.reshape(-1, *x.shape[-2:]) for x in (steps, start))
     rows = np.repeat(q[None], len(steps), axis=0)
     right = start @ k[0]
@@ -288,7 +302,13 @@ def _prediction_error(
 def _bilinear(subject: LogitFunction) -> Any:
     """Return what of logits is linear in query and in key."""
     rest = _rest(subject)
-    return lambda q, k, t, s: subject(q, k, t, s) - rest(q, k, t, s)
+    return lambda q, k, t, s: _subtract(subject(q, k, t, s), rest(q, k, t, s))
+
+
+def _subtract(whole: Floats, part: Floats) -> Floats:
+    """Return a difference; what is infinite stays as it is, and makes no NaN of a number."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isfinite(whole), whole - part, whole)
 
 
 def _rest(subject: LogitFunction) -> Any:
@@ -297,7 +317,7 @@ def _rest(subject: LogitFunction) -> Any:
     def logits(q: Floats, k: Floats, t: Floats, s: Floats) -> Floats:
         none, nothing = np.zeros_like(q), np.zeros_like(k)
         both = subject(q, nothing, t, s) + subject(none, k, t, s)
-        return both - subject(none, nothing, t, s)
+        return _subtract(both, subject(none, nothing, t, s))
 
     return logits
 
@@ -400,7 +420,10 @@ def _values_by_step(row: Floats, step: Floats, end: Floats, count: int) -> Float
 
 
 def _predict(values: Floats) -> _Prediction:
-    """Return the rank of the first half, whether it is one, and how well it gives the second."""
+    """Return the rank of the first half, whether it is one, and how well it gives the second.
+
+    A step may have eigenvalues below 0, and no real logarithm: what has period 2 in its multiples.
+    """
     if np.ptp(values) == 0.0:
         one = np.full((1, 1), float(values[0] != 0.0))
         return _Prediction(
@@ -416,7 +439,7 @@ def _predict(values: Floats) -> _Prediction:
         made = realise(values[:count])
     except GroupError:
         return _Prediction(count, clear=False, error=float("inf"))
-    if made.rank > count // 4 or made.generator_matrix is None:
+    if made.rank > count // 4 or not has_logarithm(made.step):
         return _Prediction(made.rank, clear=False, error=float("inf"))
     row, end = made.left[0], made.right[:, 0]
     error = residual(_values_by_step(row, made.step, end, len(values)), values)
@@ -451,7 +474,8 @@ def dyadic(subject: LogitFunction, rng: np.random.Generator) -> float:
         behind = np.all(lags <= 0.0, axis=1).reshape(1, -1, 1)
         right = at if sign < 0.0 or not right.size else np.where(behind, right, at)
         for axis, way in enumerate(np.eye(subject.axes)):
-            steps = _matrices(subject, sign, sign * 2.0 ** exponents[:, None] * way) @ inverse
+            matrices = _matrices(subject, sign, sign * 2.0 ** exponents[:, None] * way)
+            steps = matrices @ inverse if np.isfinite(matrices).all() else matrices
             if not np.isfinite(steps).all():
                 return float("inf")
             worst = max(worst, _off_squares(steps, slack))
@@ -528,7 +552,10 @@ def _off_products(
         length = np.linalg.norm(right, axis=-1)
         size = np.linalg.norm(rows, axis=-1) * length
         rounding = slack * (carried + np.linalg.norm(q) * length)
-        seen = np.isfinite(found) & np.isfinite(wanted) & np.isfinite(rounding)
+        known = np.isfinite(wanted) & np.isfinite(rounding)
+        if (known & np.isposinf(found)).any():
+            return float("inf")
+        seen = np.isfinite(found) & known
         if not seen.any():
             return 0.0
         largest = float((np.abs(wanted) / np.maximum(size, TINY))[seen].max())

@@ -57,6 +57,8 @@ FLAT = 100.0
 """... when what follows is a tail: its largest within this factor of its median."""
 ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
 _SEED = 20_240_229
+SINGULAR = 1e-13
+"""Smallest singular value of a step, as a share of the largest, that is still called 0."""
 STEADY = 1e-9
 """Growth per lag, in logarithm, that is still called none."""
 TOGETHER = 1e-4
@@ -472,13 +474,33 @@ def onto_circle(step: Floats) -> Floats:
     return np.asarray(made.real)
 
 
+def has_logarithm(step: Floats) -> bool:
+    """Say whether a step has a logarithm, real or complex, that rounding leaves to be seen.
+
+    >>> has_logarithm(np.diag([1.0, -1.0])), has_logarithm(np.diag([1.0, 0.0]))
+    (True, False)
+    """
+    from scipy.linalg import expm, logm
+
+    sizes = np.linalg.svd(step, compute_uv=False)
+    if sizes[-1] <= SINGULAR * sizes[0]:
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as below: what matters is measured
+        try:
+            off = np.abs(expm(logm(step.astype(np.complex128))) - step).max()
+        except ValueError:
+            return False
+    return bool(off <= 1e-8 * sizes[0])
+
+
 def real_logarithm(step: Floats) -> tuple[Floats | None, str]:
     """Return X with exp(X) = A, or None and why there is no real one."""
     from scipy.linalg import expm, logm
 
     sizes = np.linalg.svd(step, compute_uv=False)
     # Eigenvalues would not show it: a zero of order m is split by rounding into 1e-16^(1/m).
-    if sizes[-1] <= 1e-13 * sizes[0]:
+    if sizes[-1] <= SINGULAR * sizes[0]:
         return None, "the step has the eigenvalue 0, so it has no logarithm"
     eigenvalues = np.linalg.eigvals(step)
     negative = (np.abs(eigenvalues.imag) <= 1e-12 * np.abs(eigenvalues)) & (eigenvalues.real < 0.0)

@@ -74,6 +74,8 @@ LAST_OCTAVE = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
 """Lags whose readings are compared, as shares of the farthest."""
 FARTHEST = 4096.0
 """Largest lag that is asked for: beyond, phases of float32 lose more than lags gain."""
+FINEST_LAG, SHORTEST_LAG = 2.0**-12, 1e-9
+"""Lags from which frequencies are read upwards: no turn that is continuous has gone around."""
 READINGS = 2.0
 """How many times the largest difference of readings is taken for their error."""
 READ_TRIES = 4
@@ -308,16 +310,32 @@ def read_rotations(
 
 def _lags(at: Callable[[float], Floats], farthest: float, *, whole: bool) -> list[float]:
     """Return lags that double, from one at which nothing turns by a third, and the last octave."""
-    step = 1.0
-    if not whole:
-        while step > 1e-9 and np.abs(at(step) - np.eye(len(at(0.0)))).max() > 0.5:
-            step *= 0.5
+    step = 1.0 if whole else _first_lag(at)
     if farthest < 2.0 * step:
         return []
     doubling = step * 2.0 ** np.arange(int(math.log2(farthest / step)) + 1)
     octave = farthest * np.array(LAST_OCTAVE)
     octave = np.floor(octave) if whole else octave
     return sorted({*doubling.tolist(), *octave[octave >= step].tolist()})
+
+
+def _first_lag(at: Callable[[float], Floats]) -> float:
+    """Return the longest 2^-k up to which nothing turns far: A is near I there and at all finer.
+
+    A near I at one lag alone may have gone around: a turn by 2 pi is I at every whole lag. What
+    jumps less than the law of continuity allows goes around at none below `FINEST_LAG`.
+    """
+    step, finer = FINEST_LAG, 2.0 * FINEST_LAG
+    while step > SHORTEST_LAG and not _is_near_rest(at(step)):
+        step, finer = 0.5 * step, step
+    while finer <= 1.0 and _is_near_rest(at(finer)):
+        step, finer = finer, 2.0 * finer
+    return step
+
+
+def _is_near_rest(matrix: Floats) -> bool:
+    """Say whether nothing turns by more than half a radian, in any plane."""
+    return float(np.linalg.norm(matrix - np.eye(len(matrix)), 2)) <= 0.5
 
 
 def _parts(matrices: Iterable[Floats]) -> list[NDArray[np.int64]]:
@@ -468,9 +486,7 @@ def read_generator(subject: LogitFunction) -> tuple[Floats, float, float]:
     The last is a share of |X|: what A(h)^2 is off from A(2h), over |hX|.
     """
     at = actions_of(subject)
-    step = 1.0
-    while step > 1e-9 and np.linalg.norm(at(step) - np.eye(subject.dimension), 2) > 0.5:
-        step *= 0.5
+    step = _first_lag(at)
     once = at(step)
     x = np.asarray(logm(once), dtype=np.complex128).real / step
     worst = 0.0

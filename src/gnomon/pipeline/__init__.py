@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gnomon.pipeline.cost import estimate as estimate
     from gnomon.pipeline.cost import estimate_text as estimate_text
     from gnomon.pipeline.debiased_stress import DebiasedTarget as DebiasedTarget
+    from gnomon.pipeline.debiased_stress import LeftOut as LeftOut
     from gnomon.pipeline.debiased_stress import scale_free as scale_free
     from gnomon.pipeline.fitting import fit as fit
     from gnomon.pipeline.fitting import fit_place as fit_place
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
     from gnomon.pipeline.measured import Measured as Measured
     from gnomon.pipeline.measured import count_groups as count_groups
     from gnomon.pipeline.measured import measure_corpus as measure_corpus
+    from gnomon.pipeline.noise import ERRORS_NEEDED as ERRORS_NEEDED
+    from gnomon.pipeline.noise import Doubts as Doubts
     from gnomon.pipeline.noise import NoiseReport as NoiseReport
     from gnomon.pipeline.noise import Tests as Tests
+    from gnomon.pipeline.noise import Unshared as Unshared
     from gnomon.pipeline.noise import in_folds as in_folds
     from gnomon.pipeline.options import DEFAULT_SHUFFLES as DEFAULT_SHUFFLES
     from gnomon.pipeline.options import FitOptions as FitOptions
@@ -33,11 +37,11 @@ if TYPE_CHECKING:
     from gnomon.pipeline.page_data import Pictures as Pictures
     from gnomon.pipeline.page_data import load_pictures as load_pictures
     from gnomon.pipeline.page_data import pictures as pictures
+    from gnomon.pipeline.rows import TableRows as TableRows
     from gnomon.pipeline.rows import debiased_encoding as debiased_encoding
     from gnomon.pipeline.stress import DEBIASED as DEBIASED
     from gnomon.pipeline.stress import NUMBERS as NUMBERS
     from gnomon.pipeline.stress import EncodingChoice as EncodingChoice
-    from gnomon.pipeline.stress import rows_in_words as rows_in_words
     from gnomon.pipeline.stress import stress_place as stress_place
     from gnomon.pipeline.survey_file import SCHEMA_VERSION as SCHEMA_VERSION
     from gnomon.pipeline.survey_file import fault as fault
@@ -45,15 +49,8 @@ if TYPE_CHECKING:
     from gnomon.pipeline.surveys import provenance as provenance
     from gnomon.pipeline.surveys import survey as survey
     from gnomon.pipeline.surveys import survey_with as survey_with
-    from gnomon.pipeline.words import blocks_in_words as blocks_in_words
-    from gnomon.pipeline.words import either_way as either_way
-    from gnomon.pipeline.words import order_in_words as order_in_words
-    from gnomon.pipeline.words import p_in_words as p_in_words
-    from gnomon.pipeline.words import percent as percent
-    from gnomon.pipeline.words import ranges as ranges
-    from gnomon.pipeline.words import rows_used as rows_used
-    from gnomon.pipeline.words import signed_figure as signed_figure
-    from gnomon.pipeline.words import skipped as skipped
+    from gnomon.pipeline.verdict import Nearest as Nearest
+    from gnomon.pipeline.verdict import Verdict as Verdict
 
 __getattr__, __dir__ = front(
     __name__,
@@ -64,6 +61,7 @@ __getattr__, __dir__ = front(
         ),
         "debiased_stress": (
             "DebiasedTarget",
+            "LeftOut",
             "scale_free",
         ),
         "fitting": (
@@ -82,8 +80,11 @@ __getattr__, __dir__ = front(
             "measure_corpus",
         ),
         "noise": (
+            "ERRORS_NEEDED",
+            "Doubts",
             "NoiseReport",
             "Tests",
+            "Unshared",
             "in_folds",
         ),
         "options": (
@@ -96,12 +97,11 @@ __getattr__, __dir__ = front(
             "load_pictures",
             "pictures",
         ),
-        "rows": ("debiased_encoding",),
+        "rows": ("TableRows", "debiased_encoding"),
         "stress": (
             "DEBIASED",
             "EncodingChoice",
             "NUMBERS",
-            "rows_in_words",
             "stress_place",
         ),
         "survey_file": (
@@ -114,16 +114,6 @@ __getattr__, __dir__ = front(
             "survey",
             "survey_with",
         ),
-        "words": (
-            "blocks_in_words",
-            "either_way",
-            "order_in_words",
-            "p_in_words",
-            "percent",
-            "ranges",
-            "rows_used",
-            "signed_figure",
-            "skipped",
-        ),
+        "verdict": ("Nearest", "Verdict"),
     },
 )

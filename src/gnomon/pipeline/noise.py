@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,8 +57,7 @@ from gnomon.distances import (
     survivorship,
 )
 from gnomon.errors import CountsError, InputError
-from gnomon.pipeline.words import order_in_words, percent, ranges
-from gnomon.results import Result, to_dataframe
+from gnomon.results import Result, sentences, to_dataframe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,10 +76,6 @@ MOST_DRAWN = 2 * 2**30
 RARE_DRIFT = 5.0
 """How much more than the rest the rarest types may drift before rows are taken for copies."""
 Floats = NDArray[np.float64]
-_RARE = (
-    "Rare tokens differ between positions far more than common ones, as where rows are parts or "
-    "copies of one another"
-)
 LEAST_SHARE = 0.01
 """Share of documents with a near-copy below which nothing is said."""
 MOST_PARTNERS = 0.5
@@ -109,16 +104,6 @@ class Tests(Result):
         """What the deciding test says; None where too few folds hold tokens to tell."""
         test = self.deciding
         return True if test.found else False if test.able else None
-
-    @property
-    def what(self) -> str:
-        """What the deciding test found, or did not find, in words."""
-        return "positional signal" if self.order is None else self.order_in_words
-
-    @property
-    def order_in_words(self) -> str:
-        """The order of tokens: of words or letters along a sequence, of places on a grid."""
-        return order_in_words(self.axes, self.tokenizer)
 
     @property
     def distinct(self) -> list[tuple[int, int]]:
@@ -171,9 +156,23 @@ class NoiseReport(Result):
     """Low-rank squared distances of the core, once for every fold left out; empty at rank 0."""
     participation: Figure | None
     violations: Figure | None
-    warnings: tuple[str, ...]
-    caution: str | None
-    """What to do before anything here is believed, where folds do not look independent."""
+    doubts: Doubts
+    """What speaks against the independence of folds, on which everything here rests."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What speaks against the independence of folds, in sentences."""
+        return tuple(sentences().warnings(self.doubts))
+
+    @property
+    def caution(self) -> str | None:
+        """What to do before anything here is believed, where folds do not look independent."""
+        found: str | None = sentences().caution(self.doubts)
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers, and what speaks against them in sentences."""
+        return super().to_dict() | {"warnings": list(self.warnings), "caution": self.caution}
 
     @property
     def core(self) -> NDArray[np.int64]:
@@ -213,16 +212,17 @@ class NoiseReport(Result):
         return pair_mean(above.astype(np.float64))
 
     @property
+    def weakness(self) -> Literal["no direction", "near its errors"] | None:
+        """Why there is no geometry to fit; None where there is one."""
+        if self.debiased.rank == 0:
+            return "no direction"
+        few = self.mean.value < ERRORS_NEEDED * self.sampling_error
+        return "near its errors" if few else None
+
+    @property
     def no_geometry(self) -> str | None:
         """Say why there is no geometry to fit; None where there is one."""
-        if self.debiased.rank == 0:
-            return "no direction exceeds the noise edge (effective rank 0)"
-        if self.mean.value < ERRORS_NEEDED * self.sampling_error:
-            return (
-                f"the mean squared distance {self.mean.value:.3g} is under {ERRORS_NEEDED:g} of "
-                f"its sampling errors ({self.sampling_error:.2g})"
-            )
-        return None
+        return None if self.weakness is None else str(sentences().weakness(self))
 
     @property
     def sampling_error(self) -> float:
@@ -324,7 +324,6 @@ def estimate_noise(
     coordinates = geometry.coordinates[rows]
     many = counts.types > SMALL_VOCABULARY
     plugin = pair_mean(_chord_squares(geometry)[np.ix_(rows, rows)])
-    noise, grouped = plugin - mean.value, ungrouped is not None
     drift = rare_drift(found, counts, tests.positions[tests.differing], most=RARE_DRIFT)
     rare = drift if drift > RARE_DRIFT else None
     return NoiseReport(
@@ -342,8 +341,7 @@ def estimate_noise(
         replicates=replicates,
         participation=_participation(found, replicates),
         violations=_violations(found, replicates, coordinates),
-        warnings=doubts(counts, mean, ungrouped, rare=rare, seed=seed),
-        caution=caution(counts, mean, noise, rare=rare is not None, grouped=grouped),
+        doubts=_doubts(counts, mean, ungrouped, noise=plugin - mean.value, rare=rare, seed=seed),
     )
 
 
@@ -450,37 +448,6 @@ def _of_the_rarest(found: Debiased) -> float:
     return float(found.profile[-3:].max()) if len(found.profile) else 0.0
 
 
-def caution(
-    counts: PositionCounts, mean: Figure, noise: float, *, rare: bool, grouped: bool
-) -> str | None:
-    """Say what to do where the folds do not look independent, and the verdict may be wrong.
-
-    `noise` is what plug-in distances hold beyond the mean, `rare` whether the rarest types drift
-    far more than the others.
-    """
-    copies = counts.near_copies
-    if copies is not None and _matter(copies, mean, noise):
-        return (
-            f"{percent(copies.share)} of the {copies.looked_at:,} documents looked at are "
-            f"near-copies of another ({_families(copies.families)}, alike in far more "
-            "tokens than chance gives), so what copies share looks like a finding: survey again "
-            "with --group near-copies, which counts each family as one, or with a column that "
-            "names their template, before you believe these numbers."
-        )
-    if not rare:
-        return None
-    if grouped:
-        return (
-            f"{_RARE} in different groups: if they may be, survey again with a --group that holds "
-            "all that belongs together (contained finds copies by itself) before you believe these "
-            "numbers."
-        )
-    return (
-        f"{_RARE}: if they may be, survey again with --group (a column that says what belongs "
-        "together, or contained) before you believe these numbers."
-    )
-
-
 def _matter(copies: NearCopies, mean: Figure, noise: float) -> bool:
     """Say whether copies could make up for more than the interval allows."""
     if copies.share < LEAST_SHARE:
@@ -489,53 +456,52 @@ def _matter(copies: NearCopies, mean: Figure, noise: float) -> bool:
     return copies.partners >= MOST_PARTNERS or copies.partners * max(noise, 0.0) > half
 
 
-def _families(count: int) -> str:
-    return "one family" if count == 1 else f"{count:,} families"
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Doubts(Result):
+    """What speaks against the independence of folds; None where nothing does."""
+
+    copies: NearCopies | None
+    """Near-copies among the documents, where they were looked for."""
+    copies_matter: bool
+    """Whether they could make up for more than the interval of the mean allows."""
+    rare: float | None
+    """How much more than the others the rarest types drift, where that is too far."""
+    heaviest: float | None
+    """Share of the tokens in one fold, where that is more than half."""
+    grouped: bool
+    """Whether groups were declared."""
+    by_groups: tuple[float, float] | None
+    """Mean squared distance by groups and with every row alone, where errors do not explain it."""
 
 
-def doubts(
+def _doubts(
     counts: PositionCounts,
     mean: Figure,
     ungrouped: PositionCounts | None,
     *,
+    noise: float,
     rare: float | None,
     seed: int,
-) -> tuple[str, ...]:
-    """Say what speaks against the independence of folds; `rare` is how far the rarest types drift.
-
-    It is None where that is not too far.
-    """
-    warnings = []
-    if rare is not None:
-        warnings.append(
-            f"The rarest tokens seem to differ between positions {rare:.1f} times as much as the "
-            "others, which is how copies look that were counted as independent; name the groups "
-            "with --group."
-        )
+) -> Doubts:
+    """Look for what speaks against it; `noise` is what plug-in distances hold beyond the mean."""
     copies = counts.near_copies
-    if copies is not None and copies.shared:
-        warnings.append(
-            f"{percent(copies.shared / copies.looked_at)} of the {copies.looked_at:,} documents "
-            "looked at share a text with many others, as boilerplate does, or copies of one "
-            "document: what stands in it is part of what is measured here, so leave it out of the "
-            "corpus if it should not be."
-        )
     tokens = np.asarray(counts.blocks.sum(axis=1)).reshape(-1, counts.folds).sum(axis=0)
-    if tokens.max() > 0.5 * tokens.sum():
-        warnings.append(
-            f"One fold holds {100 * tokens.max() / tokens.sum():.0f} % of the tokens, so one group "
-            "outweighs all others: intervals rest on the few others and may be too narrow."
-        )
-    if ungrouped is not None:
-        rng = np.random.default_rng([seed, 9])
-        other = mean_squared(debias(ungrouped, rng=rng, draws=8))
-        if abs(other.value - mean.value) > 2.0 * max(mean.error, other.error):
-            warnings.append(
-                f"With the declared groups the mean squared distance is {mean.value:.4f}, with "
-                f"every row on its own {other.value:.4f}: rows of a group depend on each other, "
-                "and only the former can be trusted."
-            )
-    return tuple(warnings)
+    heaviest = float(tokens.max() / tokens.sum())
+    return Doubts(
+        copies=copies,
+        copies_matter=copies is not None and _matter(copies, mean, noise),
+        rare=rare,
+        heaviest=heaviest if heaviest > 0.5 else None,
+        grouped=ungrouped is not None,
+        by_groups=None if ungrouped is None else _by_groups(mean, ungrouped, seed),
+    )
+
+
+def _by_groups(mean: Figure, ungrouped: PositionCounts, seed: int) -> tuple[float, float] | None:
+    rng = np.random.default_rng([seed, 9])
+    other = mean_squared(debias(ungrouped, rng=rng, draws=8))
+    differs = abs(other.value - mean.value) > 2.0 * max(mean.error, other.error)
+    return (mean.value, other.value) if differs else None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -644,39 +610,3 @@ def _at_least(coarse: Debiased, index: int, core: NDArray[np.int64]) -> Figure |
     found = figure(value, jackknife_error(again), len(again))
     low, high = (float(np.clip(end, 0.0, LARGEST)) for end in found.interval)
     return replace(found, value=float(np.clip(value, 0.0, LARGEST)), interval=(low, high))
-
-
-def unshared_in_words(found: tuple[Unshared, ...]) -> str | None:
-    """Say what is known of such positions; None where there are none."""
-    apart, chance = ([x for x in found if x.distinct is so] for so in (True, False))
-    parts = [_apart(apart)] if apart else []
-    if chance:
-        parts.append(
-            f"{_subject(chance)} no token with a second group of documents and "
-            f"{'has' if len(chance) == 1 else 'have'} too few to tell whether that is more than "
-            "chance: no part of the geometry."
-        )
-    return " ".join(parts) or None
-
-
-def _apart(found: list[Unshared]) -> str:
-    least = [one.at_least.value for one in found if one.at_least is not None]
-    plugin = [one.plugin for one in found if one.plugin is not None]
-    known = [f"at least {_span(least)} with the rare types merged"] if least else []
-    known += [f"{_span(plugin)} plug-in"] if plugin else []
-    its = "Its" if len(found) == 1 else "Their"
-    return (
-        f"{_subject(found)} no token with a second group of documents, as row ids do. {its} "
-        "distance cannot be debiased, which compares groups, and is no part of the geometry; its "
-        f"square to the others is {', '.join(known)} (2 is the largest there is)."
-    )
-
-
-def _subject(found: list[Unshared]) -> str:
-    listed = " and ".join(ranges(one.extent for one in found).rsplit(", ", 1))
-    return f"Position {listed} shares" if len(found) == 1 else f"Positions {listed} share"
-
-
-def _span(values: list[float]) -> str:
-    low, high = f"{min(values):.2f}", f"{max(values):.2f}"
-    return low if low == high else f"{low} to {high}"

@@ -68,7 +68,7 @@ from gnomon.errors import EncodingError
 from gnomon.numeric.rows import distances_between
 from gnomon.pipeline.debiased_stress import DebiasedStress, DebiasedTarget, scale_at_pairs
 from gnomon.pipeline.noise import NoiseReport
-from gnomon.results import Result, plain
+from gnomon.results import Result, plain, sentences
 
 NONMETRIC_UP_TO = 1024
 """Non-metric stress sorts all pairs: beyond this many positions a survey leaves it out."""
@@ -373,29 +373,12 @@ class TableRows(Result):
     @property
     def warning(self) -> str | None:
         """Say which rows no conclusion should rest on; None where none stands apart."""
-        parts = []
-        if self.apart:
-            parts.append(
-                f"{_rows_as_subject(self.apart, self.source)} far from all others, as those of "
-                "special tokens are"
-            )
-        if self.zero:
-            parts.append(f"{_rows_as_subject(self.zero, self.source)} all zeros")
-        if not parts:
-            return None
-        said = "; ".join(parts)
-        begin = self._begin
-        advice = (
-            "no conclusion should rest on that"
-            if begin == self.first
-            else f"if position 0 of the corpus belongs to row {begin}, as after a special token, "
-            f"pass --first-row {begin}"
-        )
-        return f"{said[0].upper()}{said[1:]}: {advice}."
+        found: str | None = sentences().table_warning(self)
+        return found
 
     @property
-    def _begin(self) -> int:
-        """Return the first row behind those at the beginning that stand apart."""
+    def begins(self) -> int:
+        """The first row behind those at the beginning that stand apart."""
         odd, begin = {*self.apart, *self.zero}, self.first
         while begin in odd:
             begin += 1
@@ -460,17 +443,6 @@ def _stands_apart(distances: Floats, named: NDArray[np.int64], rest: NDArray[np.
     near = rest[max(at - _STEPS, 0) : at + _STEPS + 1]
     steps = distances[near[:-1], near[1:]]
     return bool(away.min() > JUMP * steps.max())
-
-
-def _rows_as_subject(rows: tuple[int, ...], source: str) -> str:
-    """Return rows as the subject of a sentence, with the verb.
-
-    >>> _rows_as_subject((0,), "a.npy"), _rows_as_subject((0, 1, 511), "a.npy")
-    ('row 0 of a.npy is', 'rows 0, 1 and 511 of a.npy are')
-    """
-    if len(rows) == 1:
-        return f"row {rows[0]} of {source} is"
-    return f"rows {', '.join(map(str, rows[:-1]))} and {rows[-1]} of {source} are"
 
 
 def debiased_points(

@@ -26,8 +26,8 @@ from gnomon.pipeline.measured import count_groups, measure_counts
 from gnomon.pipeline.noise import NoiseReport, in_folds
 from gnomon.pipeline.rows import ALIKE, rows_of
 from gnomon.pipeline.verdict import MOSTLY
-from gnomon.pipeline.words import percent, rows_used
 from gnomon.reading import UnreadableError, load_array
+from gnomon.results import sentences
 
 DEBIASED = "debiased"
 _LITTLE = 0.9
@@ -179,10 +179,7 @@ def against_counts(
         )
     progress.stage("the tokens dealt at random")
     null = _null(counts, geometry, lifted, choice.seed)
-    value["conclusion"] += (
-        f" Of these distances {percent(null['share'])} is what dealt tokens show as well, so this "
-        "is no number of the corpus alone; --estimator debiased takes the noise out."
-    )
+    value["conclusion"] += f" {sentences().share_of_chance(null['share'])}"
     return value | {"null": null}
 
 
@@ -209,35 +206,21 @@ def _rows(made: Any, lifted: Any, coordinates: Any) -> dict[str, Any]:
     return {} if found is None else {"rows": {**found.to_dict(), "warning": found.warning}}
 
 
-def rows_in_words(value: dict[str, Any]) -> str:
-    """Say which rows of a table were compared, and which stand apart."""
-    rows = value.get("rows")
-    if rows is None:
-        return ""
-    said = f"{rows_used(rows)}."
-    return said if rows["warning"] is None else f"{said} {rows['warning']}"
-
-
 def _conclude(
     value: dict[str, Any], what: str, left: float, equal: float, without: LeftOut | None = None
 ) -> str:
     """Say what a stress comes to beside that of equal distances, by the rule of a verdict."""
-    name = value["called"]
-    said = (
-        f"{name} leaves {percent(left)} of the {what} unexplained, equal distances between all "
-        f"positions {percent(equal)}"
-    )
+    nearness = _nearness(left, equal, without)
+    said = sentences().stress_conclusion(value["called"], what, left, equal, nearness, without)
+    return str(said)
+
+
+def _nearness(left: float, equal: float, without: LeftOut | None) -> str:
     if left >= equal:
-        return f"{said}: it has nothing of this geometry."
+        return "nothing"
     if not is_close(left, equal):
-        part = "little" if left > _LITTLE * equal else "a part"
-        return f"{said}: it has {part} of this geometry and is not close to it."
-    if without is not None and not without.close:
-        return (
-            f"{said}; without position {without.position} {percent(without.value)} of "
-            f"{percent(without.equal)}: that it is close rests on this one position."
-        )
-    return f"{said}: it has this geometry."
+        return "little" if left > _LITTLE * equal else "a part"
+    return "close" if without is None or without.close else "one position"
 
 
 def _without_null(value: dict[str, Any], reason: str) -> dict[str, Any]:

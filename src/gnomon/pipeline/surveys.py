@@ -2,7 +2,7 @@
 
 What is published is computed as published (plug-in distances, raw stress); beside it stands what
 does not depend on scale, and what is left when sampling noise is taken out (`noise`), with a
-verdict in words (`verdict`).
+verdict (`verdict`).
 
 `survey_to_dict` holds every figure under the key that other tools read in survey.json. No number is
 NaN: what is undefined is null, and the nearest `reason` says why.
@@ -74,8 +74,7 @@ from gnomon.pipeline.rows import (
     monotonicity_dict,
 )
 from gnomon.pipeline.survey_file import SCHEMA_VERSION
-from gnomon.pipeline.verdict import Verdict, verdict, without_geometry
-from gnomon.pipeline.verdict import flat as flat_verdict
+from gnomon.pipeline.verdict import Verdict, conclude
 from gnomon.results import Result, html_table, plain, to_dataframe
 
 if TYPE_CHECKING:
@@ -228,24 +227,9 @@ def survey_measured(
         shuffled=None if flat else _null_of_shuffles(measured),
         by_dimension=None if flat else stress_by_dimension(geometry, dimensions=ranks),
         entries=entries,
-        verdict=_conclude(measured, entries),
+        verdict=conclude(measured, entries),
         options=replace(options),
         provenance=provenance(options.seed),
-    )
-
-
-def _conclude(measured: Measured, entries: tuple[Entry, ...]) -> Verdict:
-    """Return the verdict, by what there is to judge by."""
-    if measured.flat:
-        return flat_verdict(len(measured.geometry.positions))
-    if measured.noise is None:
-        return without_geometry(str(measured.reason), measured.tests)
-    return verdict(
-        measured.noise,
-        measured.target,
-        entries,
-        unshuffled=measured.recounts.unshuffled,
-        window=measured.counts.window,
     )
 
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from gnomon.report.page.reading import read_surveys as read_surveys
     from gnomon.report.page.reading import refuse_mixed as refuse_mixed
     from gnomon.report.page.reading import survey_file as survey_file
+    from gnomon.report.phrases import called as called
+    from gnomon.report.phrases import ranges as ranges
+    from gnomon.report.phrases import signed_figure as signed_figure
     from gnomon.report.phrases import with_noun as with_noun
     from gnomon.report.text import Cell as Cell
     from gnomon.report.text import card_text as card_text
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from gnomon.report.text import stress_text as stress_text
     from gnomon.report.text import survey_text as survey_text
     from gnomon.report.text import table as table
+    from gnomon.report.verdict_sentences import what_was_tested as what_was_tested
 
 __getattr__, __dir__ = front(
     __name__,
@@ -39,7 +43,7 @@ __getattr__, __dir__ = front(
         "page.build": ("page_bytes",),
         "page.pages": ("card_page", "lab_page", "lags_page", "spectrum_page"),
         "page.reading": ("refuse_mixed", "folders_from", "label_of", "read_surveys", "survey_file"),
-        "phrases": ("with_noun",),
+        "phrases": ("called", "ranges", "signed_figure", "with_noun"),
         "text": (
             "Cell",
             "card_text",
@@ -54,5 +58,6 @@ __getattr__, __dir__ = front(
             "survey_text",
             "table",
         ),
+        "verdict_sentences": ("what_was_tested",),
     },
 )

@@ -11,13 +11,16 @@ an axis leaves 0.001 to 100,000, a power of ten in the digits that Unicode has f
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import floor, log10
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnomon.pipeline import percent
+if TYPE_CHECKING:
+    from gnomon.distances import Figure
+
+LETTERS = ("characters", "dna", "protein")
 
 
 def unit(contents: dict[str, Any]) -> str:
@@ -67,6 +70,97 @@ def some(number: int, one: str) -> str:
     ('no direction', '1 direction', '3 directions')
     """
     return f"no {one}" if number == 0 else with_noun(number, one)
+
+
+def percent(share: float) -> str:
+    """Return a share in whole per cent, with one digit where there is little, as in a sentence.
+
+    >>> percent(0.0282), percent(0.4505), percent(0.00002), percent(0.0)
+    ('2.8 %', '45 %', '<0.1 %', '0 %')
+    """
+    if 0 < share < 0.0005:
+        return "<0.1 %" if share > 1e-12 else "0 %"
+    if share == 0:
+        return "0 %"
+    near_all = 0.9949 < share < 0.99995
+    return f"{100 * share:.1f} %" if abs(share) < 0.0995 or near_all else f"{100 * share:.0f} %"
+
+
+def ranges(spans: Iterable[tuple[int, int]]) -> str:
+    """Return positions, or bins of them by first and last, as ranges.
+
+    >>> ranges([(1, 1), (2, 2), (3, 3), (8, 11)])
+    '1-3, 8-11'
+    """
+    runs: list[list[int]] = []
+    for first, last in spans:
+        if runs and first == runs[-1][-1] + 1:
+            runs[-1][-1] = last
+        else:
+            runs.append([first, last])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+
+
+def order_in_words(axes: int, tokenizer: str) -> str:
+    """Return what the order of tokens is called: of words, letters, places on a grid.
+
+    >>> order_in_words(1, "dna"), order_in_words(1, "tokenizer.json"), order_in_words(2, "ids")
+    ('order of letters', 'order of tokens', 'order of places')
+    """
+    if axes > 1:
+        return "order of places"
+    if tokenizer == "words":
+        return "word order"
+    return "order of letters" if tokenizer in LETTERS else "order of tokens"
+
+
+def p_in_words(p_value: float, draws: int, folds: int | None = None) -> str:
+    """Return a p-value, and that it is the smallest there is where that is so.
+
+    It is twice a rank among K draws and the data, so never below 2 / (K + 1); F folds have 2^(F-1)
+    patterns of signs, so nor is it below 2^(2-F).
+
+    >>> p_in_words(0.02, 99, 16), p_in_words(0.31, 99, 16), p_in_words(0.25, 99, 4)
+    ('p = 0.02, the least 99 draws can show', 'p = 0.31', 'p = 0.25, the least 4 folds can show')
+    """
+    by_draws, by_folds = 2.0 / (draws + 1), 0.0 if folds is None else 2.0 ** (2 - folds)
+    if p_value > max(by_draws, by_folds) + 1e-12:
+        return f"p = {p_value:.2g}"
+    what = f"{draws} draws" if by_draws >= by_folds else f"{folds} folds"
+    return f"p = {p_value:.2g}, the least {what} can show"
+
+
+def signed_figure(found: Figure) -> str:
+    """Return a figure with its interval, to as many digits as the interval allows.
+
+    >>> from gnomon.distances import Figure
+    >>> signed_figure(Figure(value=0.0479, error=0.002, interval=(0.0437, 0.0521)))
+    '0.048 [0.044, 0.052]'
+    """
+    digits = 3 if found.error >= 0.0005 else 4 if found.error >= 0.00005 else 5
+    value, low, high = (round(x, digits) + 0.0 for x in (found.value, *found.interval))  # no -0
+    return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def rows_used(rows: Mapping[str, Any]) -> str:
+    """Say which rows of a table were compared.
+
+    >>> rows_used({"source": "a.npy", "first": 1, "last": 40, "of": 512})
+    'a.npy: position 0 is row 1 (--first-row), rows 1 to 40 of 512 are used'
+    """
+    return (
+        f"{rows['source']}: position 0 is row {rows['first']} (--first-row), rows {rows['first']} "
+        f"to {rows['last']} of {rows['of']} are used"
+    )
+
+
+def called(label: str, lift: str) -> str:
+    """Return an encoding as a sentence names it.
+
+    >>> called("rope", "kernel"), called("rope", "probe")
+    ('rope', 'rope under the probe lift')
+    """
+    return label if lift == "kernel" else f"{label} under the {lift} lift"
 
 
 def rate(share: float) -> str:
@@ -121,10 +215,9 @@ def interval_key(measure: str) -> str:
     return "squared_interval" if measure == "squared" else "interval"
 
 
-def nearest_name(found: dict[str, Any]) -> str:
-    """Return its name in a sentence, with its lift where that is not the kernel."""
-    lift = "" if found["lift"] == "kernel" else f" under the {found['lift']} lift"
-    return f"{found['label']}{lift}"
+def encoding_name(found: dict[str, Any]) -> str:
+    """Return an encoding of survey.json as a sentence names it."""
+    return called(found["label"], found["lift"])
 
 
 def leaves(found: dict[str, Any]) -> str:

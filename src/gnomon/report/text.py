@@ -7,7 +7,8 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gnomon.pipeline import NUMBERS, order_in_words, p_in_words, rows_in_words, rows_used
+from gnomon.pipeline import NUMBERS
+from gnomon.report.phrases import figure_of, order_in_words, p_in_words, rows_used, with_noun
 
 if TYPE_CHECKING:
     from gnomon.encodings import Card
@@ -85,12 +86,13 @@ def survey_text(survey: dict[str, Any], *, verbose: bool = False) -> str:
 
 
 def _verdict(verdict: dict[str, Any]) -> list[str]:
-    """Return what to be careful with, where there is something, and the verdict."""
+    """Return the verdict, and what to be careful with, where there is something."""
     word = {True: "informative", False: "not informative", None: "undecided"}
-    caution = verdict.get("caution") or ""
-    summary = verdict["summary"].removeprefix(caution).strip()
-    said = [f"Caution: {caution}"] if caution else []
-    said.append(f"Verdict: {word[verdict['informative']]}. {summary}")
+    caution, summary = verdict.get("caution"), verdict["summary"]
+    if caution:
+        summary = " ".join(part.strip() for part in summary.split(caution)).strip()
+    said = [f"Verdict: {word[verdict['informative']]}. {summary}"]
+    said += [f"Caution: {caution}"] if caution else []
     return [textwrap.fill(part, width=100, break_on_hyphens=False) for part in said]
 
 
@@ -99,8 +101,9 @@ def _corpus(survey: dict[str, Any]) -> str:
     masked = [p for p in survey["positions"] if p["status"] == "masked"]
     axes = " x ".join(map(str, corpus["axes"]))
     read = (
-        f"{corpus['source']}: {corpus['rows']:,} documents in {corpus['groups']:,} groups, "
-        f"{corpus['tokens']:,} tokens, {corpus['types']:,} types ({corpus['tokenizer']})"
+        f"{corpus['source']}: {with_noun(corpus['rows'], 'document')} in "
+        f"{with_noun(corpus['groups'], 'group')}, {with_noun(corpus['tokens'], 'token')}, "
+        f"{with_noun(corpus['types'], 'type')} ({corpus['tokenizer']})"
     )
     unit = "positions" if corpus["bins"] is None else "bins"
     placed = (
@@ -125,7 +128,8 @@ def _geometry(survey: dict[str, Any]) -> str:
     exact, own = found["isometric_from_dimension"], found["monotonicity"]
     distances = (
         f"{found['metric']} distances straight from the counts (plug-in, as published): mean "
-        f"{cell(found['mean_distance'])}, mean squared {cell(found['mean_squared']['plugin'])}"
+        f"{_in_line(found['mean_distance'])}, mean squared "
+        f"{_in_line(found['mean_squared']['plugin'])}"
     )
     rank = (
         f"numerical rank {found['rank']['numerical']}, as much as {found['participation']:.3g} "
@@ -158,7 +162,7 @@ def _null(found: dict[str, Any], kind: str) -> str:
         return f"{kind} null: none, {found['reason']}"
     return (
         f"chance alone, {MEANING[kind]} ({kind} null): {percent(found['share'])} of the mean "
-        f"squared distance, correlation with the distances {cell(found['correlation'])}"
+        f"squared distance, correlation with the distances {_in_line(found['correlation'])}"
     )
 
 
@@ -172,8 +176,9 @@ def _lines_without_noise(survey: dict[str, Any]) -> list[str]:
     mean_line = (
         f"noise taken out (debiased): mean squared "
         f"{_with_interval(mean['debiased'], mean['interval'])} over {found['core']} core positions "
-        f"(plug-in there {cell(mean['plugin_core'])}); {percent(geometry['measured_share'])} of it "
-        "measured, the rest is of rare tokens, taken to be like tokens about as common"
+        f"(plug-in there {_in_line(mean['plugin_core'])}); "
+        f"{percent(geometry['measured_share'])} of it measured, the rest is of rare tokens, "
+        "taken to be like tokens about as common"
     )
     mean_line += "".join(f"; {RESERVATIONS[one]}" for one in found.get("reservations", []))
     complete = head["types"] >= survey["corpus"]["types"]
@@ -209,7 +214,17 @@ def _order(survey: dict[str, Any]) -> str:
 
 
 def _with_interval(value: float, interval: Sequence[float]) -> str:
-    return f"{cell(value)} [{cell(interval[0])}, {cell(interval[1])}]"
+    return f"{_in_line(value)} [{', '.join(map(_in_line, interval))}]"
+
+
+def _in_line(value: float | None) -> str:
+    """Return a number of a sentence: never by a power of ten.
+
+    >>> _in_line(-9.923e-05), _in_line(0.0479), _in_line(0.0)
+    ('-0.00009923', '0.0479', '0.0000')
+    """
+    small = value is not None and 1e-12 <= abs(value) < 1e-3
+    return figure_of(value, 4) if small else cell(value)
 
 
 def _optional(label: str, found: dict[str, Any] | None) -> str:
@@ -636,8 +651,17 @@ def stress_text(value: dict[str, Any]) -> str:
     lines = [f"{value['called']} under {lift}, {value['estimator']} distances"]
     lines += [_stress_line(key, value) for key in keys if key in value]
     lines += [f"{key}: {reason}" for key, reason in value["reasons"].items()]
-    lines += [rows_in_words(value), _noise_line(value), value["conclusion"]]
+    lines += [_rows_line(value), _noise_line(value), value["conclusion"]]
     return "\n".join(line for line in lines if line)
+
+
+def _rows_line(value: dict[str, Any]) -> str:
+    """Say which rows of a table were compared, and which stand apart."""
+    rows = value.get("rows")
+    if rows is None:
+        return ""
+    said = f"{rows_used(rows)}."
+    return said if rows["warning"] is None else f"{said} {rows['warning']}"
 
 
 def _stress_line(key: str, value: dict[str, Any]) -> str:

@@ -190,11 +190,11 @@ def agreement(readings: Iterable[bool]) -> Holds:
 def explain_division(readings: Mapping[str, Sequence[bool]], *, over: str = "seeds") -> str:
     """Say which readings of a claim agree with it and which do not; nothing where all do the same.
 
-    >>> divided({"raw stress": [True, True], "scale-free stress": [False, False]})
+    >>> explain_division({"raw stress": [True, True], "scale-free stress": [False, False]})
     ' True of: raw stress. Not of: scale-free stress.'
-    >>> divided({"raw stress": [True, False]})
+    >>> explain_division({"raw stress": [True, False]})
     ' True in some seeds of: raw stress.'
-    >>> divided({"raw stress": [True]})
+    >>> explain_division({"raw stress": [True]})
     ''
     """
     if agreement(reading for found in readings.values() for reading in found) != "depends":
@@ -284,7 +284,7 @@ def compare(
 ) -> tuple[Evidence, ...]:
     """Return one piece of evidence; none where a number on either side is not known.
 
-    >>> piece, = compared("rank", [31, 31], "==", 2)
+    >>> piece, = compare("rank", [31, 31], "==", 2)
     >>> piece.readings
     [False, False]
     """
@@ -462,9 +462,9 @@ def claim(text: str, contrasts: Iterable[Contrast], reason: str = "") -> Claim:
 def decide(readings: Iterable[Outcome]) -> Holds:
     """Return what several readings say of one claim.
 
-    >>> together(["for", "for"]), together(["for", "open"]), together(["against", "open"])
+    >>> decide(["for", "for"]), decide(["for", "open"]), decide(["against", "open"])
     ('holds', 'depends', 'does not hold')
-    >>> together(["open"]), together([])
+    >>> decide(["open"]), decide([])
     ('undecided', 'untested here')
     """
     found = set(readings)

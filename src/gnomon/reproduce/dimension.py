@@ -94,7 +94,7 @@ def _row(dimension: int, raw: Floats, scale_free: Floats) -> Row:
 def fit_forms(dimensions: NDArray[np.int64], stresses: Floats) -> Fits:
     """Fit the three forms by least squares of the relative error.
 
-    >>> fitted(np.array([1, 2, 4, 8]), np.array([3.0, 6.0, 12.0, 24.0])).slope
+    >>> fit_forms(np.array([1, 2, 4, 8]), np.array([3.0, 6.0, 12.0, 24.0])).slope
     1.0
     """
     d, logs = np.asarray(dimensions, dtype=np.float64), np.log(stresses)

@@ -1,7 +1,7 @@
 """What each scaling does to a real model: perplexity by position on long text, nothing trained.
 
 A causal model with rotary positions reads the middle of several long documents, `factor` times the
-L0 tokens it was trained on, once under each scaling (`scaling_lines`). For bins of L0 / 8 positions
+L0 tokens it was trained on, once under each scaling. For bins of L0 / 8 positions
 the ratio of perplexities
 
     exp(mean over the tokens of a bin of [loss under the scaling - loss of the cut line])
@@ -11,9 +11,8 @@ tokens; so what is hard in a text is in both and drops out. A line is the geomet
 documents; its 95 % interval is that of Student's t over documents [student1908], which are what is
 independent. One document has no interval.
 
-No source has this experiment, so nothing stands as published; the claims are `scaling_claims`.
-
-What the sources lead one to expect of each scaling, and whether a model that was run agrees.
+No source has this experiment, so nothing stands as published; the claims are what the
+sources of each scaling lead one to expect, and each is held to the models that were run.
 
 Numbers are ratios of perplexity, exp(mean loss of a line - mean loss of the cut line) over the same
 tokens of one document: 1 is what the model has where it never reads more than L0 tokens. *Within*

@@ -42,10 +42,8 @@ from gnomon.pipeline import (
     Tests,
     measure_corpus,
     provenance,
-    ranges,
-    signed_figure,
 )
-from gnomon.report import percent
+from gnomon.report import percent, ranges, signed_figure, what_was_tested
 from gnomon.reproduce.claims import (
     Figure,
     Judged,
@@ -333,9 +331,8 @@ def _signal(measured: Measured) -> str:
     if measured.tests is None:
         return "Informative: undecided, the folds allow no test."
     answer = {True: "yes", False: "no", None: "undecided"}[measured.informative]
-    return (
-        f"Informative: {answer} ({measured.tests.what} p = {measured.tests.deciding.p_value:.2g})."
-    )
+    tested, p_value = what_was_tested(measured.tests), measured.tests.deciding.p_value
+    return f"Informative: {answer} ({tested} p = {p_value:.2g})."
 
 
 def corpus_in_numbers(measured: Measured) -> dict[str, Any]:

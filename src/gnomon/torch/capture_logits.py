@@ -191,13 +191,15 @@ def _subject_of_attention(
             made.append(logits_of(hidden, at)[head, len(k) :, : len(k)])
         return np.stack(made)
 
-    said = () if len(bases) <= _HEADS else (f"{_HEADS} of {len(bases)} heads were looked at.",)
+    said = [f"{_HEADS} of {len(bases)} heads were looked at."] * (len(bases) > _HEADS)
+    if module.training and any(isinstance(x, nn.Dropout) and x.p > 0.0 for x in module.modules()):
+        said.append("the module is in training mode; dropout was switched off to certify it.")
     return LogitFunction(
         name=f"the logits of {type(module).__name__}",
         dimension=looked[0][0].shape[1],
         logits=logits,
         rounding=float(torch.finfo(dtype).eps),
-        warnings=said,
+        warnings=tuple(said),
         **{**about, "whole": whole or about.get("whole", False)},
     )
 

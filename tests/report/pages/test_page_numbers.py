@@ -211,7 +211,7 @@ INSIDE = "inside the stretches positions are alike."
         (patterned("periodic", [], period=3), "It repeats every 3 positions."),
         (
             patterned("blocks", [0, 3]),
-            "In 2 blocks that begin at positions 0, 3; inside the blocks positions are alike.",
+            "In 2 blocks: 0–2 and 3–7; inside the blocks positions are alike.",
         ),
         (
             patterned("blocks", [0, 20, 22, 25], length=60),
@@ -258,6 +258,14 @@ def test_the_headline_is_the_verdict(informative: Any, recommended: str, headlin
     contents = {"verdict": {"informative": informative, "recommended": recommended}}
     contents["verdict"]["caution"] = "Survey again." if recommended == "copied" else None
     assert words.headline(contents) == headline
+
+
+def test_where_every_distance_is_zero_no_distance_is_said_to_show_anything() -> None:
+    verdict = {"informative": False, "recommended": "none"}
+    said = words.headline({"verdict": verdict, "geometry": {"mean_distance": 0.0}})
+    assert said == (
+        "No sign of position: every position has the same tokens, and every distance is 0."
+    )
 
 
 def test_blanks_and_controls_of_a_token_are_visible() -> None:

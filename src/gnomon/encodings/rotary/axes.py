@@ -21,7 +21,7 @@ Patches [simeoni2025 sec. 3.2]: w_k = 2 pi base^(-2k/r), base 100, on positions 
 of n along an axis has its centre at 2 (i + 1/2) / n - 1 (`patch_centres`). The fastest pair makes
 two turns over the picture, the slowest little more than a hundredth of that. Tokens without a
 place, such as class and register tokens, stand at 0 and are not turned. While it is trained the
-centres of a picture are moved as one (`moved_centres`). Base, order of axes and layout as in its
+centres of a picture are moved as one (`move_centres`). Base, order of axes and layout as in its
 published models.
 
 Pixel [wang2021], freqs_for="pixel", after the Fourier features of [jaegle2021 sec. 3.2]: w_k = pi

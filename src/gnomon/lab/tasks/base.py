@@ -229,7 +229,7 @@ class Ceiling(Result):
 def shuffle_slots(rng: Rng, mask: Bools) -> Ints:
     """Return for every row its slots in random order, those outside the mask last.
 
-    >>> shuffled_slots(np.random.default_rng(0), np.array([[True, True, False]])).tolist()[0][2]
+    >>> shuffle_slots(np.random.default_rng(0), np.array([[True, True, False]])).tolist()[0][2]
     2
     """
     keys = np.where(mask, rng.random(mask.shape), 2.0)

@@ -89,7 +89,7 @@ def digest_of(arrays: Iterable[NDArray[Any]]) -> str:
 def pad_documents(values: NDArray[np.int32], offsets: NDArray[np.int64]) -> Ints:
     """Return documents of ids 0, 1, ... as rows of tokens 1, 2, ..., padded with 0.
 
-    >>> padded(np.array([5, 6, 7], np.int32), np.array([0, 1, 3])).tolist()
+    >>> pad_documents(np.array([5, 6, 7], np.int32), np.array([0, 1, 3])).tolist()
     [[6, 0], [7, 8]]
     """
     lengths = np.diff(offsets)

@@ -11,11 +11,11 @@ from gnomon.report.figures.encodings import name_of, with_names
 from gnomon.report.panels import LEGEND
 from gnomon.report.phrases import (
     as_text,
+    encoding_name,
     figure_of,
     interval_key,
     leaves,
     nearest_known,
-    nearest_name,
     stress_measure,
 )
 
@@ -156,7 +156,7 @@ def _nearest(surveys: Surveys) -> str:
         best = nearest_known(contents)
         if best is None:
             continue
-        name = nearest_name(best) if best["closer"] else "none closer than equal distances"
+        name = encoding_name(best) if best["closer"] else "none closer than equal distances"
         parts.append(f"{name} for {label} ({leaves(best)} unexplained)")
     return (
         f"Nearest known encoding: {', '.join(parts)}" if parts else "No nearest encoding is named"

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.pipeline import Pictures, percent
+from gnomon.pipeline import Pictures
 from gnomon.report.figure import (
     BLUE,
     CATEGORIES,
@@ -37,13 +37,14 @@ from gnomon.report.figures.positions import FLAT, NO_PICTURES
 from gnomon.report.panels import LEGEND, axes_of, axis, panels, stack
 from gnomon.report.phrases import (
     as_text,
+    encoding_name,
     figure_of,
     interval_key,
     leaves,
     log_axis,
     name,
     nearest_known,
-    nearest_name,
+    percent,
     rate,
     stress_measure,
 )
@@ -320,10 +321,10 @@ def _about_stress(
     left = f"leaves {leaves(best)} unexplained with the noise taken out"
     against = f"where equal distances leave {percent(best['equal'])}"
     if best["closer"]:
-        return f"The nearest known encoding, {nearest_name(best)}, {left}, {against}; {runs}."
+        return f"The nearest known encoding, {encoding_name(best)}, {left}, {against}; {runs}."
     return (
         "None of the known encodings comes closer than keeping all positions equally far apart: "
-        f"{nearest_name(best)} {left}, {against}; {runs}."
+        f"{encoding_name(best)} {left}, {against}; {runs}."
     )
 
 

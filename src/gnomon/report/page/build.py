@@ -36,11 +36,11 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from gnomon.pipeline import percent
 from gnomon.report.figure import Figure, Symmetric, Triangles
 from gnomon.report.page import glossary, words
 from gnomon.report.page.glossary import explanation
 from gnomon.report.page.reading import label_of
+from gnomon.report.phrases import percent
 from gnomon.report.text import cell
 
 if TYPE_CHECKING:

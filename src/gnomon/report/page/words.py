@@ -8,16 +8,9 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from gnomon.pipeline import (
-    blocks_in_words,
-    either_way,
-    order_in_words,
-    p_in_words,
-    ranges,
-    rows_used,
-    skipped,
-)
+from gnomon.report.phrases import encoding_name, order_in_words, p_in_words, ranges, rows_used
 from gnomon.report.text import RESERVATIONS
+from gnomon.report.verdict_sentences import blocks_in_words, either_way, skipped
 
 MOST_RANGES = 8
 LEVEL = 0.05
@@ -44,6 +37,10 @@ def headline(contents: dict[str, Any]) -> str:
     if informative is None:
         return "Whether position matters in this corpus cannot be decided."
     if not informative:
+        if contents.get("geometry", {}).get("mean_distance") == 0:
+            return (
+                "No sign of position: every position has the same tokens, and every distance is 0."
+            )
         return "No sign of position: what the distances show does not stand out from noise."
     if caution(contents):
         return "Position seems to matter, but these rows may depend on each other."
@@ -221,12 +218,6 @@ def what_is_unexplained(contents: dict[str, Any]) -> str:
     """Return what an encoding leaves unexplained."""
     squared = stress_used(contents).endswith("squared")
     return "the squared distances" if squared else "the distances"
-
-
-def encoding_name(found: dict[str, Any]) -> str:
-    """Return an encoding as a sentence names it, with the lift where that is not the kernel."""
-    lift = found["lift"]
-    return str(found["label"]) + ("" if lift == "kernel" else f" under the {lift} lift")
 
 
 def floor(found: dict[str, Any]) -> str:

@@ -58,7 +58,7 @@ ROUTES = ("plain", "bias", "toeplitz", "tiles", "augmented", "blocks", "dense", 
 _WORDS: dict[str, str] = {
     "plain": "the encoding acts on q and k, so one call of PyTorch's attention is all",
     "bias": "the formula makes the bias of every query and key",
-    "toeplitz": "the bias is a function of the lag at equal steps: a strided view of its profile",
+    "toeplitz": "the bias is a function of the lag at equal steps, made of its profile",
     "tiles": "tiles of queries need only a part of bias and mask, and no later keys",
     "augmented": "the bias is linear in the position, so it is a coordinate of q and k",
     "blocks": "the encoding decays, so every block of queries has a reference point of its own",
