@@ -352,8 +352,9 @@ def _survivorship(noise: NoiseReport, unshuffled: str | None) -> str:
     share = min(max(found.shuffled.value / found.original.value, 0.0), 1.0)
     return (
         f"With the tokens of each document shuffled {rest} is left: about {100 * share:.0f} % "
-        "comes only from which documents reach a position (survivorship), not from "
-        f"{_the(_order(noise.tests))}."
+        f"does not rest on {_the(_order(noise.tests))}. Either other documents reach other "
+        "positions (survivorship), or what every document holds once, such as a header, weighs "
+        "more in short ones."
     )
 
 
