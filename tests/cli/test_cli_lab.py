@@ -40,7 +40,8 @@ def in_process(monkeypatch):
     """Train here: a process of its own loads PyTorch first, which takes longer than the grid."""
     from gnomon.lab import worker
 
-    monkeypatch.setattr(worker, "Processes", lambda _: worker.InProcess())
+    # The front keeps a name once it was asked for: what the command line reads is patched.
+    monkeypatch.setattr("gnomon.lab.Processes", lambda _: worker.InProcess())
 
 
 def test_a_grid_runs_in_processes_and_its_status_says_how_far_it_is(grid, capsys):
